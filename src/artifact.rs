@@ -67,27 +67,27 @@ impl ArtifactError {
     /// Returns the reason as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            ArtifactError::Foreign => message!("it is no compiled rules file"),
+            ArtifactError::Foreign => message!("it is not a compiled rules file"),
             ArtifactError::Version(written) => {
-                message!("it was built by rulec {written}, and this is rulec {}", env!("CARGO_PKG_VERSION"))
+                message!("it was built by rulec {written}, but this is rulec {}", env!("CARGO_PKG_VERSION"))
             }
             ArtifactError::Zones(written) => {
                 let known = zone::version();
-                message!(
-                    "it was built with the time zones of {written}, and this rulec knows those of {known}"
-                )
+                message!("it was built with time zone data {written}, but this rulec has {known}")
             }
             ArtifactError::Unsigned => {
-                message!("it is not signed, and only what a trusted key has signed is loaded")
+                message!("it is not signed, but only files signed with a trusted key are loaded")
             }
             ArtifactError::Untrusted(key) => {
                 message!("it is signed with the key {key}, which is not trusted")
             }
-            ArtifactError::Forged(key) => message!("its signature is not by the key {key} that it names"),
-            ArtifactError::Damaged => {
-                message!("it was damaged after it was built: its content is not what its header says")
+            ArtifactError::Forged(key) => {
+                message!("its signature was not made with the key {key} that it names")
             }
-            ArtifactError::Malformed(DecodeError(reason)) => message!("its content makes no sense: {reason}"),
+            ArtifactError::Damaged => {
+                message!("it was damaged after it was built: its content does not match its header")
+            }
+            ArtifactError::Malformed(DecodeError(reason)) => message!("its content is invalid: {reason}"),
         }
     }
 }

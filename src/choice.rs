@@ -24,8 +24,8 @@
 //!
 //! assert_eq!(tool(&rules, "size")?["function"]["name"], "size");
 //! let why: Vec<_> = reasons(&rules, "size", &json!({"steps": {"read": {"total": 7}}}))?.collect();
-//! assert_eq!(why[0], "`large` is not taken: `steps.read.total as number >= 100` does not hold.");
-//! assert_eq!(why[1], "`small` is taken, since nothing else fits.");
+//! assert_eq!(why[0], "`large` is not chosen: `steps.read.total as number >= 100` does not hold.");
+//! assert_eq!(why[1], "`small` is chosen, because nothing else matches.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -105,10 +105,10 @@ impl NoAnswer {
                 message!("no model has answered: the message has no `{ANSWERS}.{choice}`")
             }
             NoAnswer::NoText { found } => {
-                message!("the answer is {found}, where the id of a branch is wanted")
+                message!("the answer must be the id of a branch, but is {found}")
             }
             NoAnswer::NoBranch { answer, known } => {
-                message!("the answer `{answer}` is no branch; the branches are {known}")
+                message!("the answer `{answer}` is not a branch; the branches are {known}")
             }
         }
     }
@@ -124,8 +124,10 @@ impl Question {
         match found {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
             None => {
-                let message =
-                    message!("the rules hold no choice `{name}` that a model makes; {}", hint(rules, name));
+                let message = message!(
+                    "the rules contain no choice `{name}` that a model makes; {}",
+                    hint(rules, name)
+                );
                 Err(UnknownChoice { name: name.to_owned(), message })
             }
         }
@@ -219,10 +221,10 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
-        let hint = suggested(name, &names, message!("`choice NAME {{ default branch ID … }}` is one"));
+        let hint = suggested(name, &names, message!("for example, `choice NAME {{ default branch ID … }}`"));
         UnknownChoice {
             name: name.to_owned(),
-            message: message!("the rules hold no choice `{name}`; {hint}"),
+            message: message!("the rules contain no choice `{name}`; {hint}"),
         }
     })
 }
@@ -230,20 +232,20 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
 /// Suggests a fix for a name that is not a choice made by a model.
 fn hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
-        return message!("`{name}` decides by its conditions: ask `Rules::entry` for it");
+        return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();
-    suggested(name, &names, message!("`choice NAME ask \"question\" {{ … }}` is one"))
+    suggested(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))
 }
 
 /// Suggests the nearest name, or lists all names, or shows `example` if there are none.
 fn suggested(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),
-        None if names.is_empty() => message!("there is none at all: {example}"),
+        None if names.is_empty() => message!("no choice is declared: {example}"),
         None => {
             let names = names.iter().map(|name| format!("`{name}`"));
-            message!("there is {}", listed(names))
+            message!("the known names are {}", listed(names))
         }
     }
 }

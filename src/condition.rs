@@ -76,7 +76,7 @@ impl Condition {
         if text.trim().is_empty() {
             return Err(ConditionError::new(
                 message!("the condition is empty"),
-                message!("leave it out, or write one"),
+                message!("write a condition, or leave it out"),
             ));
         }
         if text.len() > MAX_BYTES {
@@ -89,8 +89,8 @@ impl Condition {
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
             return Err(ConditionError::new(
-                message!("it is more than a condition"),
-                message!("write the condition alone"),
+                message!("it is not just one condition"),
+                message!("write only the condition"),
             ));
         }
         Ok(Condition { rules })
@@ -109,7 +109,7 @@ fn paths_of(text: &str) -> Result<String, ConditionError> {
     while let Some((before, after)) = rest.split_once("${") {
         let Some((path, behind)) = after.split_once('}') else {
             let help = message!("close it, as in `${{fetch.output.status}}`");
-            return Err(ConditionError::new(message!("a `${{` without its `}}`"), help));
+            return Err(ConditionError::new(message!("a `${{` has no closing `}}`"), help));
         };
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let quoted = quote.filter(|quote| behind.starts_with(*quote));
@@ -124,7 +124,7 @@ fn paths_of(text: &str) -> Result<String, ConditionError> {
 fn path_of(path: &str, made: &mut String) -> Result<(), ConditionError> {
     for (at, name) in path.split('.').enumerate() {
         if name.is_empty() || name.contains(['`', '\n', '"', '\'']) {
-            let message = message!("`${{{path}}}` names nothing");
+            let message = message!("`${{{path}}}` is not a path");
             let help = message!("write names joined by dots: `${{fetch.output.status}}`");
             return Err(ConditionError::new(message, help));
         }

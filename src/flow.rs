@@ -111,10 +111,11 @@ impl MatcherError {
     pub fn to_message(&self) -> Message {
         match self {
             MatcherError::NoFlow => message!(
-                "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
+                "the rules contain no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \
+                \"id\"`"
             ),
             MatcherError::Classifier(error) => {
-                message!("the intent flows cannot be told apart by the classifier: {}", error.to_message())
+                message!("the classifier cannot be trained on the intent flows: {}", error.to_message())
             }
         }
     }

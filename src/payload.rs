@@ -121,7 +121,7 @@ impl JudgeError {
             }
             JudgeError::UnknownOption { name, hint } => message!("there is no option `{name}`; {hint}"),
             JudgeError::WrongType { path, expected, found } => {
-                message!("`{path}` must be {expected}, and is {found}")
+                message!("`{path}` must be {expected}, but is {found}")
             }
         }
     }

@@ -103,7 +103,7 @@ class Guard:
         try:
             judgement = judge.judge(arguments)
         except MessageError as error:
-            feedback = f"The arguments of `{name}` are no JSON object: {error}.\nSend the whole call again.\n"
+            feedback = f"The arguments of `{name}` are not a JSON object: {error}.\nSend the whole call again.\n"
             return Verdict(False, name, None, feedback, call_id)
         if not judgement.is_accepted:
             return Verdict(False, name, None, judgement.feedback(), call_id, judgement.fallback, judgement)

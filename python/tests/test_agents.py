@@ -83,7 +83,7 @@ def test_what_a_model_gets_wrong_is_feedback(rules: Rules) -> None:
     unknown = guard.check({"name": "refnd", "arguments": {}})
     assert not unknown.ok and "There is no tool `refnd`" in unknown.feedback and "`pay_back`" in unknown.feedback
     torn = guard.check({"name": "refund", "arguments": '{"order": '})
-    assert not torn.ok and "no JSON object" in torn.feedback and torn.judgement is None
+    assert not torn.ok and "not a JSON object" in torn.feedback and torn.judgement is None
     listed = guard.check({"name": "refund", "arguments": "[1]"})
     assert not listed.ok
     empty = guard.check({"name": "pay_back"})

@@ -63,10 +63,10 @@ def test_a_result_that_json_has_no_form_for_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("functions", "words"),
     [
-        ({}, "offers no function `score`"),
+        ({}, "registers no function `score`"),
         ({"scores": len}, "did you mean that"),
-        ({"score": lambda: 1}, "declared with 1 arguments and registered with 0"),
-        ({"score": lambda a, b: 1}, "declared with 1 arguments and registered with 2"),
+        ({"score": lambda: 1}, "declared with 1 arguments, but registered with 0"),
+        ({"score": lambda a, b: 1}, "declared with 1 arguments, but registered with 2"),
     ],
 )
 def test_functions_that_do_not_fit(functions: dict[str, Any], words: str) -> None:

@@ -313,7 +313,7 @@ def test_choices_flows_and_routers() -> None:
     assert answered.branch == "angry" and answered.to_user and not answered.is_default
     assert rules.decide({"total": 200}, entry="size").branch == "large"
     assert rules.decide({}, entry="size").is_default
-    assert rules.reasons("size", {"total": 7})[0].startswith("`large` is not taken")
+    assert rules.reasons("size", {"total": 7})[0].startswith("`large` is not chosen")
     question = rules.question("mood")
     assert question.branches == ["angry", "calm"] and question.default_branch == "calm" and question.to_user
     assert question.text in question.prompt and question.tool["function"]["name"] == "choose_branch"

@@ -40,10 +40,12 @@ impl KeyError {
     /// Returns the reason as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            KeyError::Public => message!("it holds a public key, and signing wants the private one"),
-            KeyError::Private => message!("it holds a private key, and verifying wants the public one alone"),
-            KeyError::Encrypted => message!("its key is locked with a password, which rulec cannot ask for"),
-            KeyError::Unknown => message!("it holds no Ed25519 key as PEM, which begins with `-----BEGIN`"),
+            KeyError::Public => message!("it is a public key, but signing needs the private key"),
+            KeyError::Private => message!("it is a private key, but verifying needs the public key"),
+            KeyError::Encrypted => message!("the key is protected by a password, which rulec cannot ask for"),
+            KeyError::Unknown => {
+                message!("it contains no Ed25519 key in PEM format, which begins with `-----BEGIN`")
+            }
         }
     }
 }

@@ -21,12 +21,14 @@ pub fn reasons(
     let sentences: Vec<Message> = match Question::new(rules, name) {
         Ok(question) => vec![match question.answer(message) {
             Ok(answer) => message!("`{answer}` is the answer to: {}", question.text()),
-            Err(none) => message!("`{}` is taken, since {}.", question.default_branch(), none.to_message()),
+            Err(none) => {
+                message!("`{}` is chosen, because {}.", question.default_branch(), none.to_message())
+            }
         }],
         Err(_) => {
             let trace = entry.explain(message, false).trace;
             let alone = trace.routes.len() == 1;
-            let nothing = (!trace.chose).then(|| message!("No branch fits."));
+            let nothing = (!trace.chose).then(|| message!("No branch matches."));
             trace.routes.iter().map(|branch| sentence(branch, alone)).chain(nothing).collect()
         }
     };
@@ -41,13 +43,13 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
     };
     if branch.chosen && branch.when.kind == NodeKind::Constant {
         return match alone {
-            true => message!("`{name}` is taken."),
-            false => message!("`{name}` is taken, since nothing else fits."),
+            true => message!("`{name}` is chosen."),
+            false => message!("`{name}` is chosen, because nothing else matches."),
         };
     }
     if branch.chosen {
         let held = parts.iter().filter(|part| part.note.is_none() && part.result == Mark::True);
-        return message!("`{name}` is taken: {}.", listed(held, true));
+        return message!("`{name}` is chosen: {}.", listed(held, true));
     }
     let failed: Vec<&TraceNode> =
         parts.iter().filter(|part| part.note.is_none() && part.result == Mark::False).collect();
@@ -60,11 +62,11 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
             }
         }
         return match why.into_iter().cloned().reduce(|all, one| message!("{all}; {one}")) {
-            None => message!("`{name}` is not taken."),
-            Some(why) => message!("`{name}` is not taken: {why}."),
+            None => message!("`{name}` is not chosen."),
+            Some(why) => message!("`{name}` is not chosen: {why}."),
         };
     }
-    message!("`{name}` is not taken: {}.", listed(failed.into_iter(), false))
+    message!("`{name}` is not chosen: {}.", listed(failed.into_iter(), false))
 }
 
 /// Lists the conditions and says that they hold, or that they do not.

@@ -45,7 +45,7 @@ fn a_choice_is_a_tool_whose_parameters_are_what_it_reads() {
     assert_eq!(question, Question::new(&rules, "mood").unwrap().tool().to_json());
     assert_eq!(
         tool(&rules, "next").unwrap_err().to_string(),
-        "the rules hold no choice `next`; there is `next_step`, `alone`, `bare`, `mood`"
+        "the rules contain no choice `next`; there is `next_step`, `alone`, `bare`, `mood`"
     );
 }
 
@@ -59,14 +59,14 @@ fn reasons_are_sentences_in_the_order_of_the_search() {
     assert_eq!(
         sentences,
         [
-            "`call` is not taken: `ctx.total > 3` does not hold.",
-            "`check` is not taken: `(steps.order.total as number ?? 0) > 5000` and `known` do not hold.",
+            "`call` is not chosen: `ctx.total > 3` does not hold.",
+            "`check` is not chosen: `(steps.order.total as number ?? 0) > 5000` and `known` do not hold.",
             "`ship` is taken: `steps.payment.status as string == \"paid\"` and `steps.stock.missing as number == 0` hold.",
         ]
     );
     assert!(!sentences.concat().contains("0555"), "private values are not shown");
     let nothing = told("bare", json!({}));
-    assert_eq!(nothing, ["`b` is not taken: steps.x is missing: steps is missing.", "No branch fits."]);
+    assert_eq!(nothing, ["`b` is not chosen: steps.x is missing: steps is missing.", "No branch matches."]);
     assert_eq!(told("alone", json!({})), ["`a` is taken."]);
     assert_eq!(
         told("mood", json!({"answers": {"mood": "angry"}})),
@@ -74,7 +74,7 @@ fn reasons_are_sentences_in_the_order_of_the_search() {
     );
     assert_eq!(
         told("mood", json!({})),
-        ["`calm` is taken, since no model has answered: the message has no `answers.mood`."]
+        ["`calm` is chosen, because no model has answered: the message has no `answers.mood`."]
     );
     assert!(reasons(&rules(), "routes", &json!({})).is_err());
 }

@@ -115,9 +115,10 @@ impl Compiler {
         #[cfg(feature = "signatures")]
         if !self.trusted.is_empty() {
             let message = message!(
-                "`{path}` is a text of rules, which has no signature, and only what a trusted key has signed is loaded"
+                "`{path}` is the text of rules and has no signature, but only files signed with a trusted \
+                key are loaded"
             );
-            let help = message!("build it with `rulec build --sign KEY`, and load the artifact");
+            let help = message!("build it with `rulec build --sign KEY`, and load the compiled file");
             return Err(Diagnostic::without_place(Code::ArtifactUntrusted, message).help(help).into());
         }
         Ok(loader::load(threads, loader, path))
@@ -157,7 +158,7 @@ impl Compiler {
 fn refused(error: &ArtifactError) -> CompileError {
     match error {
         ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.to_message())
-            .help(message!("rules are compiled to such a file by `rulec build`"))
+            .help(message!("`rulec build` compiles rules to such a file"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
             cannot_load(Code::ArtifactVersion, &error.to_message()).help(AGAIN).into()

@@ -148,7 +148,7 @@ impl Compiler {
             Some(root) => within(root, path),
         };
         let Some(name) = name else {
-            return Err(unreadable(&"it lies outside the root folder"));
+            return Err(unreadable(&message!("it is outside the root folder")));
         };
         // Loaders take paths with `/`, whatever the separator of the operating system is.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();

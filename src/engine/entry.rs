@@ -47,7 +47,7 @@ impl UnknownEntry {
 fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
-        (None, []) => message!("there are none of its kind"),
+        (None, []) => message!("the rules declare none"),
         (None, known) if known.len() > 20 => message!("{there_are} {}, …", listed(&known[..20])),
         (None, known) => message!("{there_are} {}", listed(known)),
     }

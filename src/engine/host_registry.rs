@@ -233,7 +233,8 @@ impl Registry {
                 Some(near) => message!("the program registered `{near}`; did you mean that?"),
                 None => message!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
             };
-            diagnostics.push(wrong(message!("the embedding program offers no function `{name}`")).help(help));
+            diagnostics
+                .push(wrong(message!("the embedding program registers no function `{name}`")).help(help));
             return None;
         };
         let args = found.args.as_deref();
@@ -242,19 +243,26 @@ impl Registry {
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
         let message = if let Some(args) = args.filter(|args| args.len() != declared.params.len()) {
             let (declared, registered) = (declared.params.len(), args.len());
-            message!("`{name}` is declared with {declared} arguments and registered with {registered}")
+            message!("`{name}` is declared with {declared} arguments, but registered with {registered}")
         } else if let Some(((param, ty), kinds)) =
             params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))
         {
-            message!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
+            message!(
+                "`{name}` is declared to take {ty} for `{param}`, but the registered function takes {kinds}"
+            )
         } else if !found.result.is_subset(accepted) {
             let (result, returned) = (&declared.result, found.result);
-            message!("`{name}` is declared to return {result}, and the function returns {returned}")
+            message!(
+                "`{name}` is declared to return {result}, but the registered function returns {returned}"
+            )
         } else {
             let function = found.function.clone();
             return Some(Host { name: name.clone(), result: wanted, function, work: None });
         };
-        diagnostics.push(wrong(message).help(message!("make the declaration and the function agree")));
+        diagnostics.push(
+            wrong(message)
+                .help(message!("make the `extern fn` declaration and the registered function agree")),
+        );
         None
     }
 }

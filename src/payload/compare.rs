@@ -44,7 +44,7 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     for kind in kinds(old) {
         let mut changes = Changes { kind, found: &mut found };
         let (Ok(before), Ok(after)) = (schema(old, kind), schema(new, kind)) else {
-            changes.add("$", message!("there is no such kind any more"));
+            changes.add("$", message!("this payload kind no longer exists"));
             continue;
         };
         changes.schema("$", &before, &after);
@@ -98,15 +98,15 @@ impl Changes<'_> {
         self.values(path, old, new);
         self.range(path, old, new);
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
-            self.add(path, message!("it must not be blank any more"));
+            self.add(path, message!("it may no longer be blank"));
         }
         let required = |schema: &Json| texts(&schema["required"]);
         for name in required(new).difference(&required(old)) {
-            self.add(&format!("{path}.{name}"), message!("it is required now"));
+            self.add(&format!("{path}.{name}"), message!("it is now required"));
         }
         let closed = |schema: &Json| schema["additionalProperties"] == false;
         if closed(new) && !closed(old) {
-            self.add(path, message!("fields that nothing declares are refused now"));
+            self.add(path, message!("undeclared fields are now rejected"));
         }
         let nothing = serde_json::Map::new();
         let fields =
@@ -117,7 +117,7 @@ impl Changes<'_> {
             match after.get(&name) {
                 Some(after) => self.schema(&place, &before, after),
                 None if closed(new) => {
-                    self.add(&place, message!("it is gone, and fields that nothing declares are refused"))
+                    self.add(&place, message!("the field was removed, and undeclared fields are rejected"))
                 }
                 None => {}
             }
@@ -135,18 +135,21 @@ impl Changes<'_> {
                 .map_or(Json::Null, |other| other["then"].clone());
             self.add(
                 path,
-                message!("where it has {when} it must have {}, and had to have {known}", variant["then"]),
+                message!(
+                    "if it has {when}, it must have {}; before, it had to have {known}",
+                    variant["then"]
+                ),
             );
         }
     }
 
     fn values(&mut self, path: &str, old: &Json, new: &Json) {
         if !new["const"].is_null() && old["const"] != new["const"] {
-            self.add(path, message!("it must be {} now", new["const"]));
+            self.add(path, message!("it must now be {}", new["const"]));
         }
         let Some(allowed) = new["enum"].as_array() else { return };
         match old["enum"].as_array() {
-            None => self.add(path, message!("it must be one of {} now", new["enum"])),
+            None => self.add(path, message!("it must now be one of {}", new["enum"])),
             Some(before) => {
                 let lost: Vec<String> =
                     before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
@@ -161,7 +164,7 @@ impl Changes<'_> {
         for (bound, narrower) in [("minimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)] {
             let Some(after) = new[bound].as_f64() else { continue };
             if old[bound].as_f64().is_none_or(|before| (after - before) * narrower > 0.0) {
-                self.add(path, message!("its {bound} is {} now", new[bound]));
+                self.add(path, message!("its {bound} is now {}", new[bound]));
             }
         }
     }

@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
             let Some(input) = blind.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.explainer().cond(condition) == Tri::Unknown {
-                self.unknown(*rule, message!("`{input}` was not given, so this could not be checked"));
+                self.unknown(*rule, message!("this could not be checked because `{input}` was not given"));
             }
         }
     }
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
         self.count_value(each.list);
         let list = self.engine.value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
-            let message = message!("`{input}` was not given, so this could not be checked");
+            let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
                     self.unknown(*rule, message.clone());

@@ -58,7 +58,7 @@ impl Why {
         }];
         lines.push(message!("    {message}"));
         if repair != message {
-            lines.push(message!("    to repair it: {repair}"));
+            lines.push(message!("    repair: {repair}"));
         }
         lines.extend(self.operands().into_iter().map(|operand| match &operand.value {
             Some(value) => message!("    {} = {value}", operand.text),

@@ -164,7 +164,7 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
   );
   await click(page.getByRole('button', { name: 'See what flips' }));
   await page.locator('.sankey .sankey-node').first().waitFor();
-  await page.getByText('2 answered otherwise').waitFor();
+  await page.getByText('2 answered differently').waitFor();
   await click(page.locator('.flips-table button').first());
   await until('both', async () => (await page.getByText(/of 5$/).innerText()).startsWith('2'));
   await click(page.getByRole('link', { name: 'Edit' }));

@@ -155,7 +155,7 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
   writeFileSync(join(served.folder, 'log.jsonl'), `${log.join('\n')}\n`);
   await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'log.jsonl'));
   await page.locator('.going', { hasText: 'Done' }).waitFor();
-  await page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await page.getByText('3 decisions of the log would differ').waitFor();
   await page.getByRole('heading', { name: 'Over time' }).waitFor();
   await end();
   // The same log, named on the command line, is preselected.
@@ -165,7 +165,7 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
   });
   await show(named.page, 'Replay');
   await named.page.locator('.replay-setup button.primary').click();
-  await named.page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await named.page.getByText('3 decisions of the log would differ').waitFor();
   await named.end();
 });
 

@@ -233,7 +233,10 @@ fn settings_of_limits_stand_in_the_main_file() {
         let [found] = error.diagnostics() else { panic!("{}", error.render()) };
         assert_eq!(found.code, rulec::Code::UnknownSetting);
         let shown = error.render();
-        assert!(shown.contains("holds for the whole rule set") && shown.contains("other.rules:1"), "{shown}");
+        assert!(
+            shown.contains("applies to the whole rule set") && shown.contains("other.rules:1"),
+            "{shown}"
+        );
         assert!(shown.contains("set it in the main file"), "{shown}");
     }
 }

@@ -302,7 +302,7 @@ fn what_could_not_be_checked_is_noted() {
         );
         assert_eq!(
             judgement.unchecked()[3].message,
-            "`context.workflows` was not given, so this could not be checked"
+            "this could not be checked because `context.workflows` was not given"
         );
         let informed = judge.context(json!({"workflows": {}})).unwrap().judge(&payload);
         assert!(informed.unchecked().is_empty() && !informed.is_valid(), "{informed:?}");

@@ -135,14 +135,14 @@ fn breaking_changes_are_listed_and_others_are_not() {
     assert_eq!(
         told(narrower),
         [
-            "p at $.e: it is required now",
+            "p at $.e: it is now required",
             "p at $.a: it may no longer be null",
-            "p at $.a: it must not be blank any more",
-            "p at $.b: its minimum is 1 now",
+            "p at $.a: it may no longer be blank",
+            "p at $.b: its minimum is now 1",
             "p at $.c: it may no longer be \"y\"",
-            "p at $.d: it is gone, and fields that nothing declares are refused",
+            "p at $.d: the field was removed, and undeclared fields are rejected",
             "p at $: the rule `new` is new",
-            "gone at $: there is no such kind any more",
+            "gone at $: this payload kind no longer exists",
         ]
     );
 }

@@ -159,28 +159,28 @@ fn places_of_breaches_are_expected() {
 fn what_nothing_could_give_is_an_error() {
     let cases = [
         ("expect -> refund_handlr", "no route leads to `refund_handlr`"),
-        ("expect -> refund_handler(amont: 2)", "no route gives `refund_handler` an argument `amont`"),
+        ("expect -> refund_handler(amont: 2)", "no route passes `refund_handler` an argument `amont`"),
         (
             "expect refunds -> refund_handler { tem: 2 }",
             "no route to `refund_handler` has `tem` in its metadata",
         ),
-        ("expect refunds -> answer, refund_handler", "a route leads to one handler"),
-        ("expect refunds -> answer loopback", "a route has no way back"),
-        ("expect none -> answer", "`none` leads nowhere"),
+        ("expect refunds -> answer, refund_handler", "a route can lead to only one handler"),
+        ("expect refunds -> answer loopback", "a route cannot loop back"),
+        ("expect none -> answer", "`none` has no target"),
         ("expect refunds score >= 0.5", "only an intent flow has a score"),
-        ("expect refunds \"rule\"", "only a payload breaks rules"),
-        ("expect refunds expect default", "a test of one message expects one thing"),
+        ("expect refunds \"rule\"", "only a payload can break rules"),
+        ("expect refunds expect default", "a test of one message can have only one expectation"),
     ];
     for (expect, message) in cases {
         errors(&routes(&format!("test \"t\" {{ given text = \"x\" {expect} }}")), &[("E0505", message)]);
     }
     errors(
         &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score != 0.5 }}"),
-        &[("E0505", "a score cannot be compared by `!=`")],
+        &[("E0505", "a score cannot be compared with `!=`")],
     );
     errors(
         &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score > 2 }}"),
-        &[("E0505", "a score lies between 0 and 1")],
+        &[("E0505", "a score must be from 0 to 1")],
     );
 }
 
@@ -191,22 +191,22 @@ fn values_that_fit_no_field_are_errors() {
     errors(&test("given text expect refunds"), &[("E0510", "0 values for 1 field")]);
     errors(
         &test("given text = \"x\" expect refunds for \"a\""),
-        &[("E0510", "nothing says which fields these values are of")],
+        &[("E0510", "the fields of these values are not named")],
     );
     errors(
         &test("given text = \"x\" given text expect refunds for \"a\""),
-        &[("E0510", "`text` is given twice, or as two different things")],
+        &[("E0510", "`text` is given twice, or both as a value and as a record")],
     );
     let declared = "input { text: string, n: int } route a when n > 3 and text == \"x\" -> h ";
     errors(
         &format!(
             "{declared} test \"t\" {{ given text, n expect a for \"x\", 4 expect none for \"x\", \"4\" }}"
         ),
-        &[("E0510", "`n` is declared as int, and this is a string")],
+        &[("E0510", "`n` is declared as int, but this is a string")],
     );
     errors(
         &format!("{declared} test \"t\" {{ given text, m expect a for \"x\", 4 expect none for \"x\", 5 }}"),
-        &[("E0510", "`m` is no input")],
+        &[("E0510", "`m` is not an input")],
     );
 }
 

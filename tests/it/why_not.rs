@@ -117,7 +117,7 @@ fn changes_are_told_in_words() {
         rules,
         "default",
         json!({"text": "a", "ctx": {"count": 4}}),
-        &["ctx.count is 4, needs another value, since `many` is tried before: `ctx.count > 3` (null)"],
+        &["ctx.count is 4, needs another value, because `many` is tried earlier: `ctx.count > 3` (null)"],
     );
     check(
         "route many when ctx is present and ctx.count > 3 -> h\ndefault -> d",
@@ -130,7 +130,7 @@ fn changes_are_told_in_words() {
         order,
         "many",
         json!({"vip": true, "n": 7}),
-        &["vip is true, needs another value, since `vip` is tried before: `vip == true` (null)"],
+        &["vip is true, needs another value, because `vip` is tried earlier: `vip == true` (null)"],
     );
     let jump = "route to when n > 1 -> goto t\ndefault -> d\ntable t { route x when not (m <= 5) -> x }";
     check(jump, "x", json!({"n": 2, "m": 5}), &["m is 5, needs more than 5 (6)"]);

@@ -52,7 +52,7 @@ pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
         facts.always = true;
         let message = message!("the condition of `{}` always holds", rule.name);
         let help =
-            message!("write `default -> …` for what is left, or give the condition a part that can fail");
+            message!("write `default -> …` for the remaining messages, or add a condition that can be false");
         report.say(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
@@ -98,13 +98,14 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
                 found = found.label(
                     part.span,
                     if std::ptr::eq(*part, *second) {
-                        message!("excludes this one")
+                        message!("contradicts this part")
                     } else {
-                        message!("and this one")
+                        message!("and this part")
                     },
                 );
             }
-            let help = message!("no message satisfies them all: correct one of them, or join them by `or`");
+            let help =
+                message!("no message can satisfy all of them: correct one of them, or join them with `or`");
             report.say(found.help(help), None);
         }
         [] => {}
@@ -120,7 +121,7 @@ fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
         if let Some(values) = values(test) {
             let message = message!("`{}` can never hold: {values}", report.part(cond));
             return Diagnostic::new(Code::OutOfRange, cond.span, message)
-                .help(message!("compare with a value that the function can have"));
+                .help(message!("compare with a value that the function can return"));
         }
     }
     let message = match name {
@@ -130,7 +131,7 @@ fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
         _ => message!("`{}` can never hold", report.part(cond)),
     };
     Diagnostic::new(Code::NeverMatches, cond.span, message)
-        .help(message!("correct it, or remove what depends on it"))
+        .help(message!("correct this condition, or remove the parts that depend on it"))
 }
 
 fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
@@ -142,10 +143,10 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
     }
     let range = report.quote(start.span.to(end.span));
     let help = match order.is_eq() {
-        true => message!("`..` leaves out its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
+        true => message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
         false => message!("write the smaller end first"),
     };
-    Some(Diagnostic::new(Code::EmptyRange, place, message!("nothing lies in `{range}`")).help(help))
+    Some(Diagnostic::new(Code::EmptyRange, place, message!("the range `{range}` is empty")).help(help))
 }
 
 /// Describes the possible results of the function in a comparison.
@@ -169,9 +170,9 @@ fn values(test: &Predicate) -> Option<Message> {
         Function::Bucket if args <= 2 => message!("`bucket` gives 0 to 99"),
         Function::Len => message!("`len` is never below 0"),
         Function::Abs => message!("`abs` is never below 0"),
-        Function::Lower => message!("`lower` leaves no letter in upper case"),
-        Function::Upper => message!("`upper` leaves no letter in lower case"),
-        Function::Trim => message!("`trim` leaves no white space at the ends"),
+        Function::Lower => message!("`lower` returns no upper-case letters"),
+        Function::Upper => message!("`upper` returns no lower-case letters"),
+        Function::Trim => message!("`trim` returns no white space at the start or end"),
         _ => return None,
     })
 }
@@ -244,22 +245,22 @@ impl<'a> Parts<'a, '_, '_, '_> {
         };
         let message = match (told.as_slice(), neutral) {
             ([], _) if self.solver.ask(&[(own, false)]).is_never() => {
-                message!("`{quoted}` always holds, so it decides nothing")
+                message!("`{quoted}` always holds, so it has no effect")
             }
             ([one], true) => {
-                message!("`{quoted}` decides nothing: it holds whenever `{}` does", self.report.part(one))
+                message!("`{quoted}` has no effect: it holds whenever `{}` holds", self.report.part(one))
             }
             ([one], false) => {
-                message!("`{quoted}` decides nothing: where it holds, `{}` does", self.report.part(one))
+                message!("`{quoted}` has no effect: whenever it holds, `{}` holds too", self.report.part(one))
             }
-            _ => message!("`{quoted}` decides nothing"),
+            _ => message!("`{quoted}` has no effect"),
         };
         let mut found = Diagnostic::new(Code::PartDecidesNothing, part.span, message);
         for other in told {
             found = found.label(other.span, message!("this part decides"));
         }
         self.report.say(
-            found.help(message!("remove it, or correct it if it was meant to say something else")),
+            found.help(message!("remove this part, or correct it if it should test something else")),
             None,
         );
     }

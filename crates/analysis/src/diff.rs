@@ -174,7 +174,8 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         let before = read(old.program, tables.0, None, halves.0);
         let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);
         let (Some(before), Some(after)) = (before, after) else {
-            diff.notes.push(message!("`{name}` is not compared: too many ways lead through its tables"));
+            diff.notes
+                .push(message!("`{name}` is not compared: there are too many paths through its tables"));
             continue;
         };
         let sides = [
@@ -261,14 +262,17 @@ fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
         notes.push(message!("{left_out} are not compared"));
     }
     if old.limits != new.limits {
-        notes.push(message!("the limits of a decision differ, so nothing is proven"));
+        notes.push(message!("the decision limits of the two versions differ, so nothing is proven"));
     }
     if old.analysis != new.analysis {
-        notes.push(message!("what `request` is made of differs: conditions that ask it are taken to differ"));
+        notes.push(message!(
+            "the definitions that `request` uses differ: conditions that read it count as different"
+        ));
     }
     if any(|program| program.externs.iter().any(|host| host.feature.is_none())) {
         notes.push(message!(
-            "host functions are taken to be the same before and after, and to be missing where a message is tried"
+            "host functions are assumed to be the same before and after, and to be missing when a message \
+            is tried"
         ));
     }
 }

@@ -1,6 +1,6 @@
 //! Static analysis of rules: conditions that are always or never true, redundant parts of
-//! conditions, hidden routes, and inputs that no route takes. The analysis compares meanings, not
-//! spellings, and returns its findings as data for the shells to print.
+//! conditions, hidden routes, and messages that no route matches. The analysis compares meanings,
+//! not spellings, and returns its findings as data for the shells to print.
 //!
 //! A claim about *every* message is proven by the [`solver`]. A claim about *one* message is
 //! checked by the reference evaluator on that message. Without a proof or a check, nothing is

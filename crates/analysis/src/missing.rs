@@ -56,10 +56,10 @@ pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &
         let found = Diagnostic::new(
             Code::WinsWithout,
             part.cond.span,
-            message!("`{}` wins without `{quoted}` where `{name}` is missing", rule.name),
+            message!("`{}` is chosen without `{quoted}` if `{name}` is missing", rule.name),
         )
-        .here(message!("left out then"))
-        .help(message!("{} goes there: add `{name} is present` to require it", input(&message)));
+        .here(message!("left out in that case"))
+        .help(message!("{} is an example: add `{name} is present` to require the field", input(&message)));
         return report.say(found, Some(message));
     }
 }
@@ -89,11 +89,12 @@ fn tell(
     let found = Diagnostic::new(
         Code::NegationFallsThrough,
         unit.span,
-        message!("`{quoted}` does not hold where `{name}` is missing, so `{}` is passed over", rule.name),
+        message!("`{quoted}` does not hold if `{name}` is missing, so `{}` is skipped", rule.name),
     )
     .here(message!("neither true nor false without `{name}`"))
     .help(message!(
-        "{} falls through: write `({name} is missing or {quoted})` to take it as well, or `{name} is present and …` to say that it is meant so",
+        "{} falls through: to match it, write `({name} is missing or {quoted})`; to exclude it on purpose, \
+        write `{name} is present and …`",
         input(&message)
     ));
     report.say(found, Some(message));

@@ -1,5 +1,5 @@
 //! Compares routes with each other: routes that are hidden by others, routes of equal priority of
-//! which one implies the other, and inputs that no route takes.
+//! which one implies the other, and messages that no route matches.
 
 use super::Subject;
 use super::conditions::Facts;
@@ -120,9 +120,9 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     let kind = program.tables[rule.table.index()].kind;
     let names: Vec<String> = above.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
-        [one] => message!("{one} takes all its inputs"),
-        [first, second] => message!("{first} and {second} together take all its inputs"),
-        _ => message!("{} others together take all its inputs", names.len()),
+        [one] => message!("{one} matches every message that it matches"),
+        [first, second] => message!("{first} and {second} together match every message that it matches"),
+        _ => message!("{} others together match every message that it matches", names.len()),
     };
     let mut found = Diagnostic::new(
         Code::RouteHidden,
@@ -133,13 +133,17 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     for other in above.iter().take(6) {
         found = found.label(
             program.rules[other.index()].condition.span,
-            message!("this is tried before and holds as well"),
+            message!("this is tried first and holds as well"),
         );
     }
     let help = match kind {
-        TableKind::Choice => message!("the last branch that holds wins: move it below those, or narrow them"),
-        TableKind::Routes => message!("put it before those, give it a higher priority, or narrow them"),
-        _ => message!("put it before those, or narrow them"),
+        TableKind::Choice => {
+            message!("the last branch that holds is chosen: move it below those, or narrow their conditions")
+        }
+        TableKind::Routes => {
+            message!("move it before those routes, give it a higher priority, or narrow their conditions")
+        }
+        _ => message!("move it before those, or narrow their conditions"),
     };
     report.say(found.help(help), None);
 }
@@ -178,9 +182,11 @@ fn ties(
                 .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
         });
         let (other, message, takes) = match implied {
-            Some(other) => {
-                (other, message, message!("whatever `{}` takes the other would take too", rule.name))
-            }
+            Some(other) => (
+                other,
+                message,
+                message!("the other route matches every message that `{}` matches", rule.name),
+            ),
             None if strict => {
                 let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
                 let others: Vec<RuleId> = others.collect();
@@ -206,10 +212,11 @@ fn ties(
         let message_text =
             message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
         let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
-            .here(message!("tried first, because it stands first"))
+            .here(message!("tried first, because it is written first"))
             .label(other.condition.span, message!("this holds as well"))
             .help(message!(
-                "both hold for {}: give `{}` a higher priority, so that moving it changes nothing",
+                "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
+                matter",
                 input(&message),
                 rule.name
             ));
@@ -254,10 +261,10 @@ fn no_default(
     let found = Diagnostic::new(
         Code::NoDefault,
         last,
-        message!("there is no `default`, and some inputs are taken by no route"),
+        message!("there is no `default`, and some messages match no route"),
     )
     .here(message!("the last route"))
-    .help(message!("write `default -> …` for the rest; {} is taken by none", input(&message)));
+    .help(message!("write `default -> …` for the rest; for example, {} matches no route", input(&message)));
     report.say(found, Some(message));
 }
 

@@ -29,7 +29,7 @@ pub(super) fn declarations(report: &mut Report<'_>) {
     let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
     for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
         if !used.contains(&*handler.name) {
-            let help = message!("no route leads to it: remove it, or write the route that does");
+            let help = message!("no route leads to the handler: remove the handler, or write a route to it");
             report.say(unused(message!("the handler"), &handler.name, handler.span, help), None);
         }
     }
@@ -43,7 +43,8 @@ pub(super) fn declarations(report: &mut Report<'_>) {
         };
         if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
             let help = message!(
-                "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it"
+                "no `goto` leads to the table: write one, or remove the table; if a program uses the table \
+                as an entry, write `# rulec: allow W0103 reason` before it"
             );
             report.say(unused(message!("the table"), &table.name, span, help), None);
         }
@@ -63,8 +64,8 @@ fn idle(report: &mut Report<'_>) {
         match idle {
             Idle::Field(name, span) => fields.push((name, *span)),
             Idle::Import(path, span) => {
-                let message = message!("nothing of `{path}` is used");
-                let help = message!("remove the import, or use what it defines");
+                let message = message!("the import `{path}` is not used");
+                let help = message!("remove the import, or use a name that it defines");
                 report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
             }
         }
@@ -80,11 +81,13 @@ fn idle(report: &mut Report<'_>) {
         }
     };
     let help = message!(
-        "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`"
+        "remove the fields that messages do not contain; if messages do contain them, write `# rulec: allow \
+        W0105 reason` before `input`"
     );
     let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
     let others = rest.iter().take(LISTED - 1);
-    let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, message!("nor this one")));
+    let finding = others
+        .fold(finding, |finding, (_, span)| finding.label(*span, message!("this field is not read either")));
     report.say(finding, None);
 }
 
@@ -110,10 +113,10 @@ fn same_names(report: &mut Report<'_>) {
                 let found = Diagnostic::new(
                     Code::SameTestName,
                     test.span,
-                    message!("there is another test `{}`", test.name),
+                    message!("another test is also named `{}`", test.name),
                 )
                 .label(*earlier, message!("the first one"))
-                .help(message!("name each after what it shows, so that a failure says which one failed"));
+                .help(message!("give each test a different name, so that a failure shows which test failed"));
                 report.say(found, None);
             }
         }

@@ -263,7 +263,7 @@ impl Words<'_> {
         self.units(cond, true, &mut |words, unit, want| {
             if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
                 let quoted = words.report.quote(unit.span);
-                let need = message!("another value, since `{name}` is tried before: `{quoted}`");
+                let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
                 words.found.push((words.fields(unit), need));
             }
         });
@@ -328,9 +328,9 @@ impl Words<'_> {
             (Some(Op::Gt), true) | (Some(Op::Le), false) => message!("more than {right}"),
             (Some(Op::Ge), true) | (Some(Op::Lt), false) => message!("at least {right}"),
             (Some(Op::Eq), true) | (Some(Op::Ne), false) => message!("to be {right}"),
-            (Some(Op::Ne), true) | (Some(Op::Eq), false) => message!("to be there, and not {right}"),
+            (Some(Op::Ne), true) | (Some(Op::Eq), false) => message!("to be present and not {right}"),
             (Some(Op::IsMissing), true) | (Some(Op::IsPresent), false) => message!("to be missing"),
-            (Some(Op::IsPresent), true) | (Some(Op::IsMissing), false) => message!("to be there"),
+            (Some(Op::IsPresent), true) | (Some(Op::IsMissing), false) => message!("to be present"),
             _ => return None,
         })
     }

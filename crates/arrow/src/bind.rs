@@ -53,7 +53,7 @@ impl ColumnsError {
             ColumnsError::Entry(error) => error.to_message(),
             ColumnsError::Bind(error) => error.to_message(),
             ColumnsError::Schema(found) => {
-                message!("the batch has other columns than those that the rules were bound to: {found}")
+                message!("the batch does not have the columns that the rules were bound to: {found}")
             }
         }
     }
@@ -284,7 +284,7 @@ impl Binder<'_> {
             let place = path.iter().fold(ROOT, |place, key| self.plan.child(place, key));
             let column = Source::Column(at, self.options.meaning(field, self.plan.kinds(place)));
             if insert(&mut sources, &path, column).is_none() {
-                self.problems.push(message!("the column `{name}` is there twice; rename one of the two"));
+                self.problems.push(message!("the column `{name}` exists twice; rename one of the two"));
             }
         }
         sources
@@ -376,14 +376,15 @@ impl Binder<'_> {
         let last = path.rsplit('.').next().unwrap_or(path);
         let there = match nearest(last, names.iter().copied()) {
             Some(near) => message!("did you mean `{near}`?"),
-            None if names.is_empty() => message!("there are none"),
+            None if names.is_empty() => message!("no columns exist"),
             None => {
                 let shown = names.iter().take(20).map(|name| format!("`{name}`"));
                 message!("there are {}", listed(shown.chain((names.len() > 20).then(|| "…".to_owned()))))
             }
         };
         self.problems.push(message!(
-            "the rules read `{path}`, and there is no such column; {there} (where it may be missing in every row, declare it with `?` or allow missing columns)"
+            "the rules read `{path}`, but there is no such column; {there} (if the value may be missing in \
+            every row, declare the field with `?` or allow missing columns)"
         ));
     }
 }
@@ -469,13 +470,13 @@ fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
 fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {
-        DataType::Timestamp(_, None) => message!("give its times a zone, such as UTC"),
-        DataType::Timestamp(_, Some(zone)) => message!("`{zone}` is no time zone"),
+        DataType::Timestamp(_, None) => message!("give its times a time zone, such as UTC"),
+        DataType::Timestamp(_, Some(zone)) => message!("`{zone}` is not a time zone"),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == Meaning::Text => {
-            message!("if its texts are JSON, say so with the option `json`")
+            message!("if its texts are JSON, set the option `json`")
         }
-        _ => message!("convert it, or change the rules"),
+        _ => message!("convert the column, or change the rules"),
     };
     let found = field.data_type().to_string();
-    message!("the column `{path}` is {found}, and the rules read {wanted} there; {remedy}")
+    message!("the column `{path}` is {found}, but the rules read {wanted} there; {remedy}")
 }

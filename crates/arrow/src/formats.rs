@@ -160,7 +160,7 @@ pub fn stream(
 ) -> Result<Box<dyn Source>, FormatError> {
     match format {
         Format::Parquet => {
-            Err(FormatError(message!("Parquet is read from its end; name a file instead of a stream")))
+            Err(FormatError(message!("Parquet files are read from the end; give a file instead of a stream")))
         }
         Format::Arrow => Ok(Box::new(ipc::Reader::open(Counted::new(input, size))?)),
         Format::Csv => Ok(Box::new(csv::Reader::open(Counted::new(input, size))?)),

@@ -200,7 +200,7 @@ impl RowError {
     fn json(column: &str, error: &JsonError) -> RowError {
         RowError {
             code: error.kind().code(),
-            message: message!("the column `{column}` holds no JSON here: {}", error.to_message()),
+            message: message!("the value in the column `{column}` is not valid JSON: {}", error.to_message()),
         }
     }
 

@@ -130,7 +130,7 @@ fn a_broken_row_of_csv_says_its_line_and_the_rest_goes_on() {
     let chosen: Vec<&str> = found.iter().map(|line| line["chosen"].as_str().unwrap_or("-")).collect();
     assert_eq!(chosen, ["a", "-", "default", "default", "-", "a"]);
     let message = |at: usize| found[at]["error"]["message"].as_str().unwrap_or_default();
-    assert_eq!(message(1), "the row at line 3 has 1 cells, and the first line names 2 columns");
+    assert_eq!(message(1), "the row at line 3 has 1 cells, but the first line names 2 columns");
     assert_eq!(message(4), "the column `text` is not UTF-8 at line 7");
     assert_eq!(found[3]["breaches"][0]["found"], "string");
     assert!(found[5]["breaches"].is_null(), "a cell is text where text is wanted");
@@ -163,7 +163,7 @@ fn a_parquet_file_that_is_cut_short_loses_nothing_that_was_whole() {
     }
     fs::write(&cut, &whole[..whole.len() / 10]).expect("written");
     let error = count(&cut).expect_err("no group is whole").to_string();
-    assert!(error.starts_with("it is no Parquet file, or was cut short"), "{error}");
+    assert!(error.starts_with("it is not a Parquet file, or it is truncated"), "{error}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     let mut source = open(Format::Arrow, File::open(&path).expect("there")).expect("an Arrow file");
     assert!(source.next().expect("whole").is_some() && source.next().expect("whole").is_some());
     let error = source.next().expect_err("it is cut short").to_string();
-    assert!(error.starts_with("it is broken or cut short here"), "{error}");
+    assert!(error.starts_with("it is damaged or truncated here"), "{error}");
 }
 
 /// The length in a message used to be trusted. Five bytes made Arrow allocate 1.8 GB, and other
@@ -188,12 +188,12 @@ fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() 
     for bytes in [&[0, 0, 0, 0x6d][..], &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x6d, 1], &[7], &[0xff; 6]] {
         assert_eq!(
             length(bytes),
-            "it is no Arrow file or stream: it ends in the middle of a message",
+            "it is not an Arrow file or stream: it ends in the middle of a message",
             "{bytes:?}"
         );
     }
-    assert_eq!(length(&[0xff; 8]), "it is no Arrow file or stream: a message is said to have -1 bytes");
-    assert_eq!(length(&[]), "it is no Arrow file or stream: it does not begin with its columns");
+    assert_eq!(length(&[0xff; 8]), "it is not an Arrow file or stream: a message claims to have -1 bytes");
+    assert_eq!(length(&[]), "it is not an Arrow file or stream: it does not begin with a schema");
 }
 
 /// Returns the offsets of a little-endian 64-bit number within bytes.
@@ -211,17 +211,17 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     assert_eq!(read(Format::Arrow, &whole), (7, None));
     // Seven rows in one column, whose 56 bytes are part of a body of 128 bytes.
     for (number, false_one, words) in [
-        (7, -1, "a batch is said to have -1 rows"),
-        (7, i64::MAX, "a batch is said to have 9223372036854775807 rows"),
-        (7, 1 << 40, "a column is said to have 1099511627776 values, 1 of them null"),
-        (1, 9, "a column is said to have 7 values, 9 of them null"),
-        (56, 1 << 40, "a column is said to have 1099511627776 bytes behind the first 64 of 128"),
-        (56, -3, "a column is said to have -3 bytes behind the first 64 of 128"),
-        (64, 90, "a column is said to have 56 bytes behind the first 90 of 128"),
+        (7, -1, "a batch claims to have -1 rows"),
+        (7, i64::MAX, "a batch claims to have 9223372036854775807 rows"),
+        (7, 1 << 40, "a column claims to have 1099511627776 values, of which 1 are null"),
+        (1, 9, "a column claims to have 7 values, of which 9 are null"),
+        (56, 1 << 40, "a column claims 1099511627776 bytes after the first 64 of 128"),
+        (56, -3, "a column claims -3 bytes after the first 64 of 128"),
+        (64, 90, "a column claims 56 bytes after the first 90 of 128"),
         (128, i64::MAX, "it ends in the middle of a message"),
-        (128, i64::MIN, "a message is said to have -9223372036854775808 bytes"),
+        (128, i64::MIN, "a message claims to have -9223372036854775808 bytes"),
     ] {
-        let words = format!("it is broken or cut short here: {words}");
+        let words = format!("it is damaged or truncated here: {words}");
         let changed = places(&whole, number).into_iter().map(|at| {
             let mut changed = whole.clone();
             changed[at..at + 8].copy_from_slice(&false_one.to_le_bytes());

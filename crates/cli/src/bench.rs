@@ -30,23 +30,24 @@ const TIMED: usize = 1_000_000;
   rulec bench support.rules messages.jsonl --index always
   rulec bench support.rules messages.jsonl --format json
 
-One thread decides the messages, as JSON text, over and over for the time given. The percentiles are of single decisions,
-which a clock makes longer by some tens of nanoseconds.")]
+One thread decides the messages, given as JSON text, again and again for the given time. The percentiles are those of
+single decisions; each includes some tens of nanoseconds for reading the clock.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The messages, one JSON object a line; `-` reads standard input
+    /// The messages, one JSON object per line; `-` reads standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// The table, choice, router to decide by, or `flows` [default: the routes outside any table]
+    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
+    /// table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Measure for so long: 1 to 600 seconds
+    /// The duration of the measurement in seconds, from 1 to 600
     #[arg(long, default_value = "2", value_parser = RangedU64ValueParser::<u64>::new().range(1..=600), value_name = "N")]
     seconds: u64,
     #[command(flatten)]
     engine: EngineArgs,
-    /// Text to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -62,7 +63,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         false => left += 1,
     })?;
     if lines.is_empty() {
-        return Err(CliError::error(message!("`{}` holds no message", args.input.display())));
+        return Err(CliError::error(message!("`{}` contains no messages", args.input.display())));
     }
     if left > 0 {
         term.note(&message!("only the first {KEPT} messages are measured; {left} are left out"));
@@ -148,10 +149,10 @@ impl Figures<'_> {
         out.message(&message!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
         let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
         out.message(&message!(
-            "{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"
+            "{per_second} decisions per second on one thread ({mean} ns each, {decided} made)"
         ))?;
         let percentiles = [
-            (message!("half within"), 0.5),
+            (message!("50% within"), 0.5),
             (message!("90% within"), 0.9),
             (message!("99% within"), 0.99),
             (message!("longest"), 1.0),

@@ -9,27 +9,28 @@ use rulec::artifact;
 use rulec_base::message;
 use std::path::{Path, PathBuf};
 
-/// Compile rules to a file that loads faster and needs nothing else
+/// Compile rules to a single file that loads faster and needs no other file
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec build support.rules                           writes support.rulec
   rulec build support.rules -o /srv/support.rulec
-  rulec run support.rulec messages.jsonl              every verb takes it in place of the rules
-  rulec build support.rules --sign release.pem        signed; whoever has the public key can tell
+  rulec run support.rulec messages.jsonl              every command accepts it instead of the rules
+  rulec build support.rules --sign release.pem        signed; the public key verifies it
   rulec run support.rulec --verify release.pub messages.jsonl
 
-The file holds what the rules import, and the author's text for explanations unless --strip-source
-is given. It is for the version of rulec that wrote it. Equal rules give equal bytes.")]
+The file contains everything that the rules import and, unless --strip-source is given, the source text for
+explanations. Only the version of rulec that wrote the file can read it. Equal rules give equal bytes.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The file to write [default: beside the rules, ending in `.rulec`]
+    /// The file to write [default: next to the rules, with the extension `.rulec`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Leave out the author's text; explanations then say where a condition stands, not how it reads
+    /// Leave out the source text; explanations then show the position of a condition, not its text
     #[arg(long)]
     strip_source: bool,
-    /// Sign it: a file with the private Ed25519 key as PEM (`openssl genpkey -algorithm ed25519`), or `env:NAME`
+    /// Sign the output with a private Ed25519 key: a PEM file (`openssl genpkey -algorithm
+    /// ed25519`), or `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sign: Option<KeyPlace>,
 }
@@ -45,7 +46,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let shown = path.display();
     if is_same(&path, &args.rules.path) {
         return Err(CliError::usage(message!(
-            "`{shown}` is the rules file itself; name another file with `-o`"
+            "`{shown}` is the rules file itself; give another file with `-o`"
         )));
     }
     let key = args.sign.as_ref().map(KeyPlace::signing).transpose()?;

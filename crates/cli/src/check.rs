@@ -20,46 +20,48 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec check support.rules
-  rulec check rules/ --deny warnings          warnings fail as well, as a CI job wants it
+  rulec check rules/ --deny warnings          fail on warnings as well, for CI
   rulec check rules/ --deny W0213 --allow W0103
   rulec check rules/ --format json | jq .code
   rulec check rules/ --format github          annotations in a GitHub workflow
-  rulec check rules/ --fix                    repair what has one safe repair, and report the rest
+  rulec check rules/ --fix                    make the safe repairs, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
-  rulec check support.rules --cost            what a decision may cost in the worst case
+  rulec check support.rules --cost            show the worst-case cost of a decision
 
-A folder stands for all *.rules below it, its files importing each other within it; a file that
-others import is checked as part of them. `rulec.toml`, beside the rules or in a folder above, sets the same for
-all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`; what is written here comes first.")]
+A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that other
+files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, sets the same
+options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`. Options on the
+command line take precedence.")]
 pub struct Args {
-    /// Rule files, or folders of them; `-` reads standard input
+    /// Rule files, or folders with rule files; `-` reads standard input
     #[arg(required = true, value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
-    /// The format of what is found
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Apply the suggestions that keep what the author means, to the files named and those in the folders named
+    /// Make the safe repairs in the given files, and in the files of the given folders
     #[arg(long)]
     fix: bool,
     /// With `--fix`: show what would change instead of writing it
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Exit with status 1 also when these were found: `warnings`, or the code of one
+    /// Also exit with status 1 if these are found: `warnings`, or the code of a warning
     #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = named)]
     deny: Vec<Named>,
-    /// Leave out the warnings of this code
+    /// Do not report warnings with this code
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = code)]
     allow: Vec<Code>,
-    /// Also tell routes of equal priority and different targets that any one input satisfies
+    /// Also report routes of equal priority and different targets if some message matches both
     #[arg(long)]
     strict_ties: bool,
-    /// Also say what a decision may cost in the worst case, table by table and route by route
+    /// Also show the worst-case cost of a decision, for each table and each route
     #[arg(long)]
     cost: bool,
-    /// Exit with status 1 when a decision may take more steps than these
+    /// Exit with status 1 if a decision may take more than this number of steps
     #[arg(long, value_name = "STEPS")]
     max_cost: Option<u64>,
-    /// The folder that imports may not leave [default: the file's own, or the folder checked]
+    /// The folder that imports must stay inside [default: the folder of the file, or the checked
+    /// folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -165,7 +167,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     close(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
-        term.say(&message!("more about a code: `rulec explain {}`", first.diagnostic.code));
+        term.say(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + dear) {
@@ -232,7 +234,7 @@ fn close(term: &Term, files: usize, tally: &Tally) {
     }
     let files = counted(files, message!("1 file"), message!("{files} files"));
     term.say(&match found.is_empty() {
-        true => message!("{files} checked: all well"),
+        true => message!("{files} checked: no problems"),
         false => message!("{files} checked: {}", listed(found)),
     });
 }

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 /// The forms of the messages and of the answers.
 #[derive(clap::Args)]
 pub struct ColumnArgs {
-    /// The form of the messages [default: by the extension, else lines]
+    /// The format of the messages [default: by the file extension, else lines]
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
     input_format: Option<String>,
-    /// The form of the answers [default: by the extension of --output, else lines]
+    /// The format of the answers [default: by the extension of --output, else lines]
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
     output_format: Option<String>,
     /// Write the answers to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The texts of this column are JSON, each one value
+    /// Parse each text of this column as a JSON value
     #[arg(long, value_name = "COLUMN")]
     json_column: Vec<String>,
-    /// Decide although columns that the rules read are missing
+    /// Decide even if columns that the rules read are missing
     #[arg(long)]
     allow_missing_columns: bool,
 }
@@ -63,7 +63,8 @@ fn by_extension(path: Option<&Path>) -> String {
 #[cfg(not(feature = "columns"))]
 pub fn refuse() -> CliError {
     CliError::usage(rulec_base::message!(
-        "this `rulec` reads and writes JSON lines alone; for Parquet, Arrow and CSV build it with `cargo install --path crates/cli --features columns`"
+        "this `rulec` reads and writes JSON lines only; for Parquet, Arrow and CSV build it with `cargo \
+        install --path crates/cli --features columns`"
     ))
 }
 

@@ -115,7 +115,8 @@ impl Target {
         };
         if wants_signature && !is_artifact {
             let message = message!(
-                "`{shown}` is a text of rules, which has no signature; `--verify` is for what `rulec build --sign` wrote"
+                "`{shown}` is the text of rules and has no signature; `--verify` works on files that `rulec \
+                build --sign` wrote"
             );
             return Err(CliError::usage(message));
         }

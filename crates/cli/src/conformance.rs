@@ -9,7 +9,7 @@ use rulec_base::message;
 use rulec_conformance::{KINDS, Kind, Setting, kind};
 use std::path::PathBuf;
 
-/// Hold cases with expected results against the engine
+/// Compare the results of the engine with the expected results of cases
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec conformance route cases/route.jsonl
@@ -21,15 +21,15 @@ pub struct Args {
     /// The kind of the cases
     #[arg(value_parser = kinds())]
     kind: &'static Kind,
-    /// The cases, one JSON object a line; `-` reads standard input
+    /// The cases, one JSON object per line; `-` reads standard input
     cases: PathBuf,
-    /// A JSON file with what all cases share, for the kinds that need one
+    /// A JSON file with the data that all cases share, for kinds that need one
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
-    /// Also list what failed, and how
+    /// Also list the failed cases and their differences
     #[arg(long)]
     list_failures: bool,
-    /// The engine that decides; all answer alike
+    /// The engine that decides; all engines give the same answers
     #[arg(long, default_value = Tier::Auto.name(), value_parser = engine::tier(), value_name = "ENGINE")]
     engine: Tier,
 }
@@ -54,7 +54,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::usage(message!(
-            "`{name}` is not UTF-8: the byte at offset {at} starts no character; save it as UTF-8"
+            "`{name}` is not UTF-8: the byte at offset {at} is invalid; save the file as UTF-8"
         ))
     })?;
     let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });

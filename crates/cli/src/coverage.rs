@@ -21,7 +21,7 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
         conditions.len()
     );
     let file = compiled.target.shown();
-    let text = message!("{file}: {shares}, by {}", decisions(coverage.decisions()));
+    let text = message!("{file}: {shares}, in {}", decisions(coverage.decisions()));
     let mut out = format!("{}\n", localized(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
@@ -143,7 +143,7 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 continue;
             }
             let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
-            let (line, not_seen) = (message!("Line"), message!("Not seen"));
+            let (line, not_seen) = (message!("Line"), message!("Not covered"));
             let (line, not_seen) = (localized(&line), localized(&not_seen));
             let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
@@ -212,9 +212,9 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
 fn title(item: &Item) -> Message {
     let counts = match item.what {
         "condition" => {
-            message!("true {}, false {}, asked {}", times(item.yes), times(item.no), times(item.tried))
+            message!("true {}, false {}, evaluated {}", times(item.yes), times(item.no), times(item.tried))
         }
-        "rule" => message!("broken {}, kept {}", times(item.yes), times(item.no)),
+        "rule" => message!("violated {}, satisfied {}", times(item.yes), times(item.no)),
         _ => message!("chosen {}, tried {}", times(item.yes), times(item.tried)),
     };
     match &item.gap {

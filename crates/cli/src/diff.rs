@@ -19,7 +19,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Compare two versions of rules by meaning: what is answered otherwise, with messages that show it
+/// Compare the meaning of two versions of rules: show what they answer differently, with example
+/// messages
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec diff deployed.rules support.rules
@@ -27,24 +28,27 @@ use std::path::{Path, PathBuf};
   rulec diff deployed.rules support.rules --replay decisions.log --entry billing
   rulec diff deployed.rules support.rules --format json | jq .entries[].changes[].route
 
-Routes, choices, routers and flows are compared, tables where jumps lead to them. Each message that is shown was
-decided by both versions. \"no difference in meaning\" is said only where it is proven; else it is
-said how far was looked. `--replay` decides real messages by both: lines of messages, or of a decision log that holds them.
+Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions decided
+each message that is shown. \"no difference in meaning\" is printed only if it is proven; otherwise the report says how
+much was searched. `--replay` decides real messages with both versions: a file with one message per line, or a
+decision log that contains messages.
 
-Exit status: 0 nothing is answered otherwise, 1 something is, or nobody can tell, 2 wrong usage.")]
+Exit status: 0 no difference, 1 a difference, or neither found nor ruled out, 2 wrong usage.")]
 pub struct Args {
     #[command(flatten)]
     old: RulesArgs,
     /// The new version of the rules
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Also decide these messages by both, one JSON object a line; `-` reads standard input
+    /// Also decide these messages with both versions, one JSON object per line; `-` reads standard
+    /// input
     #[arg(long, value_name = "FILE.jsonl")]
     replay: Option<PathBuf>,
-    /// The table, choice or router that decides what is replayed [default: the routes outside any table]
+    /// The table, choice or router that decides the replayed messages [default: the routes outside
+    /// any table]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
-    /// A report to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -135,9 +139,10 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     };
     out.message(&match diff.verdict() {
         Verdict::Same => message!("no difference in meaning: proven for every message ({compared})"),
-        Verdict::Different => message!("some messages are answered otherwise ({compared})"),
+        Verdict::Different => message!("some messages are answered differently ({compared})"),
         Verdict::Undecided => message!(
-            "no message was found that is answered otherwise, but that there is none is not proven: {} of {} questions stayed open ({compared})",
+            "no message was found that the two versions answer differently, but such a message may exist: \
+            {} of {} questions stayed open ({compared})",
             sum(|entry| entry.open),
             sum(|entry| entry.asked)
         ),
@@ -171,8 +176,8 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     let was = change.was.as_ref().map(|was| message!(" (was {})", on_one_line(was))).unwrap_or_default();
     let verdict = match (change.kind, change.verdict) {
         (ChangeKind::Renamed, _) | (_, Verdict::Different) => Message::default(),
-        (_, Verdict::Same) => message!(": no message is answered otherwise"),
-        (_, Verdict::Undecided) => message!(": no message was found that is answered otherwise"),
+        (_, Verdict::Same) => message!(": no message gets a different answer"),
+        (_, Verdict::Undecided) => message!(": no message with a different answer was found"),
     };
     let word = word(change.kind);
     let word = localized(&word);
@@ -274,7 +279,7 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.line("")?;
     out.message(&message!(
-        "{} replayed: {} answered otherwise",
+        "{} replayed: {} answered differently",
         messages(replay.messages),
         if flipped == 0 { message!("none") } else { Message::verbatim(flipped.to_string()) }
     ))?;
@@ -288,13 +293,11 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
     if replay.refused > 0 {
         let refused = replay.refused;
         let lines = counted(refused, message!("1 line"), message!("{refused} lines"));
-        out.message(&message!("  {lines} left out: no message"))?;
+        out.message(&message!("  {lines} skipped: not a message"))?;
     }
     if replay.masked > 0 {
         let masked = messages(replay.masked);
-        out.message(&message!(
-            "  {masked} with masked values of private fields, which were decided as they stand"
-        ))?;
+        out.message(&message!("  {masked} decided with masked values of private fields"))?;
     }
     Ok(())
 }

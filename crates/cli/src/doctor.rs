@@ -15,15 +15,16 @@ use rulec_report::log;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
-/// Say which routes and conditions never fired, by a log of decisions
+/// Report the routes and conditions that never matched, based on a decision log
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec doctor support.rules --log decisions.jsonl
   zcat decisions-*.gz | rulec doctor support.rules --log -
 
-The log is what the router's decision log writes: a JSON object a line with `time`, `entry`, `path`, `route` and, unless
-that was switched off, `message`. With messages the decisions are made again by these rules, so it is also told how many
-would come out otherwise now, and which conditions were never true or never false; without, only routes are counted.")]
+The log is the decision log that a router writes: one JSON object per line with `time`, `entry`, `path`, `route` and,
+unless switched off, `message`. If the log contains messages, these rules decide them again. The report then also
+shows how many decisions would be different now, and which conditions were never true or never false. Without
+messages, only routes are counted.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
@@ -31,7 +32,7 @@ pub struct Args {
     /// The decision log, JSON lines; `-` reads standard input
     #[arg(long, value_name = "DECISIONS.jsonl")]
     log: PathBuf,
-    /// The folder that imports may not leave [default: the rules file's own]
+    /// The folder that imports must stay inside [default: the folder of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -55,11 +56,13 @@ struct Window {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(message!("`{path}` is a folder; name the rules file that decided")));
+        return Err(CliError::usage(message!(
+            "`{path}` is a folder; give the rules file that made the decisions"
+        )));
     }
     let compiled = files::compile(std::slice::from_ref(&args.rules), args.root.as_deref())?;
     let [(compiled, _)] = compiled.as_slice() else {
-        return Err(CliError::usage(message!("name one rules file")));
+        return Err(CliError::usage(message!("name exactly one rules file")));
     };
     let Ok(rules) = &compiled.result else {
         files::show_errors(compiled, term);
@@ -72,7 +75,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if window.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
-            "`{log}` holds no decision by these rules: a line of the decision log has an `entry` that they have, and a `route`"
+            "`{log}` contains no decision of these rules: a line of a decision log has a `route`, and an \
+            `entry` that the rules declare"
         )));
     }
     window.show(compiled, &coverage, out)?;
@@ -120,20 +124,24 @@ impl Window {
         let decisions = coverage::decisions(self.decisions);
         out.message(&match (&self.first, &self.last) {
             (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
-            _ => message!("{decisions}, of no known time"),
+            _ => message!("{decisions}, at unknown times"),
         })?;
         if self.foreign > 0 {
-            out.message(&message!("{} left out: of no entry of these rules", lines(self.foreign)))?;
+            out.message(&message!(
+                "{} left out: not decided by an entry of these rules",
+                lines(self.foreign)
+            ))?;
         }
         if let Some(line) = self.example {
             let otherwise = coverage::decisions(self.otherwise);
             out.message(&message!(
-                "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
+                "{otherwise} would differ with these rules, the first at line {line}: the rules have \
+                changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
-            out.message(&message!("the log holds no messages, so nothing is known of conditions"))?;
+            out.message(&message!("the log contains no messages, so the conditions cannot be evaluated"))?;
             for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
                 let at = coverage.rules().sources().position(item.span);
                 let file = compiled.name(item.span.file);
@@ -143,7 +151,7 @@ impl Window {
             return Ok(());
         }
         if self.bare > 0 {
-            out.message(&message!("{} without a message count for routes alone", lines(self.bare)))?;
+            out.message(&message!("{} without a message: counted for routes only", lines(self.bare)))?;
         }
         out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
     }

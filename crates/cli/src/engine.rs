@@ -7,22 +7,23 @@ use rulec::{Indexing, Rules, Tier};
 /// The engine, and the tables that are indexed. All ways answer alike.
 #[derive(clap::Args)]
 pub struct EngineArgs {
-    /// The engine that decides; all answer alike
+    /// The engine that decides; all engines give the same answers
     #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
     engine: Tier,
-    /// The tables whose rules the index finds, in place of trying them one by one; the answers are the same
+    /// Which tables to search with an index instead of trying their rules one by one; the answers
+    /// are the same
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     index: Index,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Index {
-    /// Those for which it is guessed to be faster
+    /// Tables for which the index is estimated to be faster
     #[default]
     Auto,
-    /// All
+    /// All tables
     Always,
-    /// None
+    /// No tables
     Never,
 }
 

@@ -60,9 +60,12 @@ fn unknown(text: &str) -> Message {
     near.extend(codes().filter(|code| !one_off(code) && code.get(..3) == wanted.get(..3)));
     near.truncate(5);
     match near.is_empty() {
-        true => message!("there is no code `{text}`; `rulec explain` lists all"),
+        true => message!("there is no code `{text}`; `rulec explain` lists all codes"),
         false => {
-            message!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", listed(near))
+            message!(
+                "there is no code `{text}`; similar codes are {} (`rulec explain` lists all codes)",
+                listed(near)
+            )
         }
     }
 }

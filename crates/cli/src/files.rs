@@ -112,19 +112,19 @@ pub fn unreadable(name: &str, error: &impl Argument) -> CliError {
 
 /// Returns the error for compiled rules where JSON is expected.
 pub fn compiled_rules(name: &str) -> CliError {
-    CliError::usage(message!("`{name}` holds compiled rules, where JSON is wanted"))
+    CliError::usage(message!("`{name}` contains compiled rules, but JSON is expected"))
 }
 
 /// Returns the error for a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
     CliError::usage(match error.kind() {
-        _ if path.is_dir() => message!("`{shown}` is a folder; name a file"),
-        io::ErrorKind::NotFound => message!("`{shown}` cannot be written: there is no such folder"),
+        _ if path.is_dir() => message!("`{shown}` is a folder; give a file"),
+        io::ErrorKind::NotFound => message!("`{shown}` cannot be written: its folder does not exist"),
         io::ErrorKind::PermissionDenied => {
             message!("`{shown}` cannot be written: you have no permission to write there")
         }
-        io::ErrorKind::AlreadyExists => message!("`{shown}` is there already; `--force` writes over it"),
+        io::ErrorKind::AlreadyExists => message!("`{shown}` already exists; `--force` overwrites it"),
         _ => message!("`{shown}` cannot be written: {error}"),
     })
 }
@@ -151,20 +151,22 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
         return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).to_message()));
     }
     if artifact::is_artifact(&bytes) {
-        return Err(CliError::usage(message!("`{name}` holds compiled rules, where their text is wanted")));
+        return Err(CliError::usage(message!(
+            "`{name}` contains compiled rules, but the text of the rules is expected"
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         CliError::usage(message!(
-            "`{name}` is not UTF-8: the byte at offset {at} (line {line}) starts no character; save the file as UTF-8"
+            "`{name}` is not UTF-8: the byte at offset {at} (line {line}) is invalid; save the file as UTF-8"
         ))
     })
 }
 
 fn refused(name: &str, error: &LoadError) -> CliError {
     CliError::usage(match error {
-        LoadError::Folder => message!("`{name}` is a folder; name a file"),
+        LoadError::Folder => message!("`{name}` is a folder; give a file"),
         LoadError::NotRegular => {
             message!("`{name}` cannot be read: {}; `-` reads standard input", error.to_message())
         }
@@ -217,13 +219,14 @@ pub fn input_object(
 /// The one file that a verb decides by, or says something about.
 #[derive(Clone, clap::Args)]
 pub struct RulesArgs {
-    /// The rules file, or what `rulec build` made of it; `-` reads standard input
+    /// The rules file, or the file that `rulec build` compiled it to; `-` reads standard input
     #[arg(value_name = "RULES")]
     pub path: PathBuf,
-    /// The folder that imports may not leave [default: the rules file's own]
+    /// The folder that imports must stay inside [default: the folder of the rules file]
     #[arg(long, value_name = "DIR", display_order = 900)]
     root: Option<PathBuf>,
-    /// Take only compiled rules that this key has signed: a file with the public key as PEM, or `env:NAME`
+    /// Accept only compiled rules signed with this key: a PEM file with the public key, or
+    /// `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
     verify: Option<KeyPlace>,
 }
@@ -258,7 +261,7 @@ impl RulesArgs {
         let target = self.target();
         let path = target.shown();
         if self.path.is_dir() {
-            return Err(CliError::usage(message!("`{path}` is a folder; name one rules file")));
+            return Err(CliError::usage(message!("`{path}` is a folder; give one rules file")));
         }
         let key = self.verify.as_ref().map(KeyPlace::verifying).transpose()?;
         let compiled = target.compile_trusting(key)?;
@@ -291,6 +294,8 @@ pub fn note_missing_functions(rules: &Rules, term: &Term) {
     let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        term.note(&message!("only an embedding program can call {names}; here the results count as missing"));
+        term.note(&message!(
+            "{names} can run only in an embedding program; here the results count as missing"
+        ));
     }
 }

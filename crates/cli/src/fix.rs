@@ -36,7 +36,7 @@ impl Fixes {
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
             return Err(CliError::usage(message!(
-                "`--fix` writes files, and standard input is none; name a file"
+                "`--fix` rewrites files, and standard input is not a file; give a file"
             )));
         }
         let named: HashSet<PathBuf> =

@@ -8,21 +8,21 @@ use rulec_base::message;
 use rulec_syntax::format::{Formatted, format};
 use std::path::{Path, PathBuf};
 
-/// Lay out rule files in the one style
+/// Format rule files in the standard style
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  rulec fmt rules/                 write the files that are laid out otherwise
-  rulec fmt --check rules/         name them, write none, and exit with 1 if there is one, as a CI job wants it
+  rulec fmt rules/                 format the files that are not formatted yet
+  rulec fmt --check rules/         only list these files, and exit with 1 if there are any, for CI
   rulec fmt --diff support.rules   show what would change
   rulec fmt - < support.rules      from standard input to standard output
 
-Only white space changes: comments stay where they stand, and every rule says what it said. Statements
-with errors are left exactly as they are.")]
+Only white space changes: comments keep their positions, and every rule keeps its meaning. Statements
+with errors are not changed.")]
 pub struct Args {
-    /// Rule files, or folders of them; `-` reads standard input and writes standard output
+    /// Rule files, or folders with rule files; `-` reads standard input and writes standard output
     #[arg(required = true, value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
-    /// Write nothing; name the files that would change, and exit with 1 if there is one
+    /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
     /// Write nothing; show what would change
@@ -51,8 +51,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !piped || args.check {
         let files = counted(changed, message!("1 file"), message!("{changed} files"));
         term.say(&match args.check || args.diff {
-            true => message!("{files} would be formatted, {same} as they should be"),
-            false => message!("{files} formatted, {same} as they should be"),
+            true => message!("{files} would be formatted, {same} already formatted"),
+            false => message!("{files} formatted, {same} already formatted"),
         });
     }
     Ok(match refused {
@@ -69,7 +69,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(message!("`{name}` stays as it is: {}; {}", changed.to_message(), panic::REPORT)),
+        message: Some(message!("`{name}` is left unchanged: {}; {}", changed.to_message(), panic::REPORT)),
     })?;
     note_left(&name, &formatted, term);
     let changed = formatted.text != text;
@@ -98,7 +98,7 @@ fn note_left(name: &str, formatted: &Formatted, term: &Term) {
         let count = counted(count, message!("1 statement"), message!("{count} statements"));
         let typed = if name == STDIN { "-" } else { name };
         term.note(&message!(
-            "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {typed}`"
+            "{count} of `{name}` with errors left unchanged, at line {lines}{more}; see `rulec check {typed}`"
         ));
     }
 }

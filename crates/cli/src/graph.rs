@@ -27,29 +27,30 @@ use rulec_sema::hir::TableKind;
   rulec graph review.rules --format dot | dot -Tsvg > review.svg
   rulec graph review.rules --name council --format svg > council.svg
 
-Without --name the workflows are drawn, or where there is none, the routes, choices, routers and flows. Of a
-workflow, edges that a router chooses carry its condition; a dashed one is a way back, and a node with double lines
-runs its next nodes side by side. Routes are asked from top to bottom; a solid edge is what holds, a dashed one
-what is asked next.")]
+Without --name, the workflows are drawn. If there are no workflows, the routes, choices, routers and flows are drawn.
+In a workflow, the label of an edge is the condition by which a router chooses it; a dashed edge is a loop-back; a node
+with double lines runs its next nodes in parallel. Routes are tried from top to bottom: a solid edge is followed if the
+condition holds, and a dashed edge leads to the condition that is tried next.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Only the workflow, table, choice, router or flows of this name; `routes` are those outside any table
+    /// Draw only this workflow, table, choice or router, or `flows`, or `routes` for the routes
+    /// outside any table
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The language of the drawing
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Language,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Language {
-    /// A flowchart of Mermaid, which Markdown pages show
+    /// A Mermaid flowchart, for Markdown pages
     #[default]
     Mermaid,
-    /// A digraph of Graphviz
+    /// A Graphviz digraph
     Dot,
-    /// A picture
+    /// An SVG image
     Svg,
 }
 
@@ -60,7 +61,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         if drawings.len() > 1 {
             let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
             let names = names.join(", ");
-            return Err(CliError::usage(message!("a picture shows one; choose it by `--name`: {names}")));
+            return Err(CliError::usage(message!(
+                "an SVG picture can show only one drawing; choose it with `--name`: {names}"
+            )));
         }
         out.source(&drawings.iter().map(svg::svg).collect::<String>())?;
         return Ok(Status::Fine);
@@ -97,7 +100,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         let known = workflows().map(|workflow| &*workflow.name).chain(tables());
         let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         return Err(CliError::usage(message!(
-            "there is nothing of the name `{name}` to draw; there are {known}"
+            "there is nothing named `{name}` to draw; the names are {known}"
         )));
     }
     let mut drawings: Vec<Drawing> = workflows().map(|workflow| drawing::workflow(rules, workflow)).collect();
@@ -110,7 +113,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
     }
     match drawings.is_empty() {
         true => Err(CliError::usage(message!(
-            "the rules hold no workflow, route, choice, router or flow to draw"
+            "the rules contain no workflow, route, choice, router or flow to draw"
         ))),
         false => Ok(drawings),
     }

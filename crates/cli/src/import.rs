@@ -10,21 +10,21 @@ use rulec_import::{ImportError, System};
 use rulec_syntax::format::format;
 use std::path::{Path, PathBuf};
 
-/// Write rules from another system's JSON
+/// Convert another system's JSON to rules
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec import routes router.json -o support.rules
   rulec import flows flows.json | less
   cat choice.json | rulec import choice - -o next_step.rules
 
-What is read:
+Input by kind:
   routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
   choice   a list of branches, or {\"choices\": […]}
   flows    a list of flows, or {\"flows\": […], \"tools\": [the flow_executor]}
-The rules decide as the original does; comments in them say where they differ, and what was left out.
-What cannot be translated is an error that names its place, and nothing is written.")]
+The rules decide like the original; comments in them describe differences and omitted parts.
+If a part cannot be translated, an error gives its position, and nothing is written.")]
 pub struct Args {
-    /// The kind of JSON
+    /// The kind of the JSON document
     #[arg(value_parser = system())]
     system: System,
     /// The JSON file; `-` reads standard input
@@ -32,7 +32,7 @@ pub struct Args {
     /// The file to write the rules to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -47,7 +47,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Ok(text) => args.system.import(text),
         // The JSON parser reports the position of the invalid bytes and what to do.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
-            ImportError::Internal(message!("a text that is not UTF-8 was read"))
+            ImportError::Internal(message!("the JSON parser accepted a text that is not UTF-8"))
         })),
     };
     let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;

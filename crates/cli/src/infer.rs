@@ -78,7 +78,7 @@ pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     };
     let Ty::Record(record) = ty else {
         return Err(CliError::error(message!(
-            "`{name}` holds neither messages, which are JSON objects, nor a JSON Schema of one"
+            "`{name}` contains neither messages (JSON objects) nor a JSON Schema of a message"
         )));
     };
     let text = format!("input {}", record.shown());

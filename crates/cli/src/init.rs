@@ -7,17 +7,17 @@ use rulec_base::diag::listed;
 use rulec_base::message;
 use std::path::PathBuf;
 
-/// Begin a project: rules with tests, and a CI job that checks them
+/// Create a project: rules with tests, and a CI job that checks them
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec init              in this folder
-  rulec init desk         in the folder desk, which is made
-  rulec init desk --force over files that are there already")]
+  rulec init desk         in the folder desk, which is created
+  rulec init desk --force overwrite existing files")]
 pub struct Args {
     /// The folder [default: the current one]
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     folder: PathBuf,
-    /// Write over files that are there already
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }
@@ -43,8 +43,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !there.is_empty() && !args.force {
         let files = listed(&there);
         return Err(CliError::usage(match there.len() {
-            1 => message!("{files} is there already; `--force` writes over it"),
-            _ => message!("{files} are there already; `--force` writes over them"),
+            1 => message!("{files} already exists; `--force` overwrites it"),
+            _ => message!("{files} already exist; `--force` overwrites them"),
         }));
     }
     for (name, text) in FILES {
@@ -57,6 +57,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     let rules = args.folder.join("rules");
-    term.note(&message!("now: `rulec test {}`", rules.display()));
+    term.note(&message!("next, run `rulec test {}`", rules.display()));
     Ok(Status::Fine)
 }

@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct JudgeArgs {
-    /// With --decision or --decision-by: the rules' `context`, a file with a JSON object
+    /// With --decision or --decision-by: a JSON file with the object that rules read as `context`
     #[arg(long, value_name = "FILE", requires = "judged")]
     context: Option<PathBuf>,
-    /// With --decision or --decision-by: the rules' `options`, a file with a JSON object
+    /// With --decision or --decision-by: a JSON file with the object that rules read as `options`
     #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
-    /// With --decision or --decision-by: what else only warns is a violation
+    /// With --decision or --decision-by: report warnings as violations
     #[arg(long, requires = "judged")]
     strict: bool,
 }
@@ -67,9 +67,9 @@ impl Judges {
         let all: Result<BTreeMap<String, Judge>, CliError> =
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
         match all? {
-            judges if judges.is_empty() => {
-                Err(CliError::usage(message!("the rules judge no payload; `payload KIND {{ … }}` is one")))
-            }
+            judges if judges.is_empty() => Err(CliError::usage(message!(
+                "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
+            ))),
             judges => Ok(Judges::ByField(field.to_owned(), judges)),
         }
     }
@@ -80,12 +80,16 @@ impl Judges {
             Judges::One(judge) => Ok(judge),
             Judges::ByField(field, judges) => {
                 let kind = payload.get(field);
-                let kind =
-                    kind.ok_or_else(|| message!("the payload has no `{field}`, which names its kind"))?;
+                let kind = kind.ok_or_else(|| {
+                    message!("the payload has no field `{field}`, which should name its kind")
+                })?;
                 let named = kind.as_str().and_then(|name| judges.get(name));
                 named.ok_or_else(|| {
                     let known: Vec<&str> = judges.keys().map(String::as_str).collect();
-                    message!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
+                    message!(
+                        "`{field}` is {kind}, which is not a payload kind; the kinds are {}",
+                        known.join(", ")
+                    )
                 })
             }
         }
@@ -134,7 +138,7 @@ pub fn run(
             text = message!("{text}, {unreadable} unreadable");
         }
         if exceeded > 0 {
-            text = message!("{text} · {exceeded} beyond a limit");
+            text = message!("{text} · {exceeded} over a limit");
         }
         term.say(&text);
     }
@@ -210,7 +214,7 @@ pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>
 fn read(path: &Path) -> Result<Json, CliError> {
     let object = files::read_object(path, |name, error| {
         CliError::usage(message!(
-            "`{name}` is no JSON object: {} ({})",
+            "`{name}` is not a JSON object: {} ({})",
             error.to_message(),
             error.kind().code()
         ))

@@ -31,13 +31,14 @@ impl KeyPlace {
         let KeyPlace(place) = self;
         if place.contains("-----BEGIN") {
             return Err(CliError::usage(message!(
-                "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`"
+                "do not write a key on the command line, where other users can see it: give its file, or \
+                `env:NAME`"
             )));
         }
         let text = match place.strip_prefix("env:") {
             Some(name) => std::env::var(name).map_err(|_| {
                 CliError::usage(message!(
-                    "there is no key in the environment variable `{name}`: it is not set"
+                    "the environment variable `{name}`, which should contain the key, is not set"
                 ))
             })?,
             None => std::fs::read_to_string(place)

@@ -87,27 +87,28 @@ use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
 Examples:
-  rulec init desk                                     begin a project that works
-  rulec check rules/                                  find every mistake in the folder's *.rules
-  rulec fmt rules/                                    lay the files out in the one style
+  rulec init desk                                     create a project that works
+  rulec check rules/                                  report every error in the folder's *.rules files
+  rulec fmt rules/                                    format the files in the standard style
   rulec build support.rules                           compile to support.rulec, which loads faster
-  rulec run support.rules messages.jsonl              decide for each message, one a line
-  rulec why support.rules --text 'show my files'      say why a message goes where it goes
-  rulec why-not support.rules refund --text 'money'   what would have to change for a route to take it
-  rulec diff deployed.rules support.rules             what a new version answers otherwise
-  rulec plan support.rules                            how each rule is found
-  rulec test                                          run the `test` blocks below this folder
-  rulec explain E0203                                 what a code means, with examples
+  rulec run support.rules messages.jsonl              decide each message, one per line
+  rulec why support.rules --text 'show my files'      explain why a message takes its route
+  rulec why-not support.rules refund --text 'money'   show the change that would make a route match
+  rulec diff deployed.rules support.rules             show what a new version answers differently
+  rulec plan support.rules                            show how each rule is found
+  rulec test                                          run the `test` blocks in this folder and its subfolders
+  rulec explain E0203                                 explain a code, with examples
   rulec workflow run review.rules --input '{}'        run a workflow
-  rulec graph review.rules                            draw it
-  rulec studio support.rules                          see rules and decisions in a browser
-  rulec import routes router.json -o support.rules    rules from another system's JSON
+  rulec graph review.rules                            draw the workflow
+  rulec studio support.rules                          show rules and decisions in a browser
+  rulec import routes router.json -o support.rules    convert another system's JSON to rules
 
-Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
-written, 3 a mistake of rulec itself. `run` that is told to end by SIGINT or SIGTERM reads no further, answers what
-it has read and ends with 130 or 143; told twice, it ends at once.";
+Exit status: 0 no errors, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
+written, 3 an internal error of rulec. After SIGINT or SIGTERM, `run` stops reading, answers the messages that
+it has read, and exits with 130 or 143. After a second signal, it exits at once.";
 
-/// Checks, runs and explains rule files: a small typed language of routing decisions.
+/// Checks, runs and explains rule files, which are written in a small typed language for routing
+/// decisions.
 #[derive(Parser)]
 #[command(name = "rulec", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 struct Cli {
@@ -115,7 +116,7 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
     // `language::choose` reads this option before the arguments are parsed.
-    /// The language of all that people read [default: as RULEC_LANG says, else en]
+    /// The language of messages [default: the value of RULEC_LANG, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]
@@ -202,7 +203,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
             let result = perform(cli.verb, &term, &mut out);
             let status = end(result, &term, &mut out);
             if let Some(signal) = signals::caught() {
-                term.note(&message!("stopped by signal {signal}: what had been read is answered"));
+                term.note(&message!("stopped by signal {signal}: all messages read so far are answered"));
             }
             status
         }

@@ -70,7 +70,7 @@ impl<R: Read> Lines<R> {
     pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(message!(
-                "`{}` was cut short while it was read: {} of {size} bytes were there",
+                "`{}` was truncated while it was read: {} of {size} bytes were read",
                 self.name,
                 self.bytes
             ))),

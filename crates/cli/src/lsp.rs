@@ -5,20 +5,22 @@ use super::{CliError, Status, language};
 use rulec_base::message;
 use std::io::{IsTerminal, stdin};
 
-/// Serve an editor: diagnostics as one types, completion, names, fixes
+/// Run the language server for editors: live diagnostics, completion, renaming, fixes
 ///
-/// Speaks the Language Server Protocol over standard input and output. Editors start it; docs/editors.md says how.
-/// Findings are as severe as `rulec.toml` says, and told in the editor's language unless `--lang` or RULEC_LANG name one.
+/// Speaks the Language Server Protocol over standard input and output. Editors start the server;
+/// docs/editors.md describes how. `rulec.toml` sets the severity of findings. Messages are in the
+/// language of the editor, unless `--lang` or RULEC_LANG selects another.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Speak over standard input and output, which it does anyway: some editors say so
+    /// Use standard input and output. This is always so; the option exists because some editors
+    /// pass it
     #[arg(long)]
     stdio: bool,
 }
 
 pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
     if stdin().is_terminal() {
-        term.note(&message!("this is a language server, which waits for an editor; end it by Ctrl-C"));
+        term.note(&message!("this is a language server, which waits for an editor; press Ctrl-C to end it"));
     }
     rulec_lsp::stdio(language::chosen())
         .map(|()| Status::Fine)

@@ -21,17 +21,17 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Print the manual page, or write the pages of all verbs
+/// Print the manual page, or write the pages of all commands
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec man | man -l -
   rulec man test | man -l -
   rulec man --out ~/.local/share/man/man1")]
 pub struct Args {
-    /// The verb that the page is about [default: the program]
-    #[arg(value_name = "VERB", conflicts_with = "out")]
+    /// The command to describe [default: the whole program]
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
     verb: Option<String>,
-    /// Write a page for the program and one for each verb into this folder
+    /// Write a page for the program and one for each command into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(wanted) => {
             let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
-                CliError::usage(message!("there is no verb `{wanted}`; the verbs are {}", known()))
+                CliError::usage(message!("there is no command `{wanted}`; the commands are {}", known()))
             })?;
             page(named(verb, &format!("rulec-{wanted}")))?
         }
@@ -81,6 +81,6 @@ fn page(command: Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)
-        .map_err(|error| CliError::error(message!("no page can be made: {error}")))?;
+        .map_err(|error| CliError::error(message!("the manual page cannot be generated: {error}")))?;
     Ok(page)
 }

@@ -48,7 +48,10 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     match FlowMatcher::offline(rules) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            term.note(&message!("only patterns are looked for: {}", error.to_message()));
+            term.note(&message!(
+                "only patterns are searched, because the intent flows cannot be used: {}",
+                error.to_message()
+            ));
             None
         }
     }
@@ -88,7 +91,7 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
 pub fn asks(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(
-        "`{name}` asks a language model, and none is asked here: its answer is read from `answers.{name}` of the \
-         message; `rulec prompt {rules} --entry {name}` prints what to ask"
+        "`{name}` asks a language model, but this command does not call one: the answer is read from \
+        `answers.{name}` of the message; `rulec prompt {rules} --entry {name}` prints the prompt"
     )
 }

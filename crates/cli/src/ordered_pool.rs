@@ -55,7 +55,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
     let (jobs, queue) = mpsc::channel();
     let (queue, work) = (Mutex::new(queue), &work);
     thread::scope(|scope| {
-        let failed = |error: io::Error| CliError::usage(message!("no thread can be started: {error}"));
+        let failed = |error: io::Error| CliError::usage(message!("a thread cannot be started: {error}"));
         let queue = &queue;
         for (number, worker) in workers.iter_mut().enumerate() {
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));

@@ -8,7 +8,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 /// The message that says how to report an internal error.
 pub const REPORT: Message =
-    message!("this is a mistake in rulec itself; please report it with the rules and the message");
+    message!("this is a bug in rulec; please report it with the rules and the message");
 
 thread_local! {
     /// The message and source location of the last panic on this thread.
@@ -43,8 +43,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = LAST.with(RefCell::take);
         match what.is_empty() {
-            true => message!("rulec could not go on: it panicked"),
-            false => message!("rulec could not go on: {what}"),
+            true => message!("rulec stopped because of an internal error"),
+            false => message!("rulec stopped because of an internal error: {what}"),
         }
     })
 }

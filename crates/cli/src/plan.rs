@@ -13,24 +13,24 @@ use rulec_vm::index::plan::{Found, TablePlan};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Say how each rule is found: by a key, by bits, or always tried
+/// Show how each rule is found: by a key, by bits, or by trying it always
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec plan support.rules
   rulec plan support.rules --entry billing
   rulec plan support.rules --format json | jq '.[].routes[] | select(.by == \"always\")'
 
-A rule is found by a *key* when every message it holds for must have something that can be looked up:
-a text, a value, an element of a list. The others lie in a table of *bits*, which the values of a
-message narrow down, or are *always* tried. Costs are guesses in nanoseconds a message; the cheaper
-way is taken, unless `--index always` or `--index never` of `rulec run` and `rulec bench` says otherwise.")]
+A rule is found by a *key* if every message that matches it must contain something that can be looked up:
+a text, a value or an element of a list. The other rules are found by *bits*, which the values of a message
+select, or are *always* tried. Costs are estimates in nanoseconds per message. The cheaper method is used,
+unless `rulec run` or `rulec bench` gets `--index always` or `--index never`.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Only this table, choice, router or payload kind, or `flows`, or `routes`
+    /// Show only this table, choice, router or payload kind, or `flows`, or `routes`
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// A table to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -138,10 +138,12 @@ fn advice(table: &Table<'_>) -> Option<Message> {
     let shown = if more > 0 { message!("{shown} and {more} more") } else { shown };
     Some(match names.len() {
         1 => message!(
-            "{found} of {all} are found by what a message holds; {shown} is tried on every message: give it a test of equality, or of a text that must be in it"
+            "the index finds {found} of {all}; {shown} is evaluated for every message: add an equality \
+            test, or a test for a text that the message must contain"
         ),
         _ => message!(
-            "{found} of {all} are found by what a message holds; {shown} are tried on every message: give each a test of equality, or of a text that must be in it"
+            "the index finds {found} of {all}; {shown} are evaluated for every message: add to each an \
+            equality test, or a test for a text that the message must contain"
         ),
     })
 }
@@ -169,8 +171,8 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
         let (by, what) = route.found.told();
         let what = match route.found.shared() {
             0 => what,
-            1 => message!("{what}  (with 1 other)"),
-            others => message!("{what}  (with {others} others)"),
+            1 => message!("{what}  (shared with 1 other)"),
+            others => message!("{what}  (shared with {others} others)"),
         };
         let padding = " ".repeat(width.saturating_sub(text::width(name)));
         let (by, what) = (paint(color, "36", &format!("{by:<6}")), localized(&what));

@@ -12,7 +12,7 @@ use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// Print what a language model is told of intent flows and choices: a prompt section and a tool
+/// Print the prompt section and the tool that describe intent flows and choices to a language model
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec prompt chatbot.rules
@@ -20,15 +20,16 @@ use serde_json::{Value as Json, json};
   rulec prompt chatbot.rules --format json | jq .tool
 
 The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword
-flows are found without a model, so they are in neither. A choice that decides by conditions is printed
-with `--entry`: as a tool that an agent may call.")]
+flows need no model, so they are in neither. A choice that decides by conditions is printed only
+with `--entry`, as a tool that an agent may call.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// `flows`, or a choice [default: the intent flows and all choices that ask a model]
+    /// Print only `flows`, or this choice [default: the intent flows and all choices that ask a
+    /// model]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// The format
+    /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
@@ -38,7 +39,8 @@ enum Format {
     /// Each section, an empty line, the tool as JSON
     #[default]
     Text,
-    /// One JSON object: {"prompt": …, "tool": …, "choices": […]}; with --entry the one thing alone
+    /// One JSON object: {"prompt": …, "tool": …, "choices": […]}; with --entry, only the flows or
+    /// the choice
     Json,
 }
 
@@ -112,7 +114,7 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
         true => Err(CliError::usage(message!(
-            "the rules hold no intent flow, only keyword flows, which are found without a language model"
+            "the rules contain no intent flow, only keyword flows, which need no language model"
         ))),
         false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
     })
@@ -125,7 +127,8 @@ fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     CliError::usage(match choices.as_slice() {
         [] => none.to_message(),
         names => message!(
-            "the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: {}",
+            "the rules contain no flow and no choice that asks a model; `--entry` prints a choice as a \
+            tool: {}",
             names.join(", ")
         ),
     })

@@ -25,23 +25,24 @@ use std::path::{Path, PathBuf};
   printf 'my money back\\n? text contains \"money\"\\n' | rulec repl support.rules
 
 A line is one of these:
-  my money back                a text: why the message {\"text\": \"my money back\"} goes where it goes
+  my money back                a text: explains the decision for {\"text\": \"my money back\"}
   {\"text\": \"hi\", \"n\": 3}       a message
-  route a when n > 2 -> h      a statement, which is added, or takes the place of the one of its name
-  ? n > 2 and text == \"hi\"     if that holds for the last message
-  :entry NAME                  decide by another table, choice or router; without a name by the routes
-  :show                        the rules as they are now
-  :save FILE                   write them to a file that is not there yet
+  route a when n > 2 -> h      a statement: added, or replaces the one with the same name
+  ? n > 2 and text == \"hi\"     tests whether the condition holds for the last message
+  :entry NAME                  decide with another table, choice or router; without NAME, with the routes
+  :show                        show the current rules
+  :save FILE                   write the rules to a new file
   :help  :quit
-A statement or a message may go on over several lines; an empty line ends it.")]
+A statement or a message may span several lines; an empty line ends it.")]
 pub struct Args {
-    /// The rules file to begin with, as text; its imports are read from its folder
+    /// The rules file to start with, as source text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
 }
 
 const HELP: Message = message!(
-    "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; `:entry NAME`, `:show`, `:save FILE`, `:quit`"
+    "type a text or a JSON object to decide it as a message, a statement to add it, or `? CONDITION` to \
+    evaluate a condition; commands: `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
 /// The state of the session: the current rules, the entry and the last message. Imports are read
@@ -67,7 +68,9 @@ impl Loader for Edited<'_> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let text = match &args.rules {
         Some(path) if path == Path::new("-") => {
-            return Err(CliError::usage(message!("standard input holds the lines; name a rules file")));
+            return Err(CliError::usage(message!(
+                "standard input provides the lines of the session; name a rules file instead of `-`"
+            )));
         }
         Some(path) => files::read_text(path)?,
         None => String::new(),
@@ -142,7 +145,7 @@ impl Desk {
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide(Json::Object(message), term, out),
                 Err(error) => out.message(&message!(
-                    "that is no message: {} ({})",
+                    "this is not a valid message: {} ({})",
                     error.to_message(),
                     error.kind().code()
                 )),
@@ -172,9 +175,7 @@ impl Desk {
                 None => out.message(&message!("there are no rules yet")),
             },
             (":save", "") => out.message(&message!("name a file: `:save support.rules`")),
-            (":save", name) if Path::new(name).exists() => {
-                out.message(&message!("`{name}` is there already"))
-            }
+            (":save", name) if Path::new(name).exists() => out.message(&message!("`{name}` already exists")),
             (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
                 Ok(()) => out.message(&message!("written to `{name}`")),
                 Err(error) => out.message(&error.message.unwrap_or_default()),
@@ -230,12 +231,14 @@ impl Desk {
 
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => out.message(&message!("it holds")),
+            Ok(condition) if condition.holds(&self.message) => out.message(&message!("the condition holds")),
             // If the result is unknown, the negated condition is not true either.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
-                Ok(negated) if negated.holds(&self.message) => out.message(&message!("it does not hold")),
+                Ok(negated) if negated.holds(&self.message) => {
+                    out.message(&message!("the condition does not hold"))
+                }
                 _ => out.message(&message!(
-                    "it is unknown: something that it reads is missing, or of another type"
+                    "the condition is unknown: a value that it reads is missing or has another type"
                 )),
             },
             Err(error) => match &error.help {

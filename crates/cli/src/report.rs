@@ -16,12 +16,12 @@ use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// With the text underlined
+    /// With the source text, underlined
     #[default]
     Human,
-    /// One line each
+    /// One line per finding
     Concise,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,

@@ -5,15 +5,16 @@ use super::term::Term;
 use super::{CliError, Status};
 use std::path::PathBuf;
 
-/// Write a report on rules and their decisions, one HTML file that opens anywhere
+/// Write a report on rules and their decisions as a single HTML file
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec report support.rules -o report.html
   rulec report support.rules --log decisions.jsonl -o report.html
   rulec report support.rules --input messages.jsonl -o report.html
 
-The file holds all that it shows: summary, map, decision tables, coverage, counts, slowest and never-used routes, sample
-decisions with their explanation. Without a log or messages the coverage is that of the tests. Values of `@private` fields are masked.")]
+The file needs no other files. It contains a summary, a map, decision tables, coverage, counts, the slowest and the
+never-used routes, and sample decisions with explanations. Without a log or messages, the coverage is that of the
+tests. Values of `@private` fields are masked.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
@@ -21,7 +22,7 @@ pub struct Args {
     /// A decision log, JSON lines
     #[arg(long, value_name = "DECISIONS.jsonl", conflicts_with = "input")]
     log: Option<PathBuf>,
-    /// Messages, one JSON object a line
+    /// Messages, one JSON object per line
     #[arg(long, value_name = "MESSAGES.jsonl")]
     input: Option<PathBuf>,
     /// The file to write
@@ -30,7 +31,7 @@ pub struct Args {
     /// Show the values of `@private` fields
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports may not leave [default: the file's own]
+    /// The folder that imports must stay inside [default: the folder of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -47,7 +48,7 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(message!("`{path}` is a folder; name one rules file")));
+        return Err(CliError::usage(message!("`{path}` is a folder; give one rules file")));
     }
     let options = Options {
         log: args.log.clone(),

@@ -24,7 +24,7 @@ use rulec_sema::hir::TableKind;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// Decide for each message of a stream: JSON lines in, JSON lines out
+/// Decide each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec run support.rules messages.jsonl > decisions.jsonl
@@ -35,13 +35,14 @@ use serde_json::Value as Json;
   rulec run decisions.rules payloads.jsonl --decision-by action_type
   rulec run support.rules messages.parquet --output decisions.parquet
 
-A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
+A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
-`chosen` is null when no route holds and there is no default. Flows are found by their patterns, then by the
+`chosen` is null if no route holds and there is no default. Flows are found by their patterns, then by the
 built-in classifier (`score`). A choice that asks a language model reads its answer from the message,
-{\"answers\": {\"NAME\": \"BRANCH\"}}; without one the default is taken, and `failure` says so. A line that is no message gives
+{\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, and `failure` says so.
+A line that is not a valid message gives
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
-and the exit status 1; the rest goes on. Blank lines are skipped.")]
+and the exit status 1; the other lines are still decided. Blank lines are skipped.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
@@ -49,13 +50,14 @@ pub struct Args {
     stream: StreamArgs,
     #[command(flatten)]
     columns: ColumnArgs,
-    /// The table, choice, router or payload kind to decide by, or `flows` [default: the routes outside any table]
+    /// The table, choice, router or payload kind to decide with, or `flows` [default: the routes
+    /// outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Judge each line as a payload of this kind instead of deciding
     #[arg(long, value_name = "KIND", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision: Option<String>,
-    /// The same where payloads of several kinds come: the field that names the kind of each
+    /// Judge payloads of several kinds: the field that contains the kind of each payload
     #[arg(long, value_name = "FIELD", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision_by: Option<String>,
     #[command(flatten)]
@@ -63,7 +65,7 @@ pub struct Args {
     /// Also list every route that holds, in order, as `matched`
     #[arg(long)]
     all: bool,
-    /// Also say how the decision came about, as `explanation`
+    /// Also explain each decision, as `explanation`
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -255,16 +257,18 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
 fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {
-        true => message!("the rules hold nothing to decide by"),
-        false => message!("the rules judge payloads; name their kind with `--decision`: {}", listed(kinds)),
+        true => message!("the rules contain no route, choice, router or flow to decide with"),
+        false => {
+            message!("the rules judge payloads; choose a payload kind with `--decision`: {}", listed(kinds))
+        }
     })
 }
 
 fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
     let why = match tables {
-        true => message!("no route stands outside the tables"),
-        false => message!("the rules hold several things to decide by"),
+        true => message!("every route is in a table"),
+        false => message!("the rules contain several entries"),
     };
     CliError::usage(message!("{why}; choose one with `--entry`: {}", listed(entries)))
 }

@@ -15,20 +15,20 @@ use std::path::PathBuf;
   rulec schema decisions.rules --decision create_node
   rulec schema decisions.rules | jq .respond
   rulec schema decisions.rules --against released/decisions.rules
-  rulec schema --from messages.jsonl         the `input` block that these messages keep to
+  rulec schema --from messages.jsonl         an `input` block that fits these messages
   rulec schema --from message.schema.json    the same from a JSON Schema
 
-Without --decision it is one object with the schema of each kind. The schema says what one field
-may be; rules that look further are told by `rulec run --decision`. With --against it says instead
-what the old rules accepted and these may refuse, and ends with status 1 if there is anything.")]
+Without --decision, prints one object with the schema of each kind. The schema covers rules about single
+fields; `rulec run --decision` checks all rules. With --against, prints instead what the old rules accepted
+and these rules may refuse, and exits with status 1 if there is any such change.")]
 pub struct Args {
-    /// The rules file, or what `rulec build` made of it; `-` reads standard input
+    /// The rules file, or the file that `rulec build` compiled it to; `-` reads standard input
     #[arg(value_name = "RULES", required_unless_present = "from")]
     rules: Option<PathBuf>,
-    /// Sample messages, one JSON object a line, or a JSON Schema: print an `input` block for them
+    /// Sample messages, one JSON object per line, or a JSON Schema: print an `input` block for them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rules", "decision", "against", "root"])]
     from: Option<PathBuf>,
-    /// The folder that imports may not leave [default: the rules file's own]
+    /// The folder that imports must stay inside [default: the folder of the rules file]
     #[arg(long, value_name = "DIR", display_order = 900)]
     root: Option<PathBuf>,
     /// The payload kind [default: all]
@@ -60,7 +60,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 all.insert(kind.to_owned(), schema(kind)?);
             }
             if all.is_empty() {
-                return Err(CliError::usage(message!("the rules hold no payload kind")));
+                return Err(CliError::usage(message!(
+                    "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
+                )));
             }
             Json::Object(all)
         }

@@ -14,9 +14,9 @@ pub fn input() -> Result<io::Stdin, CliError> {
         return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
     }
     match TAKEN.swap(true, Ordering::Relaxed) {
-        true => Err(CliError::usage(message!(
-            "standard input is asked for twice; name a file for one of the two"
-        ))),
+        true => {
+            Err(CliError::usage(message!("standard input is used twice; name a file for one of the two")))
+        }
         false => Ok(io::stdin()),
     }
 }

@@ -29,10 +29,10 @@ use std::thread;
 /// The stream that is answered, and by how many threads.
 #[derive(clap::Args)]
 pub struct StreamArgs {
-    /// The messages, one JSON object a line; `-` or nothing reads standard input
+    /// The messages, one JSON object per line; `-` or no argument reads standard input
     input: Option<PathBuf>,
-    /// The number of threads that decide, at most 1024; 0 is one for each processor. Answers keep the order of
-    /// the messages
+    /// The number of threads that decide, at most 1024; 0 means one thread for each processor.
+    /// Answers keep the order of the messages
     #[arg(
         long,
         short,
@@ -55,10 +55,10 @@ fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
         _ if digits => {
-            Err(wrong(&message!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")))
+            Err(wrong(&message!("at most {MAX_JOBS} threads are allowed; 0 means one for each processor")))
         }
         _ => Err(wrong(&message!(
-            "a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor"
+            "expected a whole number from 0 to {MAX_JOBS}; 0 means one thread for each processor"
         ))),
     }
 }
@@ -98,7 +98,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = stdio::input()?;
         if input.is_terminal() {
-            term.note(&message!("reading messages from standard input, one JSON object a line"));
+            term.note(&message!("reading messages from standard input, one JSON object per line"));
         }
         return Ok((Box::new(input), stdio::name(), None));
     };
@@ -114,7 +114,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
         return Err(files::compiled_rules(&name));
     }
     if metadata.is_dir() {
-        return Err(CliError::usage(message!("`{name}` is a folder; name a file of messages")));
+        return Err(CliError::usage(message!("`{name}` is a folder; give a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
@@ -134,13 +134,13 @@ pub fn objects(
             let read = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
                 Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_message()),
-                None => Err(message!("it is too long")),
+                None => Err(message!("the line is too long")),
             };
             match read {
                 Ok(object) => take(number, object),
                 Err(why) => {
                     refused += 1;
-                    term.error(&message!("`{name}`, line {number} is no JSON object: {why}"));
+                    term.error(&message!("`{name}`, line {number} is not a JSON object: {why}"));
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use std::path::PathBuf;
 
-/// See rules and decisions in a browser: decide, replay, map, edit
+/// Show rules and decisions in a browser: decide, replay, map, edit
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec studio support.rules
@@ -13,28 +13,30 @@ use std::path::PathBuf;
   rulec studio deployed.rules support.rules --input messages.jsonl
   rulec studio rules/ --no-open --port 8080
 
-The studio listens on this machine alone. Its address, which is printed, holds a token: whoever has the address may read
-the files named, and save rules. Nothing is loaded from elsewhere. Values of `@private` fields are masked. Ctrl-C ends it.")]
+The studio listens on this machine only. It prints its address, which contains a token: anyone with the address can
+read the given files and save rules. Nothing is loaded from other servers. Values of `@private` fields are masked.
+Press Ctrl-C to stop the studio.")]
 pub struct Args {
-    /// Rule files, or folders of them
+    /// Rule files, or folders with rule files
     #[arg(value_name = "RULES", required = true)]
     pub paths: Vec<PathBuf>,
     /// A decision log to replay, JSON lines
     #[arg(long, value_name = "DECISIONS.jsonl")]
     pub log: Option<PathBuf>,
-    /// Messages to replay, one JSON object a line
+    /// Messages to replay, one JSON object per line
     #[arg(long, value_name = "MESSAGES.jsonl")]
     pub input: Option<PathBuf>,
-    /// The port [default: a free one]
+    /// The port [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Print the address, and open no browser
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
     /// Show the values of `@private` fields
     #[arg(long)]
     pub show_private: bool,
-    /// The folder that imports may not leave [default: the file's own, or the folder named]
+    /// The folder that imports must stay inside [default: the folder of the file, or the given
+    /// folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }
@@ -79,7 +81,8 @@ mod with {
             if compiled.is_artifact() {
                 let name = compiled.target.shown();
                 return Err(CliError::usage(message!(
-                    "`{name}` holds compiled rules, where the studio shows their text: name the rules file"
+                    "`{name}` contains compiled rules, but the studio shows the text of the rules: give the \
+                    rules file"
                 )));
             }
             if !imported {
@@ -99,7 +102,7 @@ mod with {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
-            runtime.map_err(|error| CliError::usage(message!("the studio cannot be opened: {error}")))?;
+            runtime.map_err(|error| CliError::usage(message!("the studio cannot be started: {error}")))?;
         runtime.block_on(async {
             let server = Server::bind(&options).await.map_err(|error| CliError::usage(error.to_message()))?;
             let address = server.address();
@@ -108,7 +111,7 @@ mod with {
             if !args.no_open {
                 open(&address);
             }
-            term.note(&message!("the studio is open at this address; ctrl-c ends it"));
+            term.note(&message!("the studio runs at this address; press ctrl-c to stop it"));
             let stopped = async {
                 let _ = tokio::signal::ctrl_c().await;
             };

@@ -99,10 +99,10 @@ impl Summary {
             line = message!("{line}: {}", listed(shown));
         }
         if self.breaches > 0 {
-            line = message!("{line} · {} with breaches", self.breaches);
+            line = message!("{line} · {} with input violations", self.breaches);
         }
         if self.exceeded > 0 {
-            line = message!("{line} · {} beyond a limit", self.exceeded);
+            line = message!("{line} · {} over a limit", self.exceeded);
         }
         if self.failures > 0 {
             line = message!("{line} · {} with failed host functions", self.failures);

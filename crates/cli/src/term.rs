@@ -12,21 +12,21 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// For a terminal, unless `NO_COLOR` is set.
+    /// Only for a terminal, and not if `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Also into a pipe.
+    /// Always, even into a pipe.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Text to read
+    /// Text
     #[default]
     Human,
-    /// The same as data
+    /// The same content as JSON
     Json,
 }
 

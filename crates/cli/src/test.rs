@@ -24,64 +24,65 @@ use std::path::{Path, PathBuf};
 /// Run the `test` blocks of rule files
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  rulec test                        all *.rules below this folder
+  rulec test                        all *.rules in this folder and its subfolders
   rulec test support.rules rules/
-  rulec test --filter refund        those with this in their name, in any case
+  rulec test --filter refund        only tests with this text in their name, ignoring case
   rulec test --format junit > tests.xml
-  rulec test --coverage             and say which routes and conditions they did not reach
+  rulec test --coverage             also report which routes and conditions they did not reach
   rulec test --coverage-html coverage.html --coverage-lcov lcov.info
-  rulec test --watch                again whenever a file changes, until it is stopped
+  rulec test --watch                run again whenever a file changes, until stopped
 
-A test gives a message and says which route it expects:
+A test gives a message and names the expected route:
   test \"an admin may run code\" {
     given text = \"run it\"
     given ctx = { user: { role: \"admin\" } }
     expect run_code -> code_handler(sandbox: true)
   }
-or several, by what differs:
+or gives several messages, by the fields that differ:
   test \"where messages go\" {
     given text
     expect refunds for \"my money back\"
     expect default for \"hello\"
   }
-`expect flows.refund` asks the patterns and the built-in classifier; a choice that asks a language model reads
-the answer that the test gives: `given answers = { mood: \"angry\" }  expect mood.angry`.
-When it fails, what was expected and what came out are shown, and how that came about.")]
+`expect flows.refund` tests the patterns and the built-in classifier. For a choice that asks a language model, the
+test gives the answer: `given answers = { mood: \"angry\" }  expect mood.angry`.
+A failed test shows the expected and the actual result, and explains the decision.")]
 pub struct Args {
-    /// Rule files, or folders of them [default: the current folder]
+    /// Rule files, or folders with rule files [default: the current folder]
     #[arg(value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
-    /// Run only tests that have this text in their name; case does not count
+    /// Run only tests with this text in their name, ignoring case
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// The format of the results
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Say which routes and conditions the tests did not reach, and why
+    /// Report which routes and conditions the tests did not reach, and why
     #[arg(long)]
     coverage: bool,
-    /// Write what they reached as a page of HTML
+    /// Write the coverage of the tests as an HTML page
     #[arg(long, value_name = "FILE")]
     coverage_html: Option<PathBuf>,
-    /// Write what they reached as records of lcov
+    /// Write the coverage of the tests in lcov format
     #[arg(long, value_name = "FILE")]
     coverage_lcov: Option<PathBuf>,
-    /// Run them again whenever a file changes
+    /// Run the tests again whenever a file changes
     #[arg(long)]
     watch: bool,
-    /// The folder that imports may not leave [default: the file's own, or the folder tested]
+    /// The folder that imports must stay inside [default: the folder of the file, or the tested
+    /// folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text to read
+    /// Text
     #[default]
     Human,
-    /// One JSON object a test, one a line
+    /// One JSON object per test, one per line
     Json,
-    /// XML, which most CI systems show
+    /// JUnit XML, which most CI systems show
     Junit,
 }
 

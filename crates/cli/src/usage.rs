@@ -25,11 +25,11 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     let value = || quoted(ContextKind::InvalidValue);
     let mistake = match error.kind() {
         ErrorKind::InvalidValue => match value() {
-            Some(value) if value != "``" => message!("{value} is no value of {}", argument()?),
-            _ => message!("{} lacks its value", argument()?),
+            Some(value) if value != "``" => message!("{value} is not a valid value for {}", argument()?),
+            _ => message!("{} needs a value", argument()?),
         },
         ErrorKind::ValueValidation => {
-            let mistake = message!("{} is no value of {}", value()?, argument()?);
+            let mistake = message!("{} is not a valid value for {}", value()?, argument()?);
             match error.source() {
                 // For a range, clap provides the text.
                 Some(why) => match why.to_string().split_once(" is not in ") {
@@ -39,21 +39,21 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
                 None => mistake,
             }
         }
-        ErrorKind::UnknownArgument => message!("there is no argument {}", argument()?),
+        ErrorKind::UnknownArgument => message!("unknown argument {}", argument()?),
         ErrorKind::InvalidSubcommand => {
-            message!("there is no verb {}", quoted(ContextKind::InvalidSubcommand)?)
+            message!("there is no command {}", quoted(ContextKind::InvalidSubcommand)?)
         }
-        ErrorKind::MissingSubcommand => message!("a verb is missing"),
-        ErrorKind::MissingRequiredArgument => message!("these arguments are missing: {}", argument()?),
+        ErrorKind::MissingSubcommand => message!("a command is missing"),
+        ErrorKind::MissingRequiredArgument => message!("required arguments are missing: {}", argument()?),
         ErrorKind::ArgumentConflict => match quoted(ContextKind::PriorArg) {
             Some(prior) if Some(&prior) != argument().as_ref() => {
-                message!("{} cannot stand beside {prior}", argument()?)
+                message!("{} cannot be used with {prior}", argument()?)
             }
-            _ => message!("{} may be given once", argument()?),
+            _ => message!("{} may be given only once", argument()?),
         },
-        ErrorKind::TooManyValues => message!("{} has a value too many: {}", argument()?, value()?),
+        ErrorKind::TooManyValues => message!("{} has one value too many: {}", argument()?, value()?),
         ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            message!("{} has another number of values", argument()?)
+            message!("{} has the wrong number of values", argument()?)
         }
         ErrorKind::InvalidUtf8 => message!("an argument is not UTF-8"),
         _ => return None,
@@ -64,7 +64,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         lines.push(message!("  did you mean {near}?"));
     }
     if let Some(possible) = text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
-        lines.push(message!("  possible are {possible}"));
+        lines.push(message!("  possible values: {possible}"));
     }
     let usage = text(error, ContextKind::Usage).unwrap_or_default();
     if let Some(usage) = usage.trim().strip_prefix("Usage:") {
@@ -72,7 +72,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         lines.push(message!("usage: {}", usage.trim()));
     }
     lines.push(Message::default());
-    lines.push(message!("`--help` says more"));
+    lines.push(message!("run with `--help` for details"));
     let lines: Vec<_> = lines.iter().map(|line| localized(line)).collect();
     Some(lines.join("\n"))
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
 
-/// Say why a message goes where it goes
+/// Explain why a message takes its route
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec why support.rules --text 'show my files' --ctx '{\"message_count\": 4}'
@@ -27,10 +27,10 @@ use std::io::{self, IsTerminal};
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
-First comes what was chosen and why, and which routes came near. `--full` shows the whole search as a tree:
-beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
-missing or of another type, – was not asked. Values of `@private` fields are masked.
-Of a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
+The output shows the chosen route and the reason, and the routes that nearly matched. `--full` shows the whole search
+as a tree, with the values of each condition: ✓ holds, ✗ does not hold, ? is unknown because a value is missing or
+has another type, – was not evaluated. Values of `@private` fields are masked.
+For a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
@@ -39,15 +39,16 @@ pub struct Args {
     /// Show the whole search, route by route
     #[arg(long)]
     full: bool,
-    /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
+    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
+    /// table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Say why the input is no good payload of this kind
+    /// Judge the input as a payload of this kind, and explain the result
     #[arg(long, value_name = "KIND", group = "judged", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// A tree to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Show the values of `@private` fields
@@ -119,8 +120,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             if !decision.breaches().is_empty() {
                 out.line("")?;
                 out.message(&match rules.program().input.is_some() {
-                    true => message!("the message breaks what `input` declares:"),
-                    false => message!("the message breaks what the rules expect of it:"),
+                    true => message!("the message violates what `input` declares:"),
+                    false => message!("the message violates what the rules expect of it:"),
                 })?;
             }
             for Breach { path, expected, found, hint, .. } in decision.breaches() {
@@ -152,11 +153,11 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
             match judgement.is_valid() {
                 true => out.message(&message!("\u{2713} no rule is broken"))?,
                 false => {
-                    out.message(&message!("the payload is answered with {}", judgement.outcome().name()))?
+                    out.message(&message!("the outcome for the payload is {}", judgement.outcome().name()))?
                 }
             }
             for exceeded in judgement.exceeded() {
-                out.message(&message!("counted as missing: {}", exceeded.to_message()))?;
+                out.message(&message!("treated as missing: {}", exceeded.to_message()))?;
             }
         }
     }
@@ -186,7 +187,7 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let ctx = json::parse(ctx).map_err(|error| {
                 CliError::error(message!(
-                    "`--ctx` is no JSON: {} ({})",
+                    "`--ctx` is not JSON: {} ({})",
                     error.to_message(),
                     error.kind().code()
                 ))
@@ -198,5 +199,9 @@ impl MessageArgs {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is no message: {} ({})", error.to_message(), error.kind().code()))
+    CliError::error(message!(
+        "{what} is not a valid message: {} ({})",
+        error.to_message(),
+        error.kind().code()
+    ))
 }

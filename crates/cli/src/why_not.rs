@@ -11,27 +11,28 @@ use rulec_base::message;
 use rulec_base::text::on_one_line;
 use serde_json::Value as Json;
 
-/// Say what would have to change for a message to lead to a route
+/// Show what would have to change for a message to reach a route
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec why-not support.rules show_files --text 'show my files' --ctx '{\"message_count\": 2}'
   rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'
   head -1 messages.jsonl | rulec why-not support.rules show_files --input -
 
-The smallest change is told: the one of the fewest fields. It was decided by the rules before it is named. ROUTE may be a
-branch of a choice, a case of a router, a route that jumps (for all that it leads to), or `default`.")]
+The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm it.
+ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; such a route
+includes everything that it leads to.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The route
+    /// The route that the message should reach
     #[arg(value_name = "ROUTE")]
     route: String,
     #[command(flatten)]
     message: MessageArgs,
-    /// The table, choice or router to decide by [default: the routes outside any table]
+    /// The table, choice or router to decide with [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// A sentence to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Show the values of `@private` fields
@@ -57,22 +58,23 @@ fn sentence(found: &WhyNot) -> Vec<Message> {
     let route = on_one_line(&found.route);
     let taken = match &found.taken_by {
         Some(taken) => message!("`{}` takes the message", on_one_line(taken)),
-        None => message!("nothing takes the message"),
+        None => message!("no route takes the message"),
     };
     match &found.remedy {
-        Remedy::Chosen => vec![message!("`{route}` does take the message; `rulec why` says why")],
-        Remedy::Never => vec![message!(
-            "no message leads to `{route}`, whatever it holds; `rulec check` may say why. {taken}"
-        )],
+        Remedy::Chosen => vec![message!("`{route}` already takes the message; `rulec why` explains why")],
+        Remedy::Never => {
+            vec![message!("no message can reach `{route}`; `rulec check` may show why. {taken}")]
+        }
         Remedy::Unknown => vec![message!(
-            "{taken}. No change was found that leads to `{route}`; that there is none is not proven. `rulec why --full` shows its condition"
+            "{taken}. No change was found that leads to `{route}`, but one may exist. `rulec why --full` \
+            shows the condition of the route"
         )],
         Remedy::Change { fields, smallest, .. } => {
-            let mut lines = vec![message!("{taken}; it would go to `{route}` with this change:")];
+            let mut lines = vec![message!("{taken}; with this change the message would go to `{route}`:")];
             lines.extend(fields.iter().map(change));
             lines.push(match smallest {
-                true => message!("no change of fewer fields does"),
-                false => message!("whether a change of fewer fields does could not be told"),
+                true => message!("no change of fewer fields is enough"),
+                false => message!("whether a change of fewer fields is enough is not known"),
             });
             lines
         }
@@ -93,7 +95,7 @@ fn change(field: &FieldChange) -> Message {
         Some(needs) => message!("{is}, needs {needs}"),
     };
     match &field.would_be {
-        Json::Null => message!("  {is} (left out)"),
+        Json::Null => message!("  {is} (remove this field)"),
         would_be => message!("  {is} (for instance {})", value(would_be)),
     }
 }

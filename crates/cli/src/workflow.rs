@@ -35,15 +35,15 @@ enum Verb {
   rulec workflow run review.rules --resume run.json --retry-failed
   rulec workflow run review.rules --input '{}' --allow api.example.com
 
-Kinds of nodes: `echo` hands on its input, with its configuration beside it; `loop` and `vote` decide as
-`max_rounds`, `exit_on_score` and `threshold` say; `http` calls an endpoint and `council` asks several
-`members` at once and answers with what each has said, on hosts that `--allow` names. `parallel` runs its next nodes side by side.
+Kinds of nodes: `echo` passes on its input together with its configuration. `loop` and `vote` decide by `max_rounds`,
+`exit_on_score` and `threshold`. `http` calls an endpoint; `council` asks several `members` at once and returns the
+answer of each. Both call only hosts that `--allow` names. `parallel` runs its next nodes in parallel.
 
-The exit status is 1 when a node failed, or still waits for an input that did not come.")]
+The exit status is 1 if a node failed, or still waits for a missing input.")]
 struct RunArgs {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The workflow's name; may be left out where there is only one
+    /// The name of the workflow; optional if there is only one workflow
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The input of the first node as a JSON object; `-` reads standard input
@@ -52,19 +52,19 @@ struct RunArgs {
     /// Save the run to this file after each node
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Go on with a run that was saved, and save it there again
+    /// Continue a saved run, and save it to the same file again unless `--save` names another
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Run the nodes that had failed once more
+    /// Run the failed nodes again
     #[arg(long, requires = "resume")]
     retry_failed: bool,
-    /// A host that nodes may call, with its port where it is none of the usual; may be given several times
+    /// A host that nodes may call, with its port if that is not the default port; may be repeated
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
-    /// The most nodes that may run in all [default: 10000]
+    /// The maximum number of nodes that may run in total [default: 10000]
     #[arg(long, value_name = "N")]
     step_limit: Option<usize>,
-    /// A report to read, or the same as data
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -76,7 +76,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let workflow = assembled(&rules, declared, args)?;
     let mut run = begun(&workflow, args)?;
     if args.retry_failed && run.retry_failed() == 0 {
-        term.note(&message!("no node had failed"));
+        term.note(&message!("the run has no failed node to retry"));
     }
     let kept = args.save.as_ref().or(args.resume.as_ref());
     let failed = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
@@ -107,7 +107,7 @@ pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, C
     match (name, &program.workflows[..]) {
         (_, []) => Err(none()),
         (None, [only]) => Ok(only),
-        (None, _) => Err(CliError::usage(message!("name one of the workflows with `--name`: {}", known()))),
+        (None, _) => Err(CliError::usage(message!("choose one of the workflows with `--name`: {}", known()))),
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
             CliError::usage(message!("there is no workflow `{name}`; the workflows are {}", known()))
         }),
@@ -133,7 +133,8 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
         let (id, kind) = (&node.id, &node.kind);
         return Err(CliError::error(message!(
-            "`{id}` is of the kind `{kind}`, which only an embedding program can run; the kinds known here are {}",
+            "`{id}` has the kind `{kind}`, which only an embedding program can run; the kinds available \
+            here are {}",
             known.map(|kind| format!("`{kind}`")).join(", ")
         )));
     }
@@ -165,9 +166,9 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => {
-            Err(CliError::usage(message!("`--allow`: this program was built without its feature `http`")))
-        }
+        false => Err(CliError::usage(message!(
+            "`--allow` needs the feature `http`, and this program was built without it"
+        ))),
     }
 }
 
@@ -175,7 +176,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
         let (bytes, name) = files::read(path)?;
         let saved: SavedRun = serde_json::from_slice(&bytes)
-            .map_err(|error| CliError::error(message!("`{name}` is no saved run: {error}")))?;
+            .map_err(|error| CliError::error(message!("`{name}` is not a saved run: {error}")))?;
         return workflow
             .resume(saved)
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
@@ -188,7 +189,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is no input: {} ({})", error.to_message(), error.kind().code()))
+    CliError::error(message!("{what} is not a valid input: {} ({})", error.to_message(), error.kind().code()))
 }
 
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
@@ -201,7 +202,11 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
     out.message(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.message(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
+        out.message(&message!(
+            "looped back from `{}` to `{}`",
+            delivery.from.as_str(),
+            delivery.to.as_str()
+        ))?;
     }
     for (node, output) in &report.outputs {
         out.line(&format!("{node}: {output}"))?;
@@ -214,7 +219,7 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     }
     if report.limit_hit {
         out.message(&message!(
-            "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
+            "the run stopped at its step limit; to continue, use `--resume` with a higher `--step-limit`"
         ))?;
     }
     Ok(())

@@ -93,7 +93,7 @@ pub fn warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();
     match Code::ALL.iter().find(|code| code.as_str() == upper) {
         Some(code) if upper.starts_with('E') => {
-            Err(message!("`{}` is an error, which cannot be given another weight", code.as_str()))
+            Err(message!("`{}` is an error, and the severity of an error cannot be changed", code.as_str()))
         }
         Some(code) => Ok(*code),
         None => {
@@ -131,22 +131,24 @@ impl Settings {
                 ("deny-warnings", DeValue::Boolean(on)) => settings.deny_warnings = *on,
                 ("strict-ties", DeValue::Boolean(on)) => settings.strict_ties = *on,
                 ("deny-warnings" | "strict-ties", _) => {
-                    return Err(reader.refuse(value.span(), message!("`true` or `false` is wanted")));
+                    return Err(reader.refuse(value.span(), message!("expected `true` or `false`")));
                 }
                 ("max-cost", DeValue::Integer(number)) => {
                     let steps = u64::from_str_radix(number.as_str(), number.radix());
                     settings.max_cost = Some(steps.map_err(|_| {
-                        reader.refuse(value.span(), message!("a whole number of steps is wanted, from 0 on"))
+                        reader.refuse(value.span(), message!("expected a whole number of steps, 0 or more"))
                     })?);
                 }
                 ("max-cost", _) => {
-                    return Err(reader.refuse(value.span(), message!("a whole number of steps is wanted")));
+                    return Err(reader.refuse(value.span(), message!("expected a whole number of steps")));
                 }
                 ("severity", DeValue::Table(levels)) => reader.levels(levels, &mut settings.levels)?,
                 ("severity", _) => {
                     return Err(reader.refuse(
                         value.span(),
-                        message!("a table is wanted: `[severity]`, and below it `W0213 = \"deny\"`"),
+                        message!(
+                            "expected a table: `[severity]`, and below it lines such as `W0213 = \"deny\"`"
+                        ),
                     ));
                 }
                 (other, _) => {
@@ -179,11 +181,13 @@ impl Reader<'_> {
             };
             let Some((_, level)) = level else {
                 return Err(
-                    self.refuse(value.span(), message!("`\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"))
+                    self.refuse(value.span(), message!("expected `\"allow\"`, `\"warn\"` or `\"deny\"`"))
                 );
             };
             if found.insert(code, *level).is_some() {
-                return Err(self.refuse(key.span(), message!("`{}` is given a weight twice", code.as_str())));
+                return Err(
+                    self.refuse(key.span(), message!("the severity of `{}` is set twice", code.as_str()))
+                );
             }
         }
         Ok(())
@@ -266,20 +270,20 @@ mod tests {
             "\nstrict_ties = true",
             "rulec.toml:2:1: there is no setting `strict_ties`; did you mean `strict-ties`?",
         );
-        refused("strict-ties = 1", "rulec.toml:1:15: `true` or `false` is wanted");
-        refused("max-cost = -1", "rulec.toml:1:12: a whole number of steps is wanted, from 0 on");
+        refused("strict-ties = 1", "rulec.toml:1:15: expected `true` or `false`");
+        refused("max-cost = -1", "rulec.toml:1:12: expected a whole number of steps, 0 or more");
         refused("[severity]\nnonsense = \"deny\"", "rulec.toml:2:1: there is no warning `nonsense`");
         refused(
             "[severity]\nE0101 = \"allow\"",
-            "rulec.toml:2:1: `E0101` is an error, which cannot be given another weight",
+            "rulec.toml:2:1: `E0101` is an error, and the severity of an error cannot be changed",
         );
         refused(
             "[severity]\nW0213 = \"error\"",
-            "rulec.toml:2:9: `\"allow\"`, `\"warn\"` or `\"deny\"` is wanted",
+            "rulec.toml:2:9: expected `\"allow\"`, `\"warn\"` or `\"deny\"`",
         );
         refused(
             "[severity]\nW0213 = \"deny\"\nw0213 = \"deny\"",
-            "rulec.toml:3:1: `W0213` is given a weight twice",
+            "rulec.toml:3:1: the severity of `W0213` is set twice",
         );
         assert!(read("a = = 1").is_err());
     }

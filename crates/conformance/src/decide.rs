@@ -56,14 +56,14 @@ fn decided(
     let expected = member(case, "expected")?;
     let imported = match (system.import_value(member(case, key)?), expected["load_error"] == true) {
         (Err(_), true) => return Ok(()),
-        (Ok(_), true) => return Err(message!("expected an error on loading, and there is none")),
+        (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
         (Err(error), false) => return Err(error.to_message()),
         (Ok(imported), false) => imported,
     };
     for tier in &setting.tiers {
         let found = decide(&imported, &by(&imported.rules, *tier)?);
         if found != *expected {
-            return Err(message!("expected {expected}, found {found} by the engine {}", tier.name()));
+            return Err(message!("expected {expected}, found {found} with the engine {}", tier.name()));
         }
     }
     Ok(())

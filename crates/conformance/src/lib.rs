@@ -52,7 +52,7 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
         Ok(rules)
     } else {
         let found = format!("{found:?}").to_lowercase();
-        Err(message!("the engine {} was asked for, and {found} decides", tier.name()))
+        Err(message!("the engine {} was requested, but {found} decides", tier.name()))
     }
 }
 

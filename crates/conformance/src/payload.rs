@@ -37,7 +37,7 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
             let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
-        other => return Err(message!("there is no kind of case `{other}`")),
+        other => return Err(message!("unknown kind of case `{other}`")),
     };
     difference(expected, &actual).map_or(Ok(()), Err)
 }
@@ -92,7 +92,7 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
         }
     }
     let extra = answers.iter().find(|key| given.contains_key(**key) && !wanted.contains_key(**key));
-    extra.map(|key| message!("`{key}`: expected none, got {}", given[*key]))
+    extra.map(|key| message!("`{key}`: expected no value, got {}", given[*key]))
 }
 
 /// Reduces violations to their rule and path.

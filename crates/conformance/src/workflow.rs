@@ -39,7 +39,7 @@ pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
         Some("workflow") => workflow(read(case)?, routers),
         Some("loop_decision") => loop_decisions(read(case)?),
         Some("vote_decision") => vote_decisions(read(case)?),
-        kind => Err(message!("`{}` is none of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
+        kind => Err(message!("`{}` is not one of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
     }
 }
 

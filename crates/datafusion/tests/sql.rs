@@ -198,7 +198,7 @@ async fn mistakes_are_told_when_the_query_is_planned() {
             format!("select rulec_route('routes', n) from {messages}"),
             "the rules read `text`, and there is no such column",
         ),
-        (format!("select rulec_route('routes', n, n) from {messages}"), "the column `n` is there twice"),
+        (format!("select rulec_route('routes', n, n) from {messages}"), "the column `n` exists twice"),
         (format!("select rulec_route(text) from {messages}"), "the first argument names the entry"),
         ("select * from rulec_decide('routes')".to_owned(), "it takes the name of an entry and the path"),
         ("select * from rulec_decide('routes', '/nowhere')".to_owned(), "`/nowhere` cannot be read"),

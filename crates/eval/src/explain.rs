@@ -39,7 +39,7 @@ use std::fmt;
 ///         "kind": "and", "text": "ctx.n > 3 and about_files", "result": "unknown", "children": [{
 ///           "kind": "test", "text": "ctx.n > 3", "result": "unknown",
 ///           "operands": [{ "text": "ctx.n", "missing": true }],
-///           "because": ["ctx.n is \"7\", a string, where a number is wanted"]
+///           "because": ["ctx.n is \"7\", a string, but a number is needed"]
 ///         }]
 ///       }
 ///     }]

@@ -23,13 +23,13 @@ pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     if !found.fixes.is_empty() {
         let shown = |text: &str| match text.lines().next() {
             Some(line) if line.chars().count() < 60 && line.len() == text.len() => message!("`{line}`"),
-            _ => message!("what the help says"),
+            _ => message!("the text named in the help"),
         };
         let title = match found.fixes.as_slice() {
             [one] if one.replacement.is_empty() => message!("remove {}", shown(sources.slice(one.span))),
             [one] if one.span.is_empty() => message!("insert {}", shown(&one.replacement)),
-            [one] => message!("replace {} by {}", shown(sources.slice(one.span)), shown(&one.replacement)),
-            _ => found.help.clone().unwrap_or_else(|| message!("repair this")),
+            [one] => message!("replace {} with {}", shown(sources.slice(one.span)), shown(&one.replacement)),
+            _ => found.help.clone().unwrap_or_else(|| message!("fix this")),
         };
         let edit =
             |fix: &rulec_base::diag::Fix| Edit { span: fix.span, replacement: fix.replacement.clone() };

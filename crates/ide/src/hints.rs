@@ -30,13 +30,13 @@ impl Analysis {
     /// Returns the hints of a file, in source order.
     pub fn hints(&self, file: FileId) -> Vec<Hint> {
         let of_let = |(name, ty): (Span, _)| {
-            let why = message!("the type that its value has");
+            let why = message!("the type of its value");
             (name.file == file).then(|| Hint { at: name.end, text: format!(": {ty}"), why })
         };
         let mut hints: Vec<Hint> = self.facts.lets().filter_map(of_let).collect();
         for (route, number) in self.facts.order.iter().filter(|(route, _)| route.file == file) {
             let why = message!(
-                "the routes of a table are tried in this order: by priority, then as they are written"
+                "the routes of a table are tried in this order: by priority, then in the order of the file"
             );
             hints.push(Hint { at: route.start + "route".len() as u32, text: format!(" #{number}"), why });
         }

@@ -85,11 +85,11 @@ impl Analysis {
                 message!("a field of the message, as `input` declares it")
             }
             (Kind::Field, Some(_)) => {
-                message!("a field of the message; its type follows from how it is used")
+                message!("a field of the message; its type is inferred from its uses")
             }
             (Kind::Field, None) => message!("a field of the message"),
             (Kind::Handler, _) if symbol.declared.is_none() => {
-                message!("a handler, which the embedding program registers; the rules do not declare it")
+                message!("a handler that the embedding program registers; the rules do not declare it")
             }
             _ => Message::default(),
         };

@@ -26,22 +26,22 @@ impl Analysis {
     /// If there is no name that can be changed, with the reason.
     pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, Refused> {
         let Some(found) = self.index.at(file, offset) else {
-            return Err(Refused(message!("no name that the rules declare stands here")));
+            return Err(Refused(message!("there is no name here that the rules declare")));
         };
         let symbol = &self.index.symbols[found.symbol];
         let name = &symbol.name;
         match symbol.kind {
             Kind::Field | Kind::TypeField => Err(Refused(message!(
-                "`{name}` is a field of the message: whoever sends messages names it, so it is changed by hand, in both"
+                "`{name}` is a field of the message, so rename it by hand, both in the rules and in the \
+                program that sends messages"
             ))),
             Kind::PayloadField => Err(Refused(message!(
-                "`{name}` is a field of the payload: whoever makes payloads names it, so it is changed by hand, in both"
+                "`{name}` is a field of the payload, so rename it by hand, both in the rules and in the \
+                program that makes payloads"
             ))),
-            Kind::Test => {
-                Err(Refused(message!("a test is named by a sentence, which is edited where it stands")))
-            }
+            Kind::Test => Err(Refused(message!("the name of a test is a sentence; edit it in the file"))),
             _ if symbol.declared.is_none() && symbol.kind != Kind::Handler => {
-                Err(Refused(message!("`{name}` is not declared, so what it is meant to be is not known")))
+                Err(Refused(message!("`{name}` is not declared, so it cannot be renamed")))
             }
             _ => Ok(found),
         }
@@ -64,7 +64,7 @@ impl Analysis {
         if let Some((_, other)) = taken
             && other.name != symbol.name
         {
-            return Err(Refused(message!("`{}` is the name of a {} already", other.name, other.kind.word())));
+            return Err(Refused(message!("`{}` is already the name of a {}", other.name, other.kind.word())));
         }
         let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
         Ok(self.index.places(found.symbol).map(edit).collect())
@@ -100,7 +100,7 @@ pub(super) fn written(new: &str) -> Result<String, Refused> {
         || bare.contains(['`', '\n', '\r'])
         || bare.chars().any(rulec_base::text::printable::steers)
     {
-        return Err(Refused(message!("`{}` is no name", bare.replace('`', "'"))));
+        return Err(Refused(message!("`{}` is not a valid name", bare.replace('`', "'"))));
     }
     let mut chars = bare.chars();
     let is_word = chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))

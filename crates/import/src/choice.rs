@@ -53,9 +53,9 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             1 => message!("one point"),
             more => message!("{more} points"),
         };
-        document
-            .notes
-            .push(message!("the Python module decides otherwise in {count}; the comments name them"));
+        document.notes.push(message!(
+            "the Python module decides differently in {count}; comments in the rules describe them"
+        ));
     }
     let head = format!("choice {}{}", write::name(&title), if to_user { " to_user" } else { "" });
     let body = match body.as_str() {
@@ -79,7 +79,7 @@ fn branch(
         Some(logic) => match logic.value.as_str() {
             Some("and" | "AND" | "Logic.AND") => false,
             Some("or" | "OR" | "Logic.OR") => true,
-            _ => return logic.refuse(message!("a branch's logic is `and` or `or`")),
+            _ => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },
     };
     let default = object.raw("is_default").map(|node| node.bool()).transpose()?.unwrap_or(true);
@@ -116,7 +116,7 @@ fn branch(
             lines.push_str(&comment("#", &member, 4));
             plain.push(None);
             document.notes.push(message!(
-                "{} in a condition of the branch {label} means nothing here; it is kept as a comment",
+                "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
                 shown(&member)
             ));
         }
@@ -136,7 +136,7 @@ fn branch(
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
                 document
                     .notes
-                    .push(message!("a condition of the branch {label} was left out, since {reason}"));
+                    .push(message!("a condition of the branch {label} was left out because {reason}"));
             }
         }
     }

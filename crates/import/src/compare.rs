@@ -125,7 +125,7 @@ fn translate(
     let capitals = operate.as_ref().and_then(|node| node.value.as_str());
     let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
     let (left, left_type) = step(&left, &message!("left"), capitals, findings)?
-        .ok_or_else(|| skipped(message!("the left value is not taken from a step")))?;
+        .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
     let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
     let named = |name| match capitals {
         true => Operator::spelt(name, Some(left_type)),
@@ -175,7 +175,7 @@ fn step(
     }
     let at = at.as_ref().and_then(|node| node.value.as_str());
     let at =
-        at.ok_or_else(|| skipped(message!("the {which} value names nothing of the step {}", shown(id))))?;
+        at.ok_or_else(|| skipped(message!("the {which} value names no output of the step {}", shown(id))))?;
     let of = of.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
     let ty = of.as_str().and_then(|name| Type::spelt(name, capitals)).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
@@ -204,7 +204,7 @@ fn constant(
     if declared.as_deref().and_then(|name| Type::spelt(name, capitals)) != Some(wanted) {
         let found = declared.map_or(message!("no type"), |ty| message!("the type {}", shown(&ty)));
         let wanted = wanted.with_article();
-        return Err(skipped(message!("the operator wants {wanted}, and the right value has {found}")));
+        return Err(skipped(message!("the operator needs {wanted}, but the right value has {found}")));
     }
     let node = side.get("value").ok_or_else(|| skipped(message!("the right value is missing")))?;
     let read = match node.value {
@@ -217,7 +217,7 @@ fn constant(
             other => kind(other),
         };
         let wanted = wanted.with_article();
-        Err(skipped(message!("the operator wants {wanted}, and the right value is {found}")))
+        Err(skipped(message!("the operator needs {wanted}, but the right value is {found}")))
     };
     let json = match (wanted, read) {
         (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),

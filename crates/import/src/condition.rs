@@ -87,8 +87,9 @@ impl Facts {
             }
             other => {
                 return ty.refuse(message!(
-                    "there is no condition {}; there are TextCondition, RegexCondition, SimilarityCondition, \
-                     ContextCondition, ErrorCondition, PermissionCondition, AndCondition, OrCondition and NotCondition",
+                    "unknown condition {}; the conditions are TextCondition, RegexCondition, \
+                    SimilarityCondition, ContextCondition, ErrorCondition, PermissionCondition, \
+                    AndCondition, OrCondition and NotCondition",
                     shown(other)
                 ));
             }
@@ -110,7 +111,7 @@ impl Facts {
             let Some(node) = object.get(key) else { continue };
             let words = node.texts()?;
             if key == "keywords" && words.contains(&"") {
-                return node.refuse(message!("an empty keyword is no word and is never found; remove it"));
+                return node.refuse(message!("an empty keyword is not a word and is never found; remove it"));
             }
             if words.is_empty() {
                 self.remark("An empty list holds for nothing.");
@@ -154,8 +155,10 @@ impl Facts {
                     _ => {
                         let known: Vec<&str> = COMPARISONS.iter().map(|(word, _)| *word).collect();
                         let known = known.join(", ");
-                        return node
-                            .refuse(message!("there is no comparison {}; there are {known}", shown(word)));
+                        return node.refuse(message!(
+                            "unknown comparison {}; the comparisons are {known}",
+                            shown(word)
+                        ));
                     }
                 },
             };
@@ -186,7 +189,7 @@ impl Facts {
             Json::String(text) if !equality && OffsetDateTime::parse(text, &Rfc3339).is_ok() => "datetime",
             _ if !equality => {
                 return node.refuse(message!(
-                    "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
+                    "`{op}` compares numbers, or times such as 2026-01-31T09:30:00Z; this is {}",
                     kind(node.value)
                 ));
             }
@@ -203,7 +206,8 @@ impl Facts {
         };
         if let Some((wanted, asked)) = derived {
             if ty != wanted {
-                return node.refuse(message!("`{field}` is a {wanted}, and this is {}", kind(node.value)));
+                return node
+                    .refuse(message!("`{field}` must be a {wanted}, but this is {}", kind(node.value)));
             }
             *asked = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));

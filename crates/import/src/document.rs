@@ -41,7 +41,7 @@ impl Document {
     pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
-            self.notes.push(message!("`{key}` of {of} means nothing here; it is kept as a comment"));
+            self.notes.push(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             comments.push(format!("{key}: {}", value(node.value)));
         }
         comments

@@ -48,7 +48,8 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
         for (parameter, schema) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID) {
             comments.push(format!("parameter {parameter}: {}", write::value(schema)));
             document.notes.push(message!(
-                "the parameter {} of the tool: flows are executed by their id alone; it is kept as a comment",
+                "the parameter {} of the tool is kept as a comment, because flows are executed by their id \
+                alone",
                 shown(parameter)
             ));
         }

@@ -124,7 +124,9 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
     match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
-        None => node.refuse(message!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
+        None => {
+            node.refuse(message!("{key} cannot be {}; the values are {}", shown(written), words.join(", ")))
+        }
     }
 }
 

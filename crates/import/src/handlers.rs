@@ -75,7 +75,8 @@ impl Handlers {
             if *differs {
                 let plain = shown(name.trim_matches('`'));
                 document.notes.push(message!(
-                    "the routes to the handler {plain} do not require the same; now each requires all of it"
+                    "the routes to the handler {plain} require different permissions; now each route \
+                    requires all of them"
                 ));
                 comments.push("Its routes did not require the same; now each requires all of it.".to_owned());
             }

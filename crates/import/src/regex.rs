@@ -90,7 +90,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
     };
     reader.alternatives()?;
     if reader.chars.next().is_some() {
-        return err(message!("it has a `)` without its `(`"));
+        return err(message!("it has a `)` without a `(`"));
     }
     let Reader { out: text, alternatives, anchored, .. } = reader;
     match rulec_base::text::regex(&text, ignore_case) {
@@ -234,10 +234,12 @@ impl Reader<'_> {
         self.chars = ahead.chars;
         let number = |digits: &str| {
             let number = digits.parse::<u32>();
-            number.map_err(|_| TranslateError::Unsupported(message!("`{{{digits}}}` is too much")))
+            number.map_err(|_| {
+                TranslateError::Unsupported(message!("the repetition count `{{{digits}}}` is too large"))
+            })
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
-            return err(message!("`{{{low},{high}}}` has its bounds the wrong way round"));
+            return err(message!("`{{{low},{high}}}` has its bounds in the wrong order"));
         }
         let low = if low.is_empty() { "0".to_owned() } else { low };
         Ok(Some(match comma {
@@ -257,18 +259,18 @@ impl Reader<'_> {
             Some(':') => self.out.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
-                return if self.eat(')') { Ok(last) } else { err(message!("a comment in it is not closed")) };
+                return if self.eat(')') { Ok(last) } else { err(message!("a comment is not closed")) };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
                     if !self.eat('>') || !is_name(&name) {
-                        return err(message!("`{name}` is no name for a group"));
+                        return err(message!("`{name}` is not a valid name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
                 }
                 Some('=') => return unsupported(message!("back-references are not supported")),
-                _ => return err(message!("it has an unknown `(?P`")),
+                _ => return err(message!("it has an unknown group syntax `(?P`")),
             },
             Some('=' | '!') => return unsupported(message!("look-around is not supported")),
             Some('<') if matches!(self.chars.peek(), Some('=' | '!')) => {
@@ -277,7 +279,7 @@ impl Reader<'_> {
             Some('>') => return unsupported(message!("atomic groups are not supported")),
             Some('(') => return unsupported(message!("conditional groups are not supported")),
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.flagged(c, outer),
-            _ => return err(message!("it has an unknown `(?`")),
+            _ => return err(message!("it has an unknown group syntax `(?`")),
         }
         self.inner(outer)
     }
@@ -293,7 +295,7 @@ impl Reader<'_> {
         self.depth -= 1;
         self.flags = outer;
         if !self.eat(')') {
-            return err(message!("a group in it is not closed"));
+            return err(message!("a group is not closed"));
         }
         self.out.push(')');
         Ok(Last::Item)
@@ -304,7 +306,7 @@ impl Reader<'_> {
         let (mut on, mut written) = (true, String::new());
         let mut next = Some(first);
         loop {
-            let Some(c) = next else { return err(message!("a group in it is not closed")) };
+            let Some(c) = next else { return err(message!("a group is not closed")) };
             match c {
                 'i' | 's' => written.push(c),
                 'm' => {
@@ -324,7 +326,7 @@ impl Reader<'_> {
                     return self.inner(outer);
                 }
                 ')' if self.begun || self.depth > 0 || !on => {
-                    return err(message!("flags for all of it must stand at its beginning"));
+                    return err(message!("flags for the whole expression must be at its start"));
                 }
                 ')' => {
                     if !written.is_empty() {
@@ -399,7 +401,7 @@ impl Reader<'_> {
             'U' => self.coded(8)?,
             'N' => return unsupported(message!("characters by their names are not supported")),
             '0'..='9' => self.octal(c, in_class)?,
-            c if c.is_ascii_alphabetic() => return err(message!("`\\{c}` is no escape")),
+            c if c.is_ascii_alphabetic() => return err(message!("`\\{c}` is not an escape")),
             c => c,
         })
     }

@@ -119,7 +119,9 @@ fn handler(node: &Located<'_>) -> Read<String> {
 }
 
 fn metadata(node: &Located<'_>) -> Read<String> {
-    let Some(map) = node.value.as_object() else { return node.refuse(message!("metadata are an object")) };
+    let Some(map) = node.value.as_object() else {
+        return node.refuse(message!("metadata must be an object"));
+    };
     if map.is_empty() {
         return Ok(String::new());
     }

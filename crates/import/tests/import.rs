@@ -176,7 +176,7 @@ fn conditions_of_branches() {
             "number",
             "number_equal",
             constant("number", json!("--5")),
-            "Left out: `s/x number_equal \"--5\"`, since the operator wants a number",
+            "Left out: `s/x number_equal \"--5\"`, because the operator needs a number",
         ),
         ("number", "number_equal", constant("number", json!(true)), "the right value is a boolean"),
         ("number", "number_equal", constant("string", json!("5")), "the right value has the type `string`"),
@@ -197,7 +197,7 @@ fn conditions_of_branches() {
         ),
         ("string", "list_contains", constant("string", json!("a")), "[steps.s.x as string] == []"),
         ("string", "string_equal", step("number"), "does not take a number on its right side"),
-        ("string", "string_regex_match", constant("string", json!("'('")), "is no regular expression"),
+        ("string", "string_regex_match", constant("string", json!("'('")), "is not a regular expression"),
         ("dict", "dict_not_equal", constant("dict", json!("{1: 2}")), "len(steps.s.x as dict) >= 0"),
     ] {
         let written = compared(left, operate, right);
@@ -235,7 +235,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         ),
         (r#"{"type": "RegexCondition", "pattern": "("}"#, "is not closed"),
         (r#"{"type": "RegexCondition"}"#, "needs `pattern`"),
-        (r#"{"type": "ContextCondition", "n__like": 1}"#, "there is no comparison `like`"),
+        (r#"{"type": "ContextCondition", "n__like": 1}"#, "unknown comparison `like`"),
         (r#"{"type": "ContextCondition", "n__gt": "x"}"#, "`>` compares numbers"),
         (r#"{"type": "ContextCondition", "urgency": 1}"#, "`urgency` is a string"),
         (r#"{"type": "NotCondition"}"#, "needs `condition`"),
@@ -254,7 +254,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         (
             System::Choice,
             r#"[{"branch_id": "b", "logic": "xor"}]"#,
-            "branch `b`: a branch's logic is `and` or `or`",
+            "branch `b`: a branch's logic must be `and` or `or`",
         ),
         (
             System::Choice,
@@ -273,7 +273,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         (
             System::Flows,
             r#"[{"flow_id": "f", "type": "keyword", "match_type": "regex", "trigger_patterns": ["("]}]"#,
-            "the pattern `(` cannot be translated: a group in it is not closed",
+            "the pattern `(` cannot be translated: a group is not closed",
         ),
     ] {
         let error = refused(system, text);
@@ -319,7 +319,10 @@ fn permissions_of_routes_become_those_of_their_handlers() {
          handler plain()handler chat()"
     );
     let [note] = &imported.notes[..] else { panic!("{:?}", imported.notes) };
-    assert_eq!(note, "the routes to the handler `run` do not require the same; now each requires all of it");
+    assert_eq!(
+        note,
+        "the routes to the handler `run` require different permissions; now each route requires all of them"
+    );
     let decision = imported.rules.decide(&json!({"text": "d"}));
     assert_eq!(decision.required_permissions().len(), 1);
     // The original's metadata are kept for programs that read them.
@@ -387,7 +390,7 @@ fn the_documents_own_spelling_means_the_same() {
         assert!(left_out.contains(&format!("there is no operator `{operate}`")), "{left_out}");
     }
     let refused = System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)));
-    assert!(refused.is_err_and(|error| error.to_string().contains("a branch's logic is `and` or `or`")));
+    assert!(refused.is_err_and(|error| error.to_string().contains("a branch's logic must be `and` or `or`")));
 }
 
 #[test]

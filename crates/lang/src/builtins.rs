@@ -155,7 +155,7 @@ use KindSet as K;
 // Parameters after the semicolon are optional.
 functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
-        message!("The number of characters of a text, of elements of a list, of keys of a dict."),
+        message!("The number of characters of a text, elements of a list, or keys of a dict."),
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
     Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_lowercase),
         message!("The text in lower case."),
@@ -164,10 +164,10 @@ functions! {
         message!("The text in upper case."),
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
     Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
-        message!("The text without white space at its ends."),
+        message!("The text without white space at its start and end."),
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
     Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
-        message!("The number without its sign."),
+        message!("The absolute value of the number."),
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
     Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Less),
         message!("The smallest of the numbers."),
@@ -176,40 +176,40 @@ functions! {
         message!("The greatest of the numbers."),
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
     Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::floor),
-        message!("The greatest integer that is not above the number."),
+        message!("The greatest integer less than or equal to the number."),
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::ceil),
-        message!("The smallest integer that is not below the number."),
+        message!("The smallest integer greater than or equal to the number."),
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
     Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::round),
-        message!("The nearest integer; halves go away from zero."),
+        message!("The nearest integer; halves are rounded away from zero."),
         r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
-        message!("The text with every `old` in it replaced; an empty `old` is nowhere."),
+        message!("The text with every `old` in it replaced; an empty `old` is never found."),
         r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
-    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), message!("it starts outside the text")), Scan, words::substring,
-        message!("The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text."),
+    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), message!("the start position is outside the text")), Scan, words::substring,
+        message!("The characters from a position (the first is 0) to the end, or at most the given number of characters; `-3` is the third from the end. Missing if the position is outside the text."),
         r#"substring(text, 1, 2) == "bc" and substring(text, -2) == "de""# on r#"{"text":"abcde"}"#;
-    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), message!("it is not in the text")), Scan, words::index_of,
-        message!("How many characters stand before the first `wanted` in the text; missing when it is not there."),
+    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), message!("the first text does not contain the second")), Scan, words::index_of,
+        message!("The number of characters before the first `wanted` in the text; missing if the text does not contain `wanted`."),
         r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
-    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text writes no number")), Scan, words::number,
-        message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself."),
+    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text is not a number")), Scan, words::number,
+        message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing if the text is not a number. A number is returned unchanged."),
         r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
-    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text writes no version")), Scan, words::version,
-        message!("The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none."),
+    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text is not a version")), Scan, words::version,
+        message!("The version that a text writes, compared by semantic versioning: 1.10.0 is greater than 1.9.0 and 1.10.0-rc.1. `v1.2` is 1.2.0. Missing if the text is not a version."),
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
-        message!("The pieces of a text between separators; an empty separator cuts between characters."),
+        message!("The pieces of a text between separators; an empty separator splits between all characters."),
         r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
     Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, join,
-        message!("The texts of a list with the separator between them; missing when an element is no text."),
+        message!("The texts of a list, joined with the separator; missing if an element is not a text."),
         r#"join(ctx.tags, "-") == "a-b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
-        message!("How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space."),
+        message!("The similarity of two texts, from 0 to 1: (m − d) / m, where d is the edit distance and m the length of the longer text. Case and the amount of white space are ignored."),
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
     Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
-        message!("The hour, 0 to 23, at the offset the time is written with, or in a time zone."),
+        message!("The hour, 0 to 23, at the offset that the time is written with, or in a given time zone."),
         r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
         message!("The minute, 0 to 59."),
@@ -230,7 +230,7 @@ functions! {
         message!("The date as text, such as \"2026-01-05\"."),
         r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, bucket,
-        message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users. A seed mixes them anew. `hash` names how another system does it: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (its group is the seed), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
+        message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
         r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
     Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
         message!("The keys of a dict, sorted."),
@@ -239,57 +239,57 @@ functions! {
         message!("The values of a dict, in the order of their keys."),
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
-        message!("The list without the texts that stand in the other list."),
+        message!("The list without the texts that the other list contains."),
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
-    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is no number, or the sum is too large")), Scan, shape::sum,
-        message!("The sum of the numbers of a list, 0 of an empty one; missing when an element is no number."),
+    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is not a number, or the sum is too large")), Scan, shape::sum,
+        message!("The sum of the numbers of a list, 0 for an empty list; missing if an element is not a number."),
         r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
     First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, false),
-        message!("The first element of a list; missing when it is empty."),
+        message!("The first element of a list; missing if the list is empty."),
         r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, true),
-        message!("The last element of a list; missing when it is empty."),
+        message!("The last element of a list; missing if the list is empty."),
         r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
-        message!("What each element of a list has at the key, or behind several keys; elements without it are left out."),
+        message!("The value at the key, or at a path of several keys, of each element of a list. Elements without this value are skipped."),
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
     JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
-        message!("How many bytes the value has as JSON without blanks, in UTF-8."),
+        message!("The number of bytes of the value as JSON in UTF-8, without white space between tokens."),
         r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
     Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
-        message!("The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\"."),
+        message!("The dict with the updates applied. A dotted key such as \"config.url\" updates an inner value, and is applied after the key \"config\"."),
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
         r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
     StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text does not start with the prefix")), Scan, words::strip_prefix,
-        message!("What follows the prefix; missing when the text does not start with it."),
+        message!("The text after the prefix; missing if the text does not start with the prefix."),
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
     Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank,
-        message!("The text, or missing when it is blank."),
+        message!("The text, or missing if the text is blank."),
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
-    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is no address with a host")), Scan, words::url_host,
-        message!("The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`."),
+    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, words::url_host,
+        message!("The host of an address such as \"https://user@Example.com:8443/x\", in lower case, parsed as browsers do; missing if the text has no `scheme://host`."),
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
     Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
-        message!("The indices of the records whose name at the key stands in an earlier record. A name is a text that is not blank."),
+        message!("The indices of the records whose name at the key occurs in an earlier record. A name is a text that is not blank."),
         r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;
     Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched,
-        message!("The indices of the records whose text at the key is no name of the others."),
+        message!("The indices of the `records` whose text at `key` is not the `name` of any record in `among`."),
         r#"unmatched(ctx.edges, "to", ctx.nodes, "id")[0] == 1"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"to":"a"},{"to":"x"}]}}"#;
     Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated,
-        message!("The indices of the nodes that no edge joins to another node."),
+        message!("The indices of the nodes that no edge connects to another node."),
         r#"isolated(ctx.nodes, "id", ctx.edges, "from", "to")[0] == 2"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"c"}],"edges":[{"from":"a","to":"b"}]}}"#;
     Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::acyclic,
-        message!("Whether the edges between the nodes lead nowhere in a circle."),
+        message!("Whether the edges between the nodes form no cycle."),
         r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
     Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
-        message!("The names of the nodes from which the edges lead to the node of that name, in the order of the list."),
+        message!("The names of the nodes from which edges lead to the given node, directly or through other nodes, in the order of the list."),
         r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
     Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
-        message!("The names in the placeholders of a value's texts, at any depth, each once; a placeholder is a name in braces behind a dollar sign."),
+        message!("The distinct names in the placeholders of a value's texts, at any depth. A placeholder is a dollar sign followed by a name in braces."),
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
@@ -334,7 +334,7 @@ pub fn reads_clock(name: &str) -> bool {
 
 /// The remedy if an expression tries to read the clock.
 pub const NO_CLOCK: Message = message!(
-    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message"
+    "rules never read the clock: declare `now: datetime` in `input`, and pass the time with each message"
 );
 
 impl Function {

@@ -368,13 +368,13 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())
     else {
         return Err(Refusal(message!(
-            "`{}` is no command of this server, or its arguments are others",
+            "`{}` is not a command of this server, or its arguments are wrong",
             params.command
         )));
     };
-    let uri: Uri = uri.parse().map_err(|_| Refusal(message!("`{uri}` is no address of a document")))?;
+    let uri: Uri = uri.parse().map_err(|_| Refusal(message!("`{uri}` is not the address of a document")))?;
     let Some((known, _)) = workspace.known(&path_of(&uri)) else {
-        return Err(Refusal(message!("the document is not there")));
+        return Err(Refusal(message!("the document cannot be found")));
     };
     let Some(rules) = &known.analysis.rules else {
         return Err(Refusal(message!("the rules have errors, so their tests cannot run")));

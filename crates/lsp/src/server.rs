@@ -195,7 +195,7 @@ impl Server<'_> {
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
-            let message = message!("a mistake of rulec itself; please report the file and what was asked");
+            let message = message!("this is a bug in rulec; please report it with the file and the request");
             let message = message.localized(self.workspace.language()).into_owned();
             Response::new_err(id, ErrorCode::InternalError as i32, message)
         })

@@ -214,7 +214,7 @@ impl TrainError {
                 message!("there are two intents `{id}`: rename one, or put their examples together")
             }
             TrainError::Option { name, value } => {
-                message!("`{name}` is {value}: it has to be a number from 0 to 1")
+                message!("`{name}` is {value}, but must be a number from 0 to 1")
             }
             TrainError::TooLarge { intents, sentences } => message!(
                 "{intents} intents with {sentences} sentences are too many for the built-in classifier: the product of both may be at most {MAX_TRAINING_SIZE}"

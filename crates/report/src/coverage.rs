@@ -245,9 +245,9 @@ impl<'r> Coverage<'r> {
                 before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
                 let names = listed(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
                 let names = if before.len() > NAMED { message!("{names} and others") } else { names };
-                message!("never tried, hidden by {names}, chosen before it each time")
+                message!("never tried, because {names} matched first each time")
             }
-            (_, tried) => message!("its condition did not hold, asked {}", times(tried)),
+            (_, tried) => message!("its condition never held (evaluated {})", times(tried)),
         }
     }
 
@@ -257,8 +257,10 @@ impl<'r> Coverage<'r> {
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
             let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
             let gap = match (tried, yes) {
-                (0, _) => Some(message!("never chosen: no message came as far as the intent flows")),
-                (_, 0) => Some(message!("never chosen: never the nearest, asked {}", times(tried))),
+                (0, _) => Some(message!("never chosen: no message reached the intent flows")),
+                (_, 0) => {
+                    Some(message!("never chosen: never the nearest intent, evaluated {}", times(tried)))
+                }
                 _ => None,
             };
             Item {
@@ -294,9 +296,9 @@ impl<'r> Coverage<'r> {
                     .copied()
                     .unwrap_or_default();
                 let gap = match (judged, broken) {
-                    (0, _) => Some(message!("never asked: no `{}` was judged", payload.name)),
+                    (0, _) => Some(message!("never evaluated: no `{}` was judged", payload.name)),
                     (_, 0) => Some(message!("never broken")),
-                    (judged, broken) if judged == broken => Some(message!("never kept")),
+                    (judged, broken) if judged == broken => Some(message!("always broken")),
                     _ => None,
                 };
                 let (name, no) = (rule.to_owned(), judged - broken);
@@ -312,7 +314,7 @@ impl<'r> Coverage<'r> {
         let reached = |owner: Owner| match owner {
             Owner::Rule(id) => (self.routes[id.index()].tried, message!("its route was never tried")),
             Owner::Chosen(id) => (self.routes[id.index()].chosen, message!("its route was never chosen")),
-            Owner::Default(id) => (self.tables[id.index()].default, message!("its default was never taken")),
+            Owner::Default(id) => (self.tables[id.index()].default, message!("its default was never chosen")),
             Owner::Payload(at) => {
                 let payload = &program.payloads[at];
                 (self.judged(payload), message!("no `{}` was judged", payload.name))

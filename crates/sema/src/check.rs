@@ -412,7 +412,7 @@ impl<'a> Checker<'a> {
                 if expr.as_const().is_none() {
                     let message = message!("the elements of the list `{}` must be constants", name.node);
                     let help = message!(
-                        "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"
+                        "write a list of values of the message where the list is used: `x in [ctx.a, ctx.b]`"
                     );
                     return self.fail(Code::ConstantWanted, elements.span, message, help);
                 }
@@ -469,9 +469,9 @@ impl<'a> Checker<'a> {
 
     fn too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
         let message = if wide {
-            message!("with its definitions put in, this has more than {MAX_NODES} parts")
+            message!("with its definitions expanded, this has more than {MAX_NODES} parts")
         } else {
-            message!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
+            message!("with its definitions expanded, this is nested more than {MAX_DEPTH} deep")
         };
         let help = message!(
             "definitions that use each other several times grow quickly; split the condition over several routes"

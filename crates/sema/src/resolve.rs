@@ -94,10 +94,10 @@ pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagno
 /// Builds the diagnostic for names whose definitions form a cycle.
 pub fn circle(members: &[&Ident]) -> Diagnostic {
     let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
-    let message = message!("`{}` is defined by itself", members[0].node);
+    let message = message!("`{}` is defined in terms of itself", members[0].node);
     Diagnostic::new(Code::DefinitionCycle, members[0].span, message)
-        .here(message!("part of a circle"))
-        .help(message!("the chain is {}; break it", chain.join(" → ")))
+        .here(message!("part of the cycle"))
+        .help(message!("the cycle is {}; remove one of these references", chain.join(" → ")))
 }
 
 /// Builds the diagnostic for a declaration of a built-in name.

@@ -73,18 +73,18 @@ impl Gate {
         // Exactly one of each header: of two, another parser might use the other one.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
-            let message = message!("the studio answers at 127.0.0.1 alone; open the address that it printed");
+            let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
             return forbidden("host", message);
         }
         let origins = texts(headers, header::ORIGIN.as_str());
         let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_here(host));
         if !origins.iter().all(own) {
-            return forbidden("origin", message!("the studio answers its own page alone"));
+            return forbidden("origin", message!("the studio answers only its own page"));
         }
         let sites = texts(headers, "sec-fetch-site");
         let is_api = request.uri().path().starts_with("/api/");
         if is_api && !sites.iter().all(|site| matches!(*site, "same-origin" | "none")) {
-            return forbidden("origin", message!("the studio answers its own page alone"));
+            return forbidden("origin", message!("the studio answers only its own page"));
         }
         let tokens = texts(headers, TOKEN);
         if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {

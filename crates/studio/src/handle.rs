@@ -20,7 +20,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     let language = language();
     tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
         Err(Refused::broken(message!(
-            "the studio made a mistake; what it was asked is on the terminal. Please report it"
+            "the studio failed because of an internal error; the terminal shows the request. Please report it"
         )))
     })
 }

@@ -211,7 +211,7 @@ impl Project {
     /// Writes a text to its file. If the file has changed since the client read its text, nothing
     /// is written.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let unsaved = || Refused::invalid(message!("`{}` was uploaded and is on no disk", self.name));
+        let unsaved = || Refused::invalid(message!("`{}` was uploaded and is not on disk", self.name));
         let path = self.path(&save.file).ok_or_else(unsaved)?;
         self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
         let now = self.on_disk_now(&save.file)?;

@@ -92,7 +92,7 @@ fn page(report: &Report) -> Answer<String> {
     let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
         return Err(Refused::broken(message!(
-            "the program was built without the studio's page: build it with `--features studio`"
+            "the program was built without the studio's page: run `studio/build`, which needs Node, then build it with `--features studio`"
         )));
     };
     let json = serde_json::to_string(report).map_err(|error| Refused::broken(as_it_is(error)))?;

@@ -76,7 +76,7 @@ impl Known {
     pub fn file(&self, name: &str) -> Answer<FileId> {
         self.analysis
             .file(name)
-            .ok_or_else(|| Refused::missing(message!("`{name}` is no file of these rules")))
+            .ok_or_else(|| Refused::missing(message!("`{name}` is not a file of these rules")))
     }
 
     /// Returns the name of a file; empty if the id is unknown.

@@ -122,7 +122,7 @@ impl Studio {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
             return Err(Refused::invalid(message!(
-                "{MAX_UPLOADED} rule sets were uploaded already; open the studio anew"
+                "{MAX_UPLOADED} rule sets were already uploaded; restart the studio"
             )));
         }
         Ok(self.add_project(|id| Project::of_text(id, name, text)))
@@ -171,8 +171,9 @@ impl Studio {
 
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
-        let gone =
-            || Refused::missing(message!("there is no replay {id}, or it is too long ago; start it again"));
+        let gone = || {
+            Refused::missing(message!("there is no replay {id}, or it is no longer stored; start it again"))
+        };
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 

@@ -56,7 +56,7 @@ pub struct Changed {
 impl Changed {
     /// Returns the error as a message that can be localized.
     pub fn to_message(&self) -> Message {
-        message!("formatting would change what it says at line {}", self.line)
+        message!("formatting would change the meaning at line {}", self.line)
     }
 }
 

@@ -47,12 +47,12 @@ impl LoadError {
     pub fn to_message(&self) -> Message {
         match self {
             LoadError::NotFound => message!("there is no such file"),
-            LoadError::OutsideRoot => message!("it lies outside the root folder"),
+            LoadError::OutsideRoot => message!("it is outside the root folder"),
             LoadError::TooLarge(size) => {
-                message!("it has {size} bytes, more than the 64 MiB a file may have")
+                message!("it has {size} bytes, more than the limit of 64 MiB for a file")
             }
             LoadError::Folder => message!("it is a folder, not a file"),
-            LoadError::NotRegular => message!("it is no regular file but a pipe, socket or device"),
+            LoadError::NotRegular => message!("it is not a regular file but a pipe, socket or device"),
             LoadError::Unreadable(reason) => Message::verbatim(reason),
         }
     }
@@ -68,10 +68,8 @@ impl LoadError {
     /// Adds a help text to a diagnostic about this error.
     fn remedy(&self, found: Diagnostic) -> Diagnostic {
         match self {
-            LoadError::NotRegular => {
-                found.help(message!("write what comes from there to a file, and name that"))
-            }
-            LoadError::Folder => found.help(message!("name a file in it")),
+            LoadError::NotRegular => found.help(message!("save the contents to a file, and name that file")),
+            LoadError::Folder => found.help(message!("name a file in the folder")),
             _ => found,
         }
     }
@@ -184,13 +182,13 @@ impl Loading<'_> {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-                let message = message!(
-                    "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
-                );
+                let message =
+                    message!("`{path}` is not UTF-8: the byte at offset {at} (line {line}) is invalid");
                 let help = match error.as_bytes().contains(&0) {
                     true => {
                         message!(
-                            "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                            "this file has another encoding than UTF-8, contains compiled rules, or is not \
+                            a text file"
                         )
                     }
                     false => message!("save the file as UTF-8"),
@@ -208,9 +206,10 @@ impl Loading<'_> {
         let json = json_start(&text);
         let file = self.loaded.sources.add(path, text);
         if let Some(start) = json {
-            let message = message!("`{path}` holds JSON, and no rules");
+            let message = message!("`{path}` contains JSON, not rules");
             let help = message!(
-                "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`"
+                "to convert routes, choices and flows of other systems, run `rulec import`; messages are \
+                named after the rules, as in `rulec run my.rules messages.jsonl`"
             );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
@@ -258,14 +257,16 @@ impl Loading<'_> {
                 let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
                 let message = match circle.len() {
                     0..=2 => message!("`{path}` imports itself"),
-                    _ => message!("`{path}` imports itself by way of others"),
+                    _ => message!("`{path}` imports itself through other files"),
                 };
                 let circle = circle.join(" → ");
-                let help = message!("the chain is {circle}; move what both need into a third file");
-                refuse(Code::ImportCycle, message, help).here(message!("closes the circle"))
+                let help = message!(
+                    "the cycle is {circle}; move the declarations that both files need into a third file"
+                );
+                refuse(Code::ImportCycle, message, help).here(message!("closes the cycle"))
             }
             None if self.chain.len() > MAX_IMPORT_DEPTH => {
-                let message = message!("files import each other more than {MAX_IMPORT_DEPTH} deep");
+                let message = message!("files import each other more than {MAX_IMPORT_DEPTH} levels deep");
                 let help = message!("import shared files directly instead of through one another");
                 refuse(Code::ImportTooDeep, message, help)
             }
@@ -312,7 +313,7 @@ impl Loading<'_> {
             }
             Err(error) => {
                 let message = message!("the list file `{}` cannot be used: {error}", list.node);
-                let help = message!("the path is relative to this file and stays inside the root folder");
+                let help = message!("the path is relative to this file and must lie inside the root folder");
                 self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
                 None
             }
@@ -321,9 +322,9 @@ impl Loading<'_> {
 }
 
 fn outside(span: Span, path: &str) -> Diagnostic {
-    Diagnostic::new(Code::ImportOutsideRoot, span, message!("`{path}` lies outside the root folder")).help(
+    Diagnostic::new(Code::ImportOutsideRoot, span, message!("`{path}` is outside the root folder")).help(
         message!(
-            "files may import only what lies in the folder of the main file, or in the one given as root"
+            "files may import only files in the folder of the main file, or in the folder given as root"
         ),
     )
 }

@@ -95,7 +95,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         characters.look(*token, token.text(text));
     }
     if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
-        let message = message!("this file holds no statement");
+        let message = message!("this file contains no statement");
         parsed.diagnostics.push(
             Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
                 .help(message!("the smallest program is one line: `default -> some_handler`")),
@@ -242,12 +242,12 @@ impl<'a> Reader<'a> {
         let place = head.span(self.file);
         let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
         if in_table && !word.is_in_table() {
-            let message = message!("`{}` cannot stand in a table", word.text);
-            self.parsed.diagnostics.push(
-                Diagnostic::new(Code::MisplacedStatement, place, message).help(message!(
-                    "a table holds `route` and `default` statements; move this one out of it"
-                )),
-            );
+            let message = message!("`{}` is not allowed in a table", word.text);
+            self.parsed
+                .diagnostics
+                .push(Diagnostic::new(Code::MisplacedStatement, place, message).help(message!(
+                "a table contains only `route` and `default` statements; move this statement out of the table"
+            )));
             if rule == Rule::table_statement {
                 return None;
             }

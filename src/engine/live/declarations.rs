@@ -278,7 +278,7 @@ impl Declarations {
         let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
-                    let message = message!("the jump leads nowhere");
+                    let message = message!("the table of the `goto` does not exist");
                     let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
                     return Err(refusal(base.sources(), &draft.text, found));
                 };

@@ -73,7 +73,7 @@ impl Jumps {
         };
         let (behind, ahead) = (longest(to, true), longest(from, false));
         if behind.contains_key(&from) {
-            return Err((Code::JumpCycle, message!("these jumps go round in a circle")));
+            return Err((Code::JumpCycle, message!("these jumps form a cycle")));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
         if deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS {

@@ -232,7 +232,7 @@ impl Writer {
             && let Err((code, message)) = self.jumps.check(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
-                .help(message!("let tables jump to their goal directly, and never back"));
+                .help(message!("jump directly to the last table, and never back"));
             return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
         }
         Ok((route, rules))

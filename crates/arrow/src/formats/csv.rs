@@ -26,7 +26,7 @@ impl Reader {
     pub fn open(input: Counted) -> Result<Reader, FormatError> {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
         let names = reader.headers().map_err(|error| {
-            FormatError(message!("its first line names no columns: {}", error.to_string()))
+            FormatError(message!("its first line has no column names: {}", error.to_string()))
         })?;
         let mut fields: Vec<Field> =
             names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
@@ -45,7 +45,7 @@ impl Reader {
         let line = self.record.position().map_or(0, csv::Position::line);
         if found != wanted {
             let message = message!(
-                "the row at line {line} has {found} cells, and the first line names {wanted} columns"
+                "the row at line {line} has {found} cells, but the first line names {wanted} columns"
             );
             return Some(RowError::new(Code::MessageSyntax, message));
         }

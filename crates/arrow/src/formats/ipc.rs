@@ -47,7 +47,7 @@ impl Reader {
         }
         let mut input = BufReader::new(Cursor::new(first).chain(input));
         let schema = schema(&mut input)
-            .map_err(|error| FormatError(message!("it is no Arrow file or stream: {}", error)))?;
+            .map_err(|error| FormatError(message!("it is not an Arrow file or stream: {}", error)))?;
         Ok(Reader { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
@@ -64,7 +64,7 @@ impl Reader {
                 let read = || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
                 return caught(read).map(Some);
             } else {
-                return Err(message!("what comes is neither rows nor a dictionary"));
+                return Err(message!("the next item is neither a record batch nor a dictionary"));
             }
         }
         Ok(None)
@@ -75,7 +75,7 @@ impl Reader {
 fn schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
     let first = Encapsulated::read(input)?;
     let Some(schema) = first.as_ref().and_then(|message| message.head().header_as_schema()) else {
-        return Err(message!("it does not begin with its columns"));
+        return Err(message!("it does not begin with a schema"));
     };
     let schema = caught(|| Ok::<_, ArrowError>(fb_to_schema(schema)))?;
     Ok(Arc::new(schema))
@@ -91,7 +91,7 @@ impl Source for Reader {
             Some(batch) => Some(batch),
             None => self
                 .batch()
-                .map_err(|error| FormatError(message!("it is broken or cut short here: {}", error)))?,
+                .map_err(|error| FormatError(message!("it is damaged or truncated here: {}", error)))?,
         };
         let Some(batch) = batch else { return Ok(None) };
         let rows = batch.num_rows();

@@ -59,14 +59,14 @@ impl Beginning {
     fn new(file: File, length: u64) -> Result<Beginning, Message> {
         let beginning = Beginning { file, length };
         let whole = |error: ParquetError| Message::verbatim(error.to_string());
-        let end = length.checked_sub(END).ok_or_else(|| message!("it is shorter than any"))?;
+        let end = length.checked_sub(END).ok_or_else(|| message!("it is shorter than any Parquet file"))?;
         let end_bytes = beginning.file.get_bytes(end, END as usize).map_err(whole)?;
         let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
-        let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is not all there"))?;
+        let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is incomplete"))?;
         let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
         // Encrypted metadata cannot be checked, and the library cannot read it either.
         if end_bytes.ends_with(MARK) {
-            Record::read(&*metadata).map_err(|_| message!("its metadata is not all there"))?;
+            Record::read(&*metadata).map_err(|_| message!("its metadata is incomplete"))?;
         }
         Ok(beginning)
     }
@@ -131,14 +131,17 @@ impl Reader {
             Ok(builder) => Reader::new(builder, None),
             Err(error) => {
                 let Some((builder, end)) = whole(again, length)? else {
-                    return Err(FormatError(message!("it is no Parquet file, or was cut short: {}", error)));
+                    return Err(FormatError(message!(
+                        "it is not a Parquet file, or it is truncated: {}",
+                        error
+                    )));
                 };
                 let lost = length - end;
                 let rows = builder.metadata().file_metadata().num_rows();
                 Reader::new(
                     builder,
                     Some(message!(
-                        "it was cut short: {rows} rows are whole, and {lost} bytes behind them are lost"
+                        "it is truncated: {rows} rows are complete, and {lost} bytes after them are lost"
                     )),
                 )
             }

@@ -123,7 +123,7 @@ impl JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,
             message: message!("the message is longer than {} MiB", MAX_BYTES >> 20),
-            help: message!("a line holds one message"),
+            help: message!("write one message per line, or split this message"),
             path: String::new(),
             line: 1,
             column: 1,
@@ -144,7 +144,7 @@ impl JsonError {
             Some(Refusal::Depth) => (
                 JsonErrorKind::Depth,
                 message!("lists and objects are nested more than {MAX_DEPTH} deep"),
-                message!("make the message flatter"),
+                message!("nest the lists and objects of the message less deeply"),
                 find(text, |depth, _| depth > MAX_DEPTH),
             ),
             Some(Refusal::DuplicateKey { key, nth }) => (
@@ -160,7 +160,7 @@ impl JsonError {
                 JsonErrorKind::TooManyObjects,
                 message!("the message has more than {MAX_OBJECTS} objects"),
                 message!(
-                    "send it as several messages, or lists of values in place of lists of small objects"
+                    "send it as several messages, or use lists of values instead of lists of small objects"
                 ),
                 find(text, |_, keys| keys == nth),
             ),
@@ -176,7 +176,8 @@ impl JsonError {
                             false => message!("number at `{path}` is out of range"),
                         },
                         message!(
-                            "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity"
+                            "the largest number is about 1.8e308 (64-bit float); send an identifier as a \
+                            string"
                         ),
                         number_start(text, offset),
                     )
@@ -333,18 +334,19 @@ fn describe(text: &str, offset: usize, original: &str) -> (Message, Message) {
         _ if text.trim().is_empty() => {
             (message!("the text is empty, expected a JSON value"), Message::default())
         }
-        ("expected value", Some('\u{feff}')) => {
-            (message!("unexpected byte order mark"), message!("save or send the text without it"))
-        }
+        ("expected value", Some('\u{feff}')) => (
+            message!("unexpected byte order mark"),
+            message!("save or send the text without the byte order mark"),
+        ),
         ("expected value" | "key must be a string", Some('\'')) => {
             (message!("unexpected single quote"), message!("JSON strings and keys take double quotes"))
         }
         ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
             message!("expected a JSON value"),
-            message!("the words JSON knows are `true`, `false` and `null`"),
+            message!("the only words in JSON are `true`, `false` and `null`"),
         ),
         ("expected value" | "key must be a string", Some('/' | '#')) => {
-            (message!("expected a JSON value"), message!("JSON has no comments"))
+            (message!("expected a JSON value"), message!("remove the comment; JSON has none"))
         }
         ("expected value" | "expected ident", _) => (message!("expected a JSON value"), Message::default()),
         ("EOF while parsing a list", _) => {
@@ -369,9 +371,10 @@ fn describe(text: &str, offset: usize, original: &str) -> (Message, Message) {
         ("invalid escape", _) => {
             (message!("unknown escape in a string"), message!("write `\\\\` for a backslash"))
         }
-        ("invalid number", _) => {
-            (message!("number is not written as JSON writes them"), message!("as in `0.5`, `-12` or `1e3`"))
-        }
+        ("invalid number", _) => (
+            message!("number is not in JSON notation"),
+            message!("write the number as in `0.5`, `-12` or `1e3`"),
+        ),
         ("lone leading surrogate in hex escape" | "unexpected end of hex escape", _) => (
             message!("half of a surrogate pair in a string"),
             message!("write both halves, as in `\\ud83d\\ude00`, or the character"),

@@ -59,15 +59,15 @@ fn refuses_with_a_place_and_a_remedy() {
         (r#""\'""#, (Syntax, 1, 3, 2, "", r"unknown escape in a string at line 1, column 3; write `\\` for a backslash")),
         (r#"{"ctx":{"items":[1,{"x y":bad}]}}"#, (Syntax, 1, 27, 26, r#"ctx.items[1]["x y"]"#, "expected a JSON value, found `b` at line 1, column 27")),
         ("{\"文\": \"件\", x}", (Syntax, 1, 12, 15, "", "key is not a string at line 1, column 12; write keys in double quotes")),
-        ("[NaN]", (Syntax, 1, 2, 1, "[0]", "expected a JSON value, found `N` at line 1, column 2; the words JSON knows are `true`, `false` and `null`")),
-        ("01", (Syntax, 1, 2, 1, "", "number is not written as JSON writes them at line 1, column 2; as in `0.5`, `-12` or `1e3`")),
+        ("[NaN]", (Syntax, 1, 2, 1, "[0]", "expected a JSON value, found `N` at line 1, column 2; the only words in JSON are `true`, `false` and `null`")),
+        ("01", (Syntax, 1, 2, 1, "", "number is not in JSON notation at line 1, column 2; as in `0.5`, `-12` or `1e3`")),
         ("{} {}", (Syntax, 1, 4, 3, "", "more text after the JSON value at line 1, column 4; send one value at a time")),
-        ("\u{feff}{}", (Syntax, 1, 1, 0, "", "unexpected byte order mark at line 1, column 1; save or send the text without it")),
-        ("// c\n{}", (Syntax, 1, 1, 0, "", "expected a JSON value, found `/` at line 1, column 1; JSON has no comments")),
+        ("\u{feff}{}", (Syntax, 1, 1, 0, "", "unexpected byte order mark at line 1, column 1; save or send the text without the byte order mark")),
+        ("// c\n{}", (Syntax, 1, 1, 0, "", "expected a JSON value, found `/` at line 1, column 1; remove the comment; JSON has none")),
         ("\"a\nb\"", (Syntax, 1, 3, 2, "", r"raw control character in a string at line 1, column 3; write `\n` for a line break, `\t` for a tab, else `\u00XX`")),
         (r#"["\ud800"]"#, (Syntax, 1, 9, 8, "[0]", r"half of a surrogate pair in a string at line 1, column 9; write both halves, as in `\ud83d\ude00`, or the character")),
-        ("1e400", (NumberRange, 1, 1, 0, "", "number is out of range at line 1, column 1; 64-bit floats reach to about 1.8e308; send it as a string if it is no quantity")),
-        ("{\"n\":\n -1e999 }", (NumberRange, 2, 2, 7, "n", "number at `n` is out of range at line 2, column 2; 64-bit floats reach to about 1.8e308; send it as a string if it is no quantity")),
+        ("1e400", (NumberRange, 1, 1, 0, "", "number is out of range at line 1, column 1; the largest number is about 1.8e308 (64-bit float); send an identifier as a string")),
+        ("{\"n\":\n -1e999 }", (NumberRange, 2, 2, 7, "n", "number at `n` is out of range at line 2, column 2; the largest number is about 1.8e308 (64-bit float); send an identifier as a string")),
         (r#"{"k":1,"k":2}"#, (DuplicateKey, 1, 8, 7, "", "key `k` appears twice at line 1, column 8; keep one of the two")),
         ("{\"a\":1,\n \"\\u0061\" 5 \"a\":", (DuplicateKey, 2, 2, 9, "", "key `a` appears twice at line 2, column 2; keep one of the two")),
         (r#"{"x":["k",{"u v":{"k":"k","j\"":"{,","k":{"k":0}}}]}}"#, (DuplicateKey, 1, 38, 37, r#"x[1]["u v"]"#, r#"key `k` appears twice in `x[1]["u v"]` at line 1, column 38; keep one of the two"#)),
@@ -101,7 +101,7 @@ fn depth() {
     assert_eq!((error.line(), error.column(), error.offset()), (1, 129, 128));
     assert_eq!(
         error.to_string(),
-        "lists and objects are nested more than 128 deep at line 1, column 129; make the message flatter"
+        "lists and objects are nested more than 128 deep at line 1, column 129; nest the lists and objects of the message less deeply"
     );
 }
 

@@ -40,8 +40,9 @@ pub fn report(
             dear += 1;
             let (steps, most) = (grouped(table.steps), grouped(most));
             let name = on_one_line(&table.table);
-            let what =
-                message!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
+            let what = message!(
+                "{file}: `{name}` may take {steps} steps in the worst case, but only {most} are allowed"
+            );
             match args.format {
                 Format::Github => {
                     out.line(&format!("::error file={file}::{}", language::localized(&what)))?
@@ -65,8 +66,8 @@ const DEAREST: usize = 20;
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
     let calls = |calls: u64| match calls {
         0 => Message::default(),
-        1 => message!(", 1 call of functions of the embedding program"),
-        calls => message!(", {calls} calls of functions of the embedding program"),
+        1 => message!(", 1 call to a host function"),
+        calls => message!(", {calls} calls to host functions"),
     };
     let name = on_one_line(&table.table);
     let steps = grouped(table.steps);

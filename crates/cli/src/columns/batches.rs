@@ -234,7 +234,7 @@ impl ColumnArgs {
         let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
         match (whole(stream.path()), whole(self.output.as_deref())) {
             (Some(input), Some(output)) if input == output => Err(CliError::usage(message!(
-                "`{}` holds the messages; name another file with `--output`",
+                "`{}` contains the input messages; choose another file with `--output`",
                 name(stream)
             ))),
             _ => Ok(()),
@@ -256,7 +256,7 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
         let format = format(form)?;
-        let failed = |error: FormatError| files::unreadable(&name(stream), error.to_message());
+        let failed = |error: FormatError| files::unreadable(&name(stream), &error.to_message());
         let path = stream.path().filter(|path| *path != Path::new("-"));
         // `open` rejects inputs that cannot be message files, as it does for JSON lines.
         let (input, _, size) = stream.open(term)?;
@@ -286,7 +286,9 @@ impl ColumnArgs {
             return Ok(Output { form: written.map_or(Form::Standard(out), Form::Lines), file });
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
-            return Err(CliError::usage(message!("{form} is no text; name a file with `--output`")));
+            return Err(CliError::usage(message!(
+                "{form} is not a text format; name a file with `--output`"
+            )));
         }
         let out: Box<dyn Write + Send> = match written {
             Some(written) => Box::new(written),
@@ -325,7 +327,7 @@ fn answer_all<W: Worker>(
 fn format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
     all.find(|format| format.name() == name)
-        .ok_or_else(|| CliError::usage(message!("`{name}` is no form of columns")))
+        .ok_or_else(|| CliError::usage(message!("`{name}` is not a column format")))
 }
 
 fn name(stream: &StreamArgs) -> String {

@@ -182,7 +182,7 @@ fn a_giant_is_refused_before_it_is_read() {
     file.set_len(1 << 40).expect("a sparse file can be made");
     assert_eq!(findings(&folder, 1), "E0002");
     let ran = folder.rulec(&["run", "a.rules"]).expect(1);
-    assert!(ran.err.contains("1099511627776 bytes, more than the 64 MiB"), "{}", ran.err);
+    assert!(ran.err.contains("1099511627776 bytes, more than the limit of 64 MiB"), "{}", ran.err);
 }
 
 #[test]

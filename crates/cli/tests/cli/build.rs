@@ -94,12 +94,12 @@ fn what_is_signed_is_verified() {
         assert!((ran.err.clone() + &ran.out).contains(words), "{args:?}: {}{}", ran.err, ran.out);
     };
     refused(&["why", "a.rulec", "--verify", "other.pub", "--text", "x"], "E0015");
-    refused(&["run", "a.rules", "--verify", "release.pub"], "which has no signature");
-    refused(&["run", "a.rulec", "--verify", "release.pem"], "it holds a private key");
-    refused(&["run", "a.rulec", "--verify", PUBLIC], "must not stand on the command line");
+    refused(&["run", "a.rules", "--verify", "release.pub"], "has no signature");
+    refused(&["run", "a.rulec", "--verify", "release.pem"], "it is a private key");
+    refused(&["run", "a.rulec", "--verify", PUBLIC], "do not write a key on the command line");
     refused(&["run", "a.rulec", "--verify", "none.pub"], "none.pub");
     refused(&["run", "a.rulec", "--verify", "env:RULEC_NO_SUCH_KEY"], "it is not set");
-    refused(&["build", "a.rules", "--sign", "release.pub"], "it holds a public key");
+    refused(&["build", "a.rules", "--sign", "release.pub"], "it is a public key");
     folder.rulec(&["build", "a.rules", "-o", "plain.rulec"]).expect(0);
     refused(&["plan", "plain.rulec", "--verify", "release.pub"], "it is not signed");
     // The key comes from an environment variable, as secrets do in a CI pipeline.

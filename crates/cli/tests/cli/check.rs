@@ -8,7 +8,7 @@ const UNUSED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault ->
 #[test]
 fn sound_files_say_so() {
     let ran = Folder::with(SMALL).rulec(&["check", "a.rules"]).expect(0);
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "1 file checked: all well\n"));
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "1 file checked: no problems\n"));
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn people_see_the_text_underlined() {
        ╰────
       help: rename one of them or remove it
     "#);
-    assert_eq!(ran.err, "1 file checked: 1 error\nmore about a code: `rulec explain E0203`\n");
+    assert_eq!(ran.err, "1 file checked: 1 error\nfor more about a code, run `rulec explain E0203`\n");
 }
 
 #[test]
@@ -269,7 +269,11 @@ fn warnings_are_denied_and_allowed_by_code() {
     check(&["--deny", "w0102,W0213"], 1, "1 file checked: 2 warnings (denied)\n");
     let ran = check(&["--allow", "W0213"], 0, "1 file checked: 1 warning\n");
     assert!(!ran.out.contains("W0213"), "{}", ran.out);
-    check(&["--allow", "W0213", "--allow", "W0102", "--deny", "warnings"], 0, "1 file checked: all well\n");
+    check(
+        &["--allow", "W0213", "--allow", "W0102", "--deny", "warnings"],
+        0,
+        "1 file checked: no problems\n",
+    );
     let ran = check(&["--deny", "W0213", "--format", "github"], 1, "");
     assert!(ran.out.contains("::error file=a.rules,line=3"), "{}", ran.out);
     let ran = check(&["--deny", "W0213", "--format", "json"], 1, "");
@@ -279,7 +283,7 @@ fn warnings_are_denied_and_allowed_by_code() {
         assert!(ran.err.contains(said), "{args:?}: {}", ran.err);
     };
     refused(&["--deny", "W9999"], "there is no warning `W9999`");
-    refused(&["--allow", "E0101"], "`E0101` is an error, which cannot be given another weight");
+    refused(&["--allow", "E0101"], "`E0101` is an error, and the severity of an error cannot be changed");
     refused(&["--allow", "W0213", "--deny", "W0213"], "`W0213` is both denied and allowed");
 }
 
@@ -297,7 +301,7 @@ fn settings_are_found_upward_and_refused_with_a_place() {
     let folder = folder.file("rules/rulec.toml", "[severity]\n\nW0213 = \"eror\"\n");
     let ran = folder.rulec(&["check", "rules/a.rules"]).expect(2);
     assert!(
-        ran.err.contains("rules/rulec.toml:3:9: `\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"),
+        ran.err.contains("rules/rulec.toml:3:9: expected `\"allow\"`, `\"warn\"` or `\"deny\"`"),
         "{}",
         ran.err
     );
@@ -329,7 +333,7 @@ fn the_worst_case_is_told_and_held_to() {
     insta::assert_snapshot!(ran.out);
     let ran = folder.rulec(&["check", "a.rules", "--max-cost", "1000"]).expect(1);
     assert!(
-        ran.err.contains("`routes` may take 1,048,577 steps in the worst case, and 1,000 are allowed"),
+        ran.err.contains("`routes` may take 1,048,577 steps in the worst case, but only 1,000 are allowed"),
         "{}",
         ran.err
     );

@@ -91,7 +91,7 @@ mod with_columns {
             .file("m.jsonl", "{}");
         let ran = folder.rulec(&["run", "a.rules", "m.csv"]).expect(2);
         assert!(
-            ran.err.contains("the rules read `text`, and there is no such column; did you mean `txet`?"),
+            ran.err.contains("the rules read `text`, but there is no such column; did you mean `txet`?"),
             "{}",
             ran.err
         );
@@ -99,7 +99,7 @@ mod with_columns {
         let ran = folder.rulec(&["run", "a.rules", "m.csv", "--allow-missing-columns"]).expect(0);
         assert!(ran.out.contains("\"missing_args\":[\"text\"]"), "{}", ran.out);
         let ran = folder.rulec(&["run", "a.rules", "m.parquet"]).expect(2);
-        assert!(ran.err.contains("it is no Parquet file, or was cut short"), "{}", ran.err);
+        assert!(ran.err.contains("it is not a Parquet file, or it is truncated"), "{}", ran.err);
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod with_columns {
         std::fs::write(folder.path("a.rules"), rules).expect("it can be written");
         let ran = folder.rulec(&["run", "a.rules", "d.parquet", "--output", "e.parquet"]).expect(2);
         assert!(ran.err.contains("the column `chosen` is Dictionary"), "{}", ran.err);
-        assert!(ran.err.contains("and the rules read int there"), "{}", ran.err);
+        assert!(ran.err.contains("but the rules read int there"), "{}", ran.err);
         assert!(!folder.path("e.parquet").exists());
     }
 
@@ -180,7 +180,7 @@ mod with_columns {
     fn the_messages_are_not_written_over() {
         let folder = Folder::with(RULES).file("m.csv", csv());
         let ran = folder.rulec(&["run", "a.rules", "m.csv", "--output", "m.csv"]).expect(2);
-        assert!(ran.err.contains("`m.csv` holds the messages; name another file"), "{}", ran.err);
+        assert!(ran.err.contains("`m.csv` contains the input messages; choose another file"), "{}", ran.err);
         assert_eq!(std::fs::read_to_string(folder.path("m.csv")).expect("it is there"), csv());
     }
 

@@ -87,11 +87,11 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
         lines.next().map(|line| line.split("`: ").last().unwrap_or_default().to_owned())
     };
     assert_eq!(gap("n > 9"), None, "{}", ran.out);
-    let wanting = "always unknown, for want of a value: once";
+    let wanting = "always unknown because a value was missing: once";
     assert_eq!(gap("text == \"x\"").as_deref(), Some(wanting), "{}", ran.out);
     assert_eq!(
         gap("w == \"b\"").as_deref(),
-        Some("never reached: short-circuited by what stands before it, once")
+        Some("never reached: short-circuited once by an earlier condition")
     );
     assert_eq!(gap("n > 5").as_deref(), Some("never true"));
     assert_eq!(gap("kind == \"l\"").as_deref(), Some("never true"));
@@ -122,7 +122,7 @@ test \"u\" { given steps.ok = false expect c.no }
 ";
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
     assert!(
-        ran.out.contains("condition `n > 3`: never false; unknown once, for want of a value"),
+        ran.out.contains("condition `n > 3`: never false; unknown once, because a value was missing"),
         "{}",
         ran.out
     );
@@ -156,7 +156,11 @@ test \"t\" {
 }
 ";
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
-    assert!(ran.out.contains("flow `music`: never chosen: never the nearest, asked once"), "{}", ran.out);
+    assert!(
+        ran.out.contains("flow `music`: never chosen: never the nearest intent, evaluated once"),
+        "{}",
+        ran.out
+    );
     assert!(!ran.out.contains("flow `travel`") && !ran.out.contains("`refund`"), "{}", ran.out);
 }
 
@@ -176,7 +180,7 @@ fn the_page_shows_the_rules_and_escapes_them() {
     folder.rulec(&["test", "--coverage-html", "page.html", "a.rules"]).expect(0);
     let page = std::fs::read_to_string(folder.path("page.html")).expect("it is written");
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
-    let condition = "<span class=\"part\" title=\"true once, false 0 times, asked once; never false\">\
+    let condition = "<span class=\"part\" title=\"true once, false 0 times, evaluated once; never false\">\
                      text == &quot;&lt;b&gt;&amp;&quot;</span>";
     assert!(page.contains(condition), "{page}");
     assert!(!page.contains("<b>&"), "{page}");

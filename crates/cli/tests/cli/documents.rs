@@ -117,8 +117,8 @@ fn the_field_that_names_the_kind_chooses_the_judge() {
     assert_eq!((&answers[0]["decision"], &answers[0]["valid"]), (&Json::from("a"), &Json::from(true)));
     assert_eq!((&answers[1]["decision"], &answers[1]["valid"]), (&Json::from("b"), &Json::from(false)));
     let said = |at: usize| answers[at]["error"]["message"].as_str().unwrap_or_default();
-    assert_eq!(said(2), "`kind` is \"c\", which is no kind; the kinds are a, b");
-    assert_eq!(said(3), "the payload has no `kind`, which names its kind");
+    assert_eq!(said(2), "`kind` is \"c\", which is not a payload kind; the kinds are a, b");
+    assert_eq!(said(3), "the payload has no field `kind`, which should name its kind");
     assert!(
         ran.err.ends_with("4 payloads: 1 accepted, 0 corrected, 1 rejected, 2 unreadable\n"),
         "{}",
@@ -134,5 +134,5 @@ fn the_field_that_names_the_kind_chooses_the_judge() {
     folder.fed(&["run", "a.rules", "--decision-by", "kind", "--entry", "a"], lines).expect(2);
     folder.fed(&["run", "a.rules", "--decision-by", "kind", "--decision", "a"], lines).expect(2);
     let ran = Folder::with("default -> h").fed(&["run", "a.rules", "--decision-by", "kind"], lines).expect(2);
-    assert!(ran.err.starts_with("error: the rules judge no payload; "), "{}", ran.err);
+    assert!(ran.err.starts_with("error: the rules declare no payload kind; "), "{}", ran.err);
 }

@@ -151,7 +151,7 @@ fn a_file_that_is_cut_while_it_is_read_is_said() {
         output.read_to_string(&mut answers).expect("it ends");
         let (_, status, said) = end(child, None);
         assert_eq!(status, Some(2), "{said}");
-        assert!(said.contains("`m.jsonl` was cut short while it was read"), "{said}");
+        assert!(said.contains("`m.jsonl` was truncated while it was read"), "{said}");
         // The last line of the truncated file may be incomplete, and is then not a message.
         let whole = answers.trim_end().rsplit_once('\n').map_or("", |(whole, _)| whole);
         assert!((1..MANY).contains(&in_turn(whole)));

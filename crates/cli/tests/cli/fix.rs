@@ -17,7 +17,7 @@ fn safe_suggestions_are_applied_and_the_result_is_checked() {
     let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
     insta::assert_snapshot!(ran.err, @r"
     4 repairs made in 1 file
-    1 file checked: all well
+    1 file checked: no problems
     ");
     assert_eq!(text(&folder, "a.rules"), REPAIRED);
     let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
@@ -78,5 +78,5 @@ fn a_file_that_is_right_stays_as_it_is() {
     folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
     assert_eq!(text(&folder, "a.rules"), super::SMALL);
     let ran = folder.fed(&["check", "--fix", "-"], FOREIGN).expect(2);
-    assert_eq!(ran.err, "error: `--fix` writes files, and standard input is none; name a file\n");
+    assert_eq!(ran.err, "error: `--fix` rewrites files, and standard input is not a file; give a file\n");
 }

@@ -15,11 +15,11 @@ fn files_are_written_in_the_one_style() {
     let folder =
         Folder::with(UNTIDY).file("rules/b.rules", TIDY).file("rules/deep/c.rules", "default  -> h\n");
     let ran = folder.rulec(&["fmt", "a.rules", "rules"]).expect(0);
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "2 files formatted, 1 as they should be\n"));
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "2 files formatted, 1 already formatted\n"));
     assert_eq!(text(&folder, "a.rules"), TIDY);
     assert_eq!(text(&folder, "rules/deep/c.rules"), "default -> h\n");
     let ran = folder.rulec(&["fmt", "--check", "a.rules", "rules"]).expect(0);
-    assert_eq!(ran.err, "0 files would be formatted, 3 as they should be\n");
+    assert_eq!(ran.err, "0 files would be formatted, 3 already formatted\n");
     let left: Vec<_> = fs::read_dir(folder.path(".")).expect("the folder").collect();
     assert_eq!(left.len(), 2, "nothing is left beside the files: {left:?}");
 }
@@ -29,7 +29,7 @@ fn a_check_names_the_files_and_writes_none() {
     let folder = Folder::with(UNTIDY).file("b.rules", TIDY);
     let ran = folder.rulec(&["fmt", "--check", "."]).expect(1);
     assert_eq!(ran.out, "a.rules\n");
-    assert_eq!(ran.err, "1 file would be formatted, 1 as they should be\n");
+    assert_eq!(ran.err, "1 file would be formatted, 1 already formatted\n");
     assert_eq!(text(&folder, "a.rules"), UNTIDY);
 }
 
@@ -67,8 +67,8 @@ fn statements_with_errors_stay_and_are_named() {
     let folder = Folder::with("let  a=1\nrout  b when x ->  h\n");
     let ran = folder.rulec(&["fmt", "a.rules"]).expect(0);
     insta::assert_snapshot!(ran.err, @r"
-    note: 1 statement of `a.rules` with errors left as written, at line 2; see `rulec check a.rules`
-    1 file formatted, 0 as they should be
+    note: 1 statement of `a.rules` with errors left unchanged, at line 2; see `rulec check a.rules`
+    1 file formatted, 0 already formatted
     ");
     assert_eq!(text(&folder, "a.rules"), "let a = 1\nrout  b when x ->  h\n");
 }
@@ -80,15 +80,15 @@ fn a_file_that_cannot_be_used_is_named_and_the_others_are_laid_out() {
     let ran = folder.rulec(&["fmt", "none.rules", "latin.rules", "a.rules"]).expect(2);
     insta::assert_snapshot!(ran.err, @r"
     error: `none.rules` cannot be read: there is no such file
-    error: `latin.rules` is not UTF-8: the byte at offset 9 (line 1) starts no character; save the file as UTF-8
-    1 file formatted, 0 as they should be
+    error: `latin.rules` is not UTF-8: the byte at offset 9 (line 1) is invalid; save the file as UTF-8
+    1 file formatted, 0 already formatted
     ");
     assert_eq!(text(&folder, "a.rules"), TIDY);
     folder.rulec(&["fmt"]).expect(2);
     let ran = folder.rulec(&["build", "a.rules"]).expect(0).expect(0);
     assert!(ran.err.is_empty() || !ran.err.contains("error"), "{}", ran.err);
     let ran = folder.rulec(&["fmt", "a.rulec"]).expect(2);
-    assert!(ran.err.starts_with("error: `a.rulec` holds compiled rules"), "{}", ran.err);
+    assert!(ran.err.starts_with("error: `a.rulec` contains compiled rules"), "{}", ran.err);
 }
 
 /// The output is first written to a temporary file, so a full disk loses nothing.

@@ -20,7 +20,7 @@ fn checked(rules: &str, format: &str, status: i32) -> Ran {
 fn a_line_a_finding_is_concise() {
     insta::assert_snapshot!(checked(RULES, "concise", 1).out, @r"
     my rules.rules:2:5: error[E0203]: the let `文` is declared twice; rename one of them or remove it
-    my rules.rules:3:24: error[E0101]: both conditions are joined by `and`; write `and`
+    my rules.rules:3:24: error[E0101]: conditions are joined with `and`; write `and`
     ");
 }
 
@@ -85,7 +85,7 @@ fn junit_shows_a_case_a_finding() {
     <testsuites name="rulec check" tests="2" failures="2" errors="0">
       <testsuite name="my rules.rules" tests="2" failures="2" errors="0">
         <testcase classname="my rules.rules" name="E0203 at 2:5"><failure type="E0203" message="the let `文` is declared twice">my rules.rules:2:5: error[E0203]: the let `文` is declared twice; rename one of them or remove it</failure></testcase>
-        <testcase classname="my rules.rules" name="E0101 at 3:24"><failure type="E0101" message="both conditions are joined by `and`">my rules.rules:3:24: error[E0101]: both conditions are joined by `and`; write `and`</failure></testcase>
+        <testcase classname="my rules.rules" name="E0101 at 3:24"><failure type="E0101" message="conditions are joined with `and`">my rules.rules:3:24: error[E0101]: conditions are joined with `and`; write `and`</failure></testcase>
       </testsuite>
     </testsuites>
     "#);

@@ -17,7 +17,7 @@ flow greet keyword contains [\"hi\", \"hi there\"] -> \"greet\"
 #[test]
 fn rules_are_printed_and_notes_stand_apart() {
     let folder = Folder::new().file("flows.json", FLOWS);
-    let note = "note: `tags` of the flow `greet` means nothing here; it is kept as a comment\n";
+    let note = "note: `tags` of the flow `greet` has no meaning here and is kept as a comment\n";
     let ran = folder.rulec(&["import", "flows", "flows.json"]).expect(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), (RULES, note));
     let ran = folder.fed(&["import", "flows", "-"], FLOWS).expect(0);
@@ -32,7 +32,7 @@ fn a_file_is_written_once_and_passes_the_check() {
     assert!(ran.out.is_empty() && ran.err.starts_with("wrote `flows.rules`\n"), "{}", ran.err);
     folder.rulec(&["check", "--deny", "warnings", "flows.rules"]).expect(0);
     let ran = folder.rulec(&write).expect(2);
-    assert_eq!(ran.err, "error: `flows.rules` is there already; `--force` writes over it\n");
+    assert_eq!(ran.err, "error: `flows.rules` already exists; `--force` overwrites it\n");
     let folder = folder.file("flows.json", "[]");
     folder.rulec(&["import", "flows", "flows.json", "-o", "flows.rules", "--force"]).expect(0);
     let text = std::fs::read_to_string(folder.path("flows.rules")).expect("the file is there");

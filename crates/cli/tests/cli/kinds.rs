@@ -50,8 +50,7 @@ fn one_thing_to_decide_by_needs_no_entry() {
 #[test]
 fn several_things_need_one() {
     let folder = Folder::with([CHOICE, FLOWS, ROUTER].concat());
-    let said =
-        "error: the rules hold several things to decide by; choose one with `--entry`: size, check, flows\n";
+    let said = "error: the rules contain several entries; choose one with `--entry`: size, check, flows\n";
     for args in [&["run", "a.rules"][..], &["why", "a.rules", "--full", "--text", "hi"]] {
         let ran: Ran = folder.rulec(args).expect(2);
         assert_eq!((&*ran.out, &*ran.err), ("", said));
@@ -95,14 +94,14 @@ fn explanations_call_things_by_their_kind() {
     ✓ large
     │  ✓ steps.order.total as number >= 100   steps.order.total = 120
     │  – steps.order.parts as number > 3      left out, steps.order.parts is missing
-    – not tried: 1 branch behind the chosen one
+    – not tried: 1 branch after the chosen one
     "#);
     let ran = Folder::with(FLOWS).rulec(&["why", "a.rules", "--full", "--text", "hi, I buy"]).expect(0);
     assert!(ran.out.starts_with("why: flows → buy\n"), "{}", ran.out);
     let message = "{\"output\": {\"ok\": true}}";
     let ran = Folder::with(ROUTER).rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
     assert!(ran.out.starts_with("why: router check → when 1\n"), "{}", ran.out);
-    assert!(ran.out.ends_with("– not tried: 1 case behind the chosen one\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("– not tried: 1 case after the chosen one\n"), "{}", ran.out);
 }
 
 #[test]
@@ -134,11 +133,11 @@ fn every_kind_tells_the_limits_that_were_exceeded() {
     let payload = "payload p { l: list\n each x in l { require \"r\": (x as int) > 9 } }\n";
     let message = json!({"text": "12345", "output": {"ok": "12345"}, "l": [1, 2, 3, 4, 5]});
     for (rules, args, limit, ends) in [
-        (choice, &["--entry", "c"][..], "value_bytes", "c.a 1 · 1 beyond a limit\n"),
-        (flows, &["--entry", "flows"], "regex_bytes", "none 1 · 1 beyond a limit\n"),
-        (router, &["--entry", "check"], "value_bytes", " 1 · 1 beyond a limit\n"),
-        (table, &["--entry", "t"], "value_bytes", "none 1 · 1 beyond a limit\n"),
-        (payload, &["--decision", "p"], "quantifier_elements", "0 rejected · 1 beyond a limit\n"),
+        (choice, &["--entry", "c"][..], "value_bytes", "c.a 1 · 1 over a limit\n"),
+        (flows, &["--entry", "flows"], "regex_bytes", "none 1 · 1 over a limit\n"),
+        (router, &["--entry", "check"], "value_bytes", " 1 · 1 over a limit\n"),
+        (table, &["--entry", "t"], "value_bytes", "none 1 · 1 over a limit\n"),
+        (payload, &["--decision", "p"], "quantifier_elements", "0 rejected · 1 over a limit\n"),
     ] {
         let folder = Folder::with([settings, rules].concat());
         let args = [&["run", "a.rules"], args].concat();
@@ -154,7 +153,7 @@ fn every_kind_tells_the_limits_that_were_exceeded() {
             let why = ["why", "a.rules", "--decision", "p", "--input", &message.to_string()];
             let ran = folder.rulec(&why).expect(0);
             let counted =
-                "counted as missing: 5 elements are more than the 4 that `quantifier_elements` allows\n";
+                "treated as missing: 5 elements are more than the 4 that `quantifier_elements` allows\n";
             assert!(ran.out.ends_with(counted), "{}", ran.out);
         }
         let ran = folder.fed(&args, "{\"text\": \"y\", \"output\": {\"ok\": \"y\"}, \"l\": []}").expect(0);

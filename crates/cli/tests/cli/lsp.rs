@@ -288,7 +288,7 @@ fn findings_are_told_in_the_language_of_the_editor() {
         let told = found["message"].as_str().expect("a text");
         let expected = match chinese {
             true => "字符串写在直的双引号里\n帮助：请写 `\"x\"`",
-            false => "strings stand in straight double quotes\nhelp: write `\"x\"`",
+            false => "strings need straight double quotes\nhelp: write `\"x\"`",
         };
         assert_eq!(told, expected, "{locale} {args:?}");
         let context = json!({ "diagnostics": [found] });

@@ -62,7 +62,11 @@ fn what_cannot_be_learnt_is_said_and_patterns_are_still_looked_for() {
         Folder::with("flow hello keyword exact [\"hello\"] -> \"greeting\"\nflow odd intent -> \"odd\"\n");
     let ran = folder.fed(&["run", "a.rules"], "{\"text\": \"hello\"}").expect(0);
     assert_eq!(ran.json()[0]["flow"], "greeting");
-    assert!(ran.err.starts_with("note: only patterns are looked for: the intent flows"), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("note: only patterns are searched, because the intent flows cannot be used"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -75,8 +79,8 @@ fn why_shows_the_scores_of_the_intent_flows() {
 
     ✗ hello
     │  ✗ exact "hello"   text = "I want my money back"
-    ✗ nothing in flows holds
-    intent flows, by their scores (threshold 0.3, margin 0.05)
+    ✗ no condition in flows holds
+    intent flows, by score (threshold 0.3, margin 0.05)
     │  ✓ refund          0.9493
     │  ✗ complain        0.0236
     "#);
@@ -116,7 +120,7 @@ test \"angry\" { given answers = { mood: \"angry\" }  expect mood.worried }
         "nothing — expected none, got flows.refund",
         "a pattern — expected flows.refund, got flows.hello",
         "angry — expected mood.worried, got mood.angry",
-        "intent flows, by their scores",
+        "intent flows, by score",
     ] {
         assert!(ran.out.contains(said), "{said}\n{}", ran.out);
     }
@@ -147,8 +151,8 @@ fn an_asked_choice_reads_its_answer_from_the_message() {
     let expected = [
         ("angry", false, ""),
         ("calm", true, "no model has answered: the message has no `answers.mood`"),
-        ("calm", true, "the answer `glad` is no branch; the branches are `angry`, `worried`, `calm`"),
-        ("calm", true, "the answer is 7, where the id of a branch is wanted"),
+        ("calm", true, "the answer `glad` is not a branch; the branches are `angry`, `worried`, `calm`"),
+        ("calm", true, "the answer must be the id of a branch, but is 7"),
         ("calm", true, ""),
     ];
     assert_eq!(found, expected);
@@ -207,9 +211,9 @@ fn prompt_prints_questions_and_tools() {
     let total = "/parameters/properties/steps/properties/order/properties/total/type";
     assert_eq!(function.pointer(total), Some(&json!("number")));
     let ran = folder.rulec(&["prompt", "a.rules", "--entry", "sise"]).expect(2);
-    assert_eq!(ran.err, "error: the rules hold no choice `sise`; did you mean `size`?\n");
+    assert_eq!(ran.err, "error: the rules contain no choice `sise`; did you mean `size`?\n");
     let ran = Folder::with(MOOD).rulec(&["prompt", "a.rules", "--entry", "flows"]).expect(2);
-    assert!(ran.err.starts_with("error: the rules hold no flow; add one"), "{}", ran.err);
+    assert!(ran.err.starts_with("error: the rules contain no flow; add one"), "{}", ran.err);
 }
 
 /// The rules define the name and description of the tool. Regression test: the prompt always used a

@@ -105,7 +105,7 @@ fn wrong_usage_ends_with_status_2_and_says_what_there_is() {
     with("--options", "unknown.json", "there is no option `sandbx`; did you mean `sandbox`?");
     with("--options", "mistyped.json", "`options.limit` must be int, and is string");
     with("--context", "shape.json", "`context.names` must be list<string>, and is string");
-    with("--context", "list.json", "`list.json` is no JSON object");
+    with("--context", "list.json", "`list.json` is not a JSON object");
     with("--context", "twice.json", "(E0604)");
     with("--context", "none.json", "`none.json` cannot be read");
     check(&["--options", "unknown.json"], "--decision <KIND>");
@@ -119,7 +119,7 @@ fn wrong_usage_ends_with_status_2_and_says_what_there_is() {
     plain(&["why", "plain.rules", "--input", "{}", "--decision", "create"]);
     plain(&["schema", "plain.rules", "--decision", "create"]);
     let ran = folder.rulec(&["schema", "plain.rules"]).expect(2);
-    assert!(ran.err.contains("the rules hold no payload kind"), "{}", ran.err);
+    assert!(ran.err.contains("the rules declare no payload kind; add one"), "{}", ran.err);
     let ran = folder.rulec(&["schema", "a.rules", "--decision", "creat"]).expect(2);
     assert!(ran.err.contains("did you mean `create`?"), "{}", ran.err);
 }
@@ -184,7 +184,7 @@ fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
         do not shout
         payload.text = "HELLO"
         upper(text) = "HELLO"
-    ? note.known at $.text: `context.names` was not given, so this could not be checked
+    ? note.known at $.text: this could not be checked because `context.names` was not given
     ✓ no rule is broken
     "#);
     // Warnings are about the corrected payload, as in `run`.
@@ -229,7 +229,7 @@ fn an_entry_may_name_a_payload_kind() {
     let ran = folder().rulec(&["why", "a.rules", "--entry", "remark", "--input", "{}"]).expect(0);
     assert!(ran.out.contains("remark.text.required"), "{}", ran.out);
     let ran = folder().fed(&["run", "a.rules"], "{}\n").expect(2);
-    assert!(ran.err.contains("name their kind with `--decision`: create, remark"), "{}", ran.err);
+    assert!(ran.err.contains("choose a payload kind with `--decision`: create, remark"), "{}", ran.err);
 }
 
 #[test]
@@ -273,7 +273,7 @@ payload p {
         answer["unchecked"],
         json!([{
             "rule": "p.known", "path": "$.a",
-            "message": "`context.names` was not given, so this could not be checked"
+            "message": "this could not be checked because `context.names` was not given"
         }])
     );
     let ran = folder.fed(&["run", "a.rules", "--decision", "p", "--strict"], "{\"a\": \"x >\"}\n").expect(0);
@@ -286,7 +286,7 @@ fn breaking_changes_end_with_status_1() {
         .file("old.rules", "payload p { a: int in 0..=99 }\npayload q { x: int }")
         .file("bad.rules", "payload p {");
     let ran = folder.rulec(&["schema", "a.rules", "--against", "old.rules"]).expect(1);
-    assert_eq!(ran.out, "p at $.a: its maximum is 9 now\n");
+    assert_eq!(ran.out, "p at $.a: its maximum is now 9\n");
     assert_eq!(folder.rulec(&["schema", "old.rules", "--against", "a.rules"]).expect(0).out, "");
     let args = ["schema", "a.rules", "--against", "old.rules", "--decision", "q"];
     assert_eq!(folder.rulec(&args).expect(0).out, "");

@@ -24,21 +24,27 @@ fn advice_names_the_routes_that_are_always_tried() {
         (0..300).map(|at| format!("route r{at} when text contains \"word{at}\" -> h\n")).collect();
     let advice = |rest: &str| {
         let ran = Folder::with(format!("{found}{rest}")).rulec(&["plan", "a.rules"]).expect(0);
-        let line = ran.out.lines().find(|line| line.contains("tried on every message")).map(str::to_owned);
+        let line =
+            ran.out.lines().find(|line| line.contains("evaluated for every message")).map(str::to_owned);
         (line.map(|line| line.trim().to_owned()), ran.out)
     };
     let quiet = |at: usize| format!("route quiet{at} when len(text) > {at} -> h\n");
-    let told = "300 of 301 rules are found by what a message holds; `quiet0` is tried on every message: \
-                give it a test of equality, or of a text that must be in it";
+    let told = "the index finds 300 of 301 rules; `quiet0` is evaluated for every message: \
+                add an equality test, or a test for a text that the message must contain";
     assert_eq!(advice(&quiet(0)).0.as_deref(), Some(told));
-    let told = "300 of 305 rules are found by what a message holds; `quiet0`, `quiet1`, `quiet2` and 2 more are \
-                tried on every message: give each a test of equality, or of a text that must be in it";
+    let told = "the index finds 300 of 305 rules; `quiet0`, `quiet1`, `quiet2` and 2 more are \
+                evaluated for every message: add to each an equality test, or a test for a text that the message must \
+                contain";
     assert_eq!(advice(&(0..5).map(quiet).collect::<String>()).0.as_deref(), Some(told));
     let (none, shown) = advice("");
     assert_eq!(none, None, "{}", &shown[..shown.len().min(300)]);
     // If all rules are evaluated one by one anyway, there is no advice.
     let ran = Folder::with(quiet(0)).rulec(&["plan", "a.rules"]).expect(0);
-    assert!(ran.out.contains("1 always tried") && !ran.out.contains("tried on every message"), "{}", ran.out);
+    assert!(
+        ran.out.contains("1 always tried") && !ran.out.contains("evaluated for every message"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

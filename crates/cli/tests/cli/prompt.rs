@@ -37,12 +37,12 @@ fn rules_without_intent_flows_have_no_prompt() {
     for (rules, says) in [
         (
             "flow hello keyword exact [\"hello\"] -> \"greeting\"",
-            "error: the rules hold no intent flow, only",
+            "error: the rules contain no intent flow, only",
         ),
-        ("default -> chat", "error: the rules hold no flow; add one"),
+        ("default -> chat", "error: the rules contain no flow; add one"),
         (
             "choice size { default branch small  branch large { steps.a.n as number > 3 } }",
-            "error: the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: size",
+            "error: the rules contain no flow and no choice that asks a model; `--entry` prints a choice as a tool: size",
         ),
     ] {
         let ran = Folder::with(rules).rulec(&["prompt", "a.rules"]).expect(2);

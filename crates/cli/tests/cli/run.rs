@@ -73,7 +73,7 @@ fn tables_are_entries_of_their_own() {
 fn rules_with_tables_only_need_an_entry() {
     let folder = Folder::with("table t { default -> h }");
     let ran = folder.fed(&["run", "a.rules"], "{}").expect(2);
-    assert_eq!(ran.err, "error: no route stands outside the tables; choose one with `--entry`: t\n");
+    assert_eq!(ran.err, "error: every route is in a table; choose one with `--entry`: t\n");
     folder.fed(&["run", "a.rules", "--entry", "t"], "{}").expect(0);
 }
 
@@ -175,15 +175,15 @@ fn what_cannot_be_read_is_said() {
     };
     check(&["run", "none.rules"], "`none.rules` cannot be read: there is no such file");
     check(&["run", "a.rules", "none.jsonl"], "`none.jsonl` cannot be read: ");
-    check(&["run", "d"], "`d` is a folder; name one rules file");
-    check(&["run", "a.rules", "d"], "`d` is a folder; name a file of messages");
+    check(&["run", "d"], "`d` is a folder; give one rules file");
+    check(&["run", "a.rules", "d"], "`d` is a folder; give a file of messages");
 }
 
 #[test]
 fn missing_host_functions_are_noted() {
     let rules = "extern fn score(text: string) -> int\nroute r when score(text) > 3 -> h\n";
     let ran = Folder::with(rules).fed(&["run", "a.rules"], "{\"text\":\"a\"}").expect(0);
-    assert!(ran.err.starts_with("note: only an embedding program can call `score`;"), "{}", ran.err);
+    assert!(ran.err.starts_with("note: `score` can run only in an embedding program;"), "{}", ran.err);
 }
 
 #[test]

@@ -63,7 +63,8 @@ fn codes_are_explained() {
     assert!(ran.out.starts_with("# E0203") && ran.out.contains("\n## "), "{}", ran.out);
     let ran = folder.rulec(&["explain", "E0212"]).expect(2);
     assert!(
-        ran.err.starts_with("error: there is no code `E0212`; near it are ") && ran.err.contains("E0211"),
+        ran.err.starts_with("error: there is no code `E0212`; similar codes are ")
+            && ran.err.contains("E0211"),
         "{}",
         ran.err
     );

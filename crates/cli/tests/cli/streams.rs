@@ -31,7 +31,7 @@ fn standard_input_is_read_once() {
     let folder = Folder::with(SMALL);
     for args in [&["check", "-", "-"][..], &["run", "-"], &["run", "-", "-"], &["why", "-", "--input", "-"]] {
         let ran = folder.fed(args, SMALL).expect(2);
-        assert!(ran.err.contains("standard input is asked for twice"), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains("standard input is used twice"), "{args:?}: {}", ran.err);
     }
     assert!(folder.fed(&["build", "-"], SMALL).expect(2).err.contains("name the file to write with `-o`"));
 }
@@ -42,7 +42,7 @@ fn more_threads_than_a_system_has_are_refused() {
     let message = "{\"text\":\"hey!\"}\n".repeat(3);
     for jobs in ["1025", "1000000", "1000000000", "18446744073709551615", "18446744073709551616"] {
         let ran = folder.fed(&["run", "a.rules", "--jobs", jobs], message.as_str()).expect(2);
-        assert!(ran.err.contains("at most 1024 threads may decide"), "{jobs}: {}", ran.err);
+        assert!(ran.err.contains("at most 1024 threads are allowed"), "{jobs}: {}", ran.err);
     }
     for jobs in ["-1", "", "two", "1.5", "+3", "0x2"] {
         let ran = folder.fed(&["run", "a.rules", "--jobs", jobs], message.as_str()).expect(2);
@@ -61,14 +61,14 @@ fn what_is_something_else_is_said() {
     let folder = Folder::with(SMALL).file("dir/x", "").file("m.jsonl", "{}\n");
     folder.rulec(&["build", "a.rules", "-o", "a.rulec"]).expect(0);
     let table: &[(&[&str], &str)] = &[
-        (&["run", "a.rules", "a.rulec"], "`a.rulec` holds compiled rules, where JSON is wanted"),
-        (&["import", "routes", "a.rulec"], "`a.rulec` holds compiled rules, where JSON is wanted"),
-        (&["conformance", "route", "a.rulec"], "`a.rulec` holds compiled rules, where JSON is wanted"),
+        (&["run", "a.rules", "a.rulec"], "`a.rulec` contains compiled rules, but JSON is expected"),
+        (&["import", "routes", "a.rulec"], "`a.rulec` contains compiled rules, but JSON is expected"),
+        (&["conformance", "route", "a.rulec"], "`a.rulec` contains compiled rules, but JSON is expected"),
         (&["run", "a.rules", "dir"], "`dir` is a folder"),
         (&["run", "dir"], "`dir` is a folder"),
         (&["import", "routes", "dir"], "`dir` is a folder"),
         (&["build", "a.rules", "-o", "dir"], "`dir` is a folder"),
-        (&["build", "a.rules", "-o", "none/x"], "there is no such folder"),
+        (&["build", "a.rules", "-o", "none/x"], "its folder does not exist"),
     ];
     for (args, said) in table {
         let ran = folder.rulec(args);
@@ -79,7 +79,7 @@ fn what_is_something_else_is_said() {
     let ran = folder.rulec(&["check", "a.rules", "--root", "m.jsonl"]).expect(2);
     assert!(ran.out.contains("the root folder `m.jsonl` cannot be used: it is no folder"), "{}", ran.out);
     let ran = Folder::with("import \"b.rules\"\n").file("b.rules", b"\x00\xff").rulec(&["check", "a.rules"]);
-    assert!(ran.expect(1).out.contains("no text at all"));
+    assert!(ran.expect(1).out.contains("is not a text file"));
 }
 
 #[cfg(unix)]
@@ -110,7 +110,7 @@ fn only_regular_files_are_read() {
         let output =
             command.args(*args).timeout(std::time::Duration::from_secs(60)).output().expect("it starts");
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        assert!(said.contains("it is no regular file but a pipe, socket or device"), "{args:?}: {said}");
+        assert!(said.contains("it is not a regular file but a pipe, socket or device"), "{args:?}: {said}");
         assert!(matches!(output.status.code(), Some(1 | 2)), "{args:?}: {:?}", output.status);
     }
 }

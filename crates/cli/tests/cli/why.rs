@@ -11,9 +11,9 @@ fn a_decision_is_shown_as_a_tree() {
       message   text = "show it!"
                 ctx.message_count = "7"
 
-    ? show_files  (priority 100)   unknown: ctx.message_count is "7", a string, where a number is wanted
+    ? show_files  (priority 100)   unknown: ctx.message_count is "7", a string, but a number is needed
     │  ✓ text contains "show"      text = "show it!"
-    │  ? ctx.message_count > 3     ctx.message_count is "7", a string, where a number is wanted
+    │  ? ctx.message_count > 3     ctx.message_count is "7", a string, but a number is needed
     ✓ shout  → shout_handler
     │  ✓ text ends_with "!"        text = "show it!"
     "#);

@@ -12,7 +12,7 @@ fn the_smallest_change_is_told() {
     let ran = folder.rulec(&["why-not", "a.rules", "show_files", "--text", "hello"]).expect(0);
     insta::assert_snapshot!(ran.out);
     let ran = folder.rulec(&["why-not", "a.rules", "shout", "--text", "hello!"]).expect(0);
-    assert_eq!(ran.out, "`shout` does take the message; `rulec why` says why\n");
+    assert_eq!(ran.out, "`shout` already takes the message; `rulec why` explains why\n");
     let ran = folder.rulec(&["why-not", "a.rules", "shout", "--text", "hello", "--format", "json"]).expect(0);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(json["taken_by"], "default");
@@ -26,7 +26,7 @@ fn what_cannot_be_is_said() {
     assert!(ran.out.starts_with("no message leads to `b`, whatever it holds"), "{}", ran.out);
     let folder = Folder::with("extern fn f(a: string) -> int\nroute a when f(text) > 3 -> a\n");
     let ran = folder.rulec(&["why-not", "a.rules", "a", "--text", "x"]).expect(0);
-    assert!(ran.out.starts_with("nothing takes the message. No change was found"), "{}", ran.out);
+    assert!(ran.out.starts_with("no route takes the message. No change was found"), "{}", ran.out);
 }
 
 #[test]
@@ -53,6 +53,6 @@ fn wrong_usage() {
     check(&["shuot", "--text", "x"], 2, "there is no route `shuot`; did you mean `shout`?");
     check(&["shout"], 2, "--text <TEXT>|--ctx <JSON>|--input <JSON>");
     check(&["--text", "x"], 2, "ROUTE");
-    check(&["shout", "--input", "[]"], 1, "`--input` is no message");
+    check(&["shout", "--input", "[]"], 1, "`--input` is not a valid message");
     check(&["shout", "--text", "x", "--entry", "t"], 2, "there is no entry `t`");
 }

@@ -42,7 +42,7 @@ fn a_graph_is_drawn_for_mermaid_and_for_graphviz() {
     insta::assert_snapshot!("mermaid", folder.rulec(&["graph", "a.rules"]).expect(0).out);
     insta::assert_snapshot!("dot", folder.rulec(&["graph", "a.rules", "--format", "dot"]).expect(0).out);
     let ran = Folder::with("let a = 1").rulec(&["graph", "a.rules"]).expect(2);
-    assert!(ran.err.contains("hold no workflow, route"), "{}", ran.err);
+    assert!(ran.err.contains("contain no workflow, route"), "{}", ran.err);
     let ran = folder.rulec(&["graph", "a.rules", "--name", "repat"]).expect(2);
     assert!(ran.err.contains("`repat`") && ran.err.contains("`repeat`"), "{}", ran.err);
 }
@@ -68,7 +68,7 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     };
     let input: &[&str] = &["--input", "{}"];
     refused("default -> h", input, 2, "declare no workflow");
-    refused("workflow w { node a magic }", input, 1, "`a` is of the kind `magic`");
+    refused("workflow w { node a magic }", input, 1, "`a` has the kind `magic`");
     refused("workflow w { node a loop }", input, 1, "max_rounds");
     refused("workflow w { node a http { url: \"http://127.0.0.1:9/\" } }", input, 1, "`--allow HOST`");
     refused("workflow w { node a http { ulr: \"x\" } }", input, 1, "ulr");
@@ -76,7 +76,7 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     refused("workflow w { node a echo }", &["--input", "[1]"], 1, "E0602");
     refused("workflow w { node a echo } workflow v { node a echo }", input, 2, "`--name`");
     refused("workflow w { node a echo -> b }", input, 1, "E0530");
-    refused("workflow w { node a echo }", &["--resume", "a.rules"], 1, "is no saved run");
+    refused("workflow w { node a echo }", &["--resume", "a.rules"], 1, "is not a saved run");
     refused("workflow w { node a echo }", &["--resume", "none.json"], 2, "none.json");
 }
 

@@ -74,7 +74,7 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
     assert_eq!(report.passed, 1);
     assert_eq!(found[0].0, 3);
     assert!(found[0].1.starts_with("expected {\"flow\":null"), "{}", found[0].1);
-    assert_eq!(found[1], (4, "expected an error on loading, and there is none"));
+    assert_eq!(found[1], (4, "expected an error while loading, but loading succeeded"));
     assert!(found[2].0 == 5 && found[2].1.contains("expected a JSON value"), "{}", found[2].1);
     assert_eq!(found[3], (6, "the case has no `message`"));
     assert_eq!(report.failures[3].name, "bare");

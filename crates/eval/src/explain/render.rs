@@ -110,7 +110,7 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
         entry(&message!("requires"), &permissions.join(", "));
     }
     for name in &explanation.missing_args {
-        let text = message!("! the argument {} is missing, so it is null", on_one_line(name));
+        let text = message!("! the argument {} is missing, so its value is null", on_one_line(name));
         entry(&Message::verbatim(paint.warn(&localized(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
@@ -154,7 +154,11 @@ impl Tree {
 
     fn table(&mut self, table: &TableTrace, depth: usize) {
         if table.searched_before {
-            self.line(depth, Mark::Skipped, self.localized(&message!("searched above: it chooses nothing")));
+            self.line(
+                depth,
+                Mark::Skipped,
+                self.localized(&message!("already searched above: it chooses nothing")),
+            );
             return;
         }
         let mut left_out = 0;
@@ -185,19 +189,19 @@ impl Tree {
                 0 if table.table == rulec_sema::hir::ROUTES => {
                     message!("no route holds and there is no default")
                 }
-                0 => message!("nothing in {} holds", table.table),
+                0 => message!("no condition in {} holds", table.table),
                 _ => message!("table {} chooses nothing", table.table),
             };
             self.line(depth, Mark::False, self.localized(&text));
         }
         if table.not_tried > 0 {
-            let text = message!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
+            let text = message!("not tried: {} after the chosen one", count(table.kind, table.not_tried));
             self.line(depth, Mark::Skipped, self.localized(&text));
         }
         if let [first, rest @ ..] = table.disabled.as_slice() {
             let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
             let text = match rest.len() > 4 {
-                true => message!("disabled: {names}, … {} in all", table.disabled.len()),
+                true => message!("disabled: {names}, … {} in total", table.disabled.len()),
                 false => message!("disabled: {names}"),
             };
             self.line(depth, Mark::Skipped, self.localized(&text));
@@ -207,10 +211,10 @@ impl Tree {
     /// Adds the scores of the intent flows, which are evaluated after the keyword patterns.
     fn intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
-        let text = message!("intent flows, by their scores (threshold {threshold}, margin {margin})");
+        let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");
         self.push(0, None, self.localized(&text));
         if ranked.is_empty() {
-            let text = message!("none has anything in common with the text");
+            let text = message!("no intent has anything in common with the text");
             self.line(1, Mark::False, self.localized(&text));
         }
         for intent in ranked {
@@ -360,7 +364,7 @@ impl Tree {
             count => message!("… {} more elements", thousands(count)),
         };
         if elements.more > 0 {
-            let text = message!("{} asked", counted(elements.more));
+            let text = message!("{} evaluated", counted(elements.more));
             self.push(depth, None, self.localized(&text));
         }
         if elements.skipped > 0 {

@@ -64,7 +64,7 @@ impl Shown {
                         self.add(item, None, false, depth + 1);
                     }
                     if length > ITEM_LIMIT {
-                        self.push_message(&message!(", … {} in all", thousands(length)));
+                        self.push_message(&message!(", … {} in total", thousands(length)));
                     }
                 }
                 self.text.push(']');
@@ -81,7 +81,7 @@ impl Shown {
                     self.add(item, None, false, depth + 1);
                 }
                 if length > ITEM_LIMIT {
-                    self.push_message(&message!(", … {} keys in all", thousands(length)));
+                    self.push_message(&message!(", … {} keys in total", thousands(length)));
                 }
                 self.text.push_str(" }");
             }

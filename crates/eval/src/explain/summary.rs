@@ -17,14 +17,14 @@ const TOLD: usize = 3;
 pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![chosen(explanation, language)];
     for name in &explanation.missing_args {
-        lines.push(message!("! the argument {} is missing, so it is null", on_one_line(name)));
+        lines.push(message!("! the argument {} is missing, so its value is null", on_one_line(name)));
     }
     if let Some(intents) = &explanation.intents {
         let ranked = intents.ranked.iter().take(TOLD);
         let ranked: Vec<String> =
             ranked.map(|intent| format!("{} {:.4}", on_one_line(&intent.name), intent.score)).collect();
-        let ranked = if ranked.is_empty() { message!("none is like the text") } else { listed(ranked) };
-        lines.push(message!("intent flows, from {} on: {ranked}", intents.threshold));
+        let ranked = if ranked.is_empty() { message!("none is similar to the text") } else { listed(ranked) };
+        lines.push(message!("intent flows, by score (threshold {}): {ranked}", intents.threshold));
     }
     let mut missed = Vec::new();
     misses(&explanation.trace, &mut missed);
@@ -58,9 +58,9 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {
         let what = match explanation.trace.kind {
-            TableKind::Choice => message!("no branch fits"),
-            TableKind::Flows => message!("no pattern is found"),
-            _ if explanation.entry != ROUTES => message!("nothing in it holds"),
+            TableKind::Choice => message!("no branch matches"),
+            TableKind::Flows => message!("no pattern matches"),
+            _ if explanation.entry != ROUTES => message!("none of its conditions holds"),
             _ => message!("no route holds and there is no default"),
         };
         return message!("nothing is chosen: {what}");
@@ -71,7 +71,7 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
         [] => message!("`{name}` is chosen{target}"),
         way => {
             let way = on_one_line(&way.join("`, `")).into_owned();
-            message!("`{name}` is chosen by `{way}`{target}")
+            message!("`{name}` is chosen through `{way}`{target}")
         }
     };
     let mut told: Vec<Message> = Vec::new();
@@ -84,9 +84,9 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
     }
     told.truncate(TOLD);
     match told.into_iter().reduce(|one, other| message!("{one} and {other}")) {
-        _ if intent.is_some() => message!("{start}, by its likeness to the text"),
+        _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
-        None => message!("{start}, since nothing before it holds"),
+        None => message!("{start}, because nothing before it holds"),
         Some(told) if count > TOLD => message!("{start}, because {told}, and {} more", count - TOLD),
         Some(told) => message!("{start}, because {told}"),
     }

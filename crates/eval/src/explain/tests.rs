@@ -123,12 +123,12 @@ fn a_missing_value_is_named_beside_the_question_and_the_route() {
     │  ✗ asks_to(["show","list"])
     │  │  ✗ text contains word any verbs ignoring case   text = "please run it"
     │  – about_files                                     skipped: an earlier operand decided
-    ? run_code  (priority 90)                            unknown: ctx.user.role is 7, an int, where a string is wanted
+    ? run_code  (priority 90)                            unknown: ctx.user.role is 7, an int, but a string is needed
     │  ✓ asks_to(["run","execute"])
     │  │  ✓ text contains word any verbs ignoring case   text = "please run it", found "run"
     │  ? trusted
     │  │  ? any of
-    │  │  │  ? ctx.user.role == "admin"                  ctx.user.role is 7, an int, where a string is wanted
+    │  │  │  ? ctx.user.role == "admin"                  ctx.user.role is 7, an int, but a string is needed
     │  │  │  ? ctx.user.permissions contains "execute"   ctx.user.permissions is missing
     ✗ to_billing  (priority 40)
     │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "please run it"
@@ -222,7 +222,7 @@ fn json_is_as_documented() {
                     }
                   ],
                   "because": [
-                    "ctx.n is \"7\", a string, where a number is wanted"
+                    "ctx.n is \"7\", a string, but a number is needed"
                   ]
                 },
                 {

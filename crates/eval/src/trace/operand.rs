@@ -161,7 +161,7 @@ impl<'a> Traced<'a, '_> {
             let Meaning::Predicate(holds) = op.info().meaning else { return None };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
-            return Some(message!("element {at} of {} is no {noun}", self.text(operand.span)));
+            return Some(message!("element {at} of {} is not a {noun}", self.text(operand.span)));
         }
         if op == Op::InNetwork && right.as_str().is_some_and(|text| network::network(text).is_none()) {
             return Some(self.not_a(operand, right, message!("a network")));
@@ -195,7 +195,7 @@ impl<'a> Traced<'a, '_> {
 
     fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
         let what = self.describe(expr, value);
-        message!("{} is {what}, where {wanted} is wanted", self.name(expr))
+        message!("{} is {what}, but {wanted} is needed", self.name(expr))
     }
 
     /// Explains why an expression has no value.
@@ -303,7 +303,7 @@ impl<'a> Traced<'a, '_> {
                 message!("the host function {name} failed: {}", failures[at].message)
             }
             Some(_) => message!("the host function {name} failed"),
-            None => message!("the host function {name} gave no value of its type"),
+            None => message!("the host function {name} returned no value of its declared type"),
         }
     }
 
@@ -352,7 +352,7 @@ impl<'a> Traced<'a, '_> {
                 Some(_) => with_article(KindSet::of(kind)),
                 None => describe(&self.observer.privacy.raw_field(slot, found), found),
             };
-            return message!("{} is {what}, where {} is wanted", slot.name(), with_article(slot.kinds));
+            return message!("{} is {what}, but {} is needed", slot.name(), with_article(slot.kinds));
         }
         if slot.root.is_some() {
             return message!("{} is missing", slot.name());

@@ -18,11 +18,13 @@ impl<'a> Traced<'a, '_> {
                 let found = self.value_of(base);
                 let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
                     return (!found.is_missing())
-                        .then(|| message!("nothing in the text points to any intent"));
+                        .then(|| message!("no word of the text points to an intent"));
                 };
                 Some(match self.observer.privacy.is_private(base) {
                     true => message!("no intent is clear enough"),
-                    false => message!("no intent is clear enough; the nearest is {best} with {score}"),
+                    false => {
+                        message!("no intent is clear enough; the nearest is {best} with the score {score}")
+                    }
                 })
             }
             ExprKind::Extern(id, _) => match self.feature(expr)? {
@@ -31,7 +33,7 @@ impl<'a> Traced<'a, '_> {
                     let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
                     Some(message!("there is no {} in the text", name.unwrap_or_default()))
                 }
-                _ => Some(message!("{} has nothing to give", self.program().externs[id.index()].name)),
+                _ => Some(message!("{} has no value", self.program().externs[id.index()].name)),
             },
             _ => None,
         }

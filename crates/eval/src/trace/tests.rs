@@ -60,7 +60,7 @@ fn what_is_missing_is_said_in_a_sentence() {
     check(json!({ "ctx": { "user": { "n": null } } }), "ctx.user.n is null");
     check(
         json!({ "ctx": { "user": { "n": "7" } } }),
-        "ctx.user.n is \"7\", a string, where a number is wanted",
+        "ctx.user.n is \"7\", a string, but a number is needed",
     );
 }
 
@@ -77,7 +77,7 @@ fn what_no_function_or_network_knows_is_named() {
             f.test(Op::Ge, version, other)
         },
         json!({ "text": "newest" }),
-        "version(text) is missing: the text writes no version",
+        "version(text) is missing: the text is not a version",
     );
     check(
         |f| {
@@ -86,7 +86,7 @@ fn what_no_function_or_network_knows_is_named() {
             f.test(Op::Eq, hour, three)
         },
         json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
-        "zone is \"Mars\", a string, where a time zone is wanted",
+        "zone is \"Mars\", a string, but a time zone is needed",
     );
     // A valid network was once reported as "no text".
     let network = |ip: &str, network: Json, quantity, expected: &str| {
@@ -100,10 +100,10 @@ fn what_no_function_or_network_knows_is_named() {
         assert_eq!(because.because, [expected]);
     };
     let any = Some(Quantity::Any);
-    network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, where an address is wanted");
-    network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, where an address is wanted");
-    network("::1", json!("10/8"), None, "n is \"10/8\", a string, where a network is wanted");
-    network("10.0.0.1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
+    network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, but an address is needed");
+    network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, but an address is needed");
+    network("::1", json!("10/8"), None, "n is \"10/8\", a string, but a network is needed");
+    network("10.0.0.1", json!(["::/8", "10/8"]), any, "element 1 of n is not a network");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn values_that_do_not_compare_are_told_apart() {
             f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
         },
         json!({ "text": "a", "words": ["b", 7] }),
-        "element 1 of words is no text",
+        "element 1 of words is not a text",
     );
     check(
         |f| {
@@ -145,7 +145,7 @@ fn values_that_do_not_compare_are_told_apart() {
             f.test(Op::Gt, len, one)
         },
         json!({ "x": 3 }),
-        "x is 3, an int, where a string, list or dict is wanted",
+        "x is 3, an int, but a string, list or dict is needed",
     );
     check(
         |f| {
@@ -156,7 +156,7 @@ fn values_that_do_not_compare_are_told_apart() {
             f.each(false, list, var, body)
         },
         json!({ "l": "no list" }),
-        "l is \"no list\", a string, where a list is wanted",
+        "l is \"no list\", a string, but a list is needed",
     );
 }
 

@@ -357,9 +357,9 @@ fn only_a_choice_that_a_model_makes_is_asked() {
     };
     for (rules, name, says) in [
         (MOOD, "moood", "no choice `moood` that a model makes; did you mean `mood`?"),
-        (MOOD, "plain", "`plain` decides by its conditions"),
+        (MOOD, "plain", "`plain` is decided by its conditions"),
         (MOOD, "weather", "there is `mood`"),
-        ("default -> chat", "weather", "there is none at all"),
+        ("default -> chat", "weather", "no choice is declared"),
     ] {
         let message = refused(rules, name);
         assert!(message.contains(says), "{message}");

@@ -8,7 +8,7 @@ use rulec_base::message;
 impl Reader<'_> {
     /// Reads the rest of a class after `[`.
     pub(super) fn class(&mut self) -> Done<Last> {
-        const OPEN: Message = message!("a class in it is not closed");
+        const OPEN: Message = message!("a character class is not closed");
         self.out.push('[');
         if self.eat('^') {
             self.out.push('^');
@@ -39,7 +39,7 @@ impl Reader<'_> {
                         self.out.push('-');
                         self.write_member(&Member::One(high));
                     }
-                    _ => return err(message!("a class in it has a range that is none")),
+                    _ => return err(message!("a character class has an invalid range")),
                 },
             }
         }

@@ -88,43 +88,46 @@ impl FindingKind {
         use FindingKind::*;
         match self {
             DuplicateNode => ("duplicate-node", message!("rename one of them")),
-            UnknownStart => ("unknown-start", message!("start at a node of the workflow")),
+            UnknownStart => ("unknown-start", message!("let the workflow start at one of its nodes")),
             UnknownNode => ("unknown-node", message!("add the node, or correct the name")),
-            NoProcessor => ("no-processor", message!("register its kind, or give the node a processor")),
+            NoProcessor => {
+                ("no-processor", message!("register the kind of the node, or give the node a processor"))
+            }
             UnknownNext => ("unknown-next", message!("add the node, or correct the name")),
             UnknownTarget => ("unknown-target", message!("add the node, or correct the name in the router")),
-            MissingTarget => {
-                ("missing-target", message!("give the node that many next nodes, or route elsewhere"))
-            }
+            MissingTarget => (
+                "missing-target",
+                message!("give the node enough next nodes, or let the route lead elsewhere"),
+            ),
             NestedParallel => {
                 ("nested-parallel", message!("list the inner children under the outer parallel node"))
             }
             CycleWithoutLoopBack => (
                 "cycle-without-loopback",
-                message!("let the router of the edge that closes it say `loopback`"),
+                message!("write `loopback` in the router, on the edge that closes the cycle"),
             ),
             LoopWithoutExit => {
                 ("loop-without-exit", message!("give the node a second next node and a route to it"))
             }
             JoinNeverFills => {
-                ("join-never-fills", message!("remove the edge, or let something come over it"))
+                ("join-never-fills", message!("remove the edge, or let its source send a value along it"))
             }
             ExclusiveJoin => (
                 "exclusive-join",
-                message!("let one of the branches end elsewhere, or give each a node of its own"),
+                message!("let one of the branches end elsewhere, or give each branch its own node"),
             ),
-            Unreachable => ("unreachable", message!("lead an edge to it, or remove it")),
-            UnlistedTarget => ("unlisted-target", message!("add it to the node's next nodes")),
-            RepeatedNext => ("repeated-next", message!("list it once")),
-            EmptyParallel => ("empty-parallel", message!("give it children")),
+            Unreachable => ("unreachable", message!("add an edge to the node, or remove the node")),
+            UnlistedTarget => ("unlisted-target", message!("add the target to the node's next nodes")),
+            RepeatedNext => ("repeated-next", message!("list it only once")),
+            EmptyParallel => ("empty-parallel", message!("give the parallel node children")),
             IdleRouter => {
-                ("idle-router", message!("give the router to the node's children or to the node before it"))
+                ("idle-router", message!("use the router on the node's children or on the node before it"))
             }
             LoopBackOutsideLoop => {
-                ("loopback-outside-loop", message!("leave out `loopback`: the edge closes no loop"))
+                ("loopback-outside-loop", message!("remove `loopback`: the edge closes no loop"))
             }
             MixedLoopBack => {
-                ("mixed-loopback", message!("use one edge for going on and another for looping back"))
+                ("mixed-loopback", message!("use one edge to continue and another edge to loop back"))
             }
         }
     }
@@ -208,12 +211,12 @@ pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -
     let waits_for_itself = !cycles.is_empty();
     for cycle in cycles {
         let message =
-            message!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
+            message!("the cycle of {} has no edge that is declared as a loop-back", names(&distinct(&cycle)));
         findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
     for number in graph.unreachable() {
         let id = graph.id(number);
-        let message = message!("nothing leads from `{}` to `{id}`", graph.id(start));
+        let message = message!("no path leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
     // If a cycle waits for itself, no join in the cycle can be filled, and one finding is enough.
@@ -237,18 +240,18 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     };
     for (place, next) in step.next.iter().enumerate() {
         if step.next[..place].contains(next) {
-            let message = message!("`{next}` stands more than once among the next nodes of `{id}`");
+            let message = message!("`{next}` is listed more than once among the next nodes of `{id}`");
             add(FindingKind::RepeatedNext, Some(next), message);
             continue;
         }
         match graph.number(next) {
             None => {
-                let message = message!("`{id}` leads to `{next}`, which is no node");
+                let message = message!("`{id}` leads to `{next}`, which is not a node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
             Some(child) if step.parallel && graph.steps[child].parallel => {
                 let message =
-                    message!("the parallel node `{next}` stands directly under the parallel node `{id}`");
+                    message!("the parallel node `{next}` is a direct child of the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
             }
             Some(_) => {}
@@ -258,7 +261,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
         add(FindingKind::EmptyParallel, None, message!("the parallel node `{id}` has no children"));
     }
     if step.parallel && step.routes.is_some() {
-        let message = message!("the router of the parallel node `{id}` is never asked");
+        let message = message!("the router of the parallel node `{id}` is never evaluated");
         add(FindingKind::IdleRouter, None, message);
     }
 }
@@ -283,7 +286,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
         if let Some(slot) = missing_slot(routes, step.next.len()) {
             let has = step.next.len();
             let message =
-                message!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
+                message!("a route of `{id}` leads to `next[{slot}]`, but there are only {has} next nodes");
             add(FindingKind::MissingTarget, message);
         }
     }
@@ -296,10 +299,11 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     named.dedup();
     for target in named {
         if graph.number(target).is_none() {
-            let message = message!("a route of `{id}` goes to `{target}`, which is no node");
+            let message = message!("a route of `{id}` leads to `{target}`, which is not a node");
             add(FindingKind::UnknownTarget, message);
         } else if !step.next.contains(target) {
-            let message = message!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
+            let message =
+                message!("a route of `{id}` leads to `{target}`, which is not among its next nodes");
             add(FindingKind::UnlistedTarget, message);
         }
     }
@@ -312,12 +316,12 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
         // With only one next node, the edge is both kinds, and another finding already reports
         // this.
         if forward.contains(target) && step.next.len() != 1 {
-            let message = message!("the edge from `{id}` to `{target}` is a loop-back by one route only");
+            let message =
+                message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
             add(FindingKind::MixedLoopBack, message);
         }
         if !graph.leads(to, number) {
-            let message =
-                message!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
+            let message = message!("`{id}` loops back to `{target}`, but no path leads from there to `{id}`");
             add(FindingKind::LoopBackOutsideLoop, message);
         }
     }

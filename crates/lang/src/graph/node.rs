@@ -69,7 +69,7 @@ impl Argument for NodeId {
 pub fn names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
-        0 => message!("nobody"),
+        0 => message!("no node"),
         1 => listed(quoted),
         count => {
             message!("{} and {}", listed(quoted.clone().take(count - 1)), listed(quoted.skip(count - 1)))

@@ -219,7 +219,7 @@ const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 operators! {
     Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
-        message!("The left condition holds and the right one does not: it is false, or unknown since something is missing."),
+        message!("The left condition holds, and the right condition is false, or unknown because a value is missing."),
         r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
@@ -231,41 +231,41 @@ operators! {
         r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
     Not "not" Prefix 30, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Nothing, Condition)], Structure,
-        message!("The condition is definitely false; what is missing makes neither it nor its negation hold."),
+        message!("The condition is definitely false. If the condition is unknown because a value is missing, its negation does not hold either."),
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
         [(K::EVERY, Right::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
-        message!("Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal."),
+        message!("Both values are equal. Values of different types, or missing values, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
         [(K::EVERY, Right::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
-        message!("Both values are of one kind and differ."),
+        message!("Both values have the same type and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less), foreign ["lt"],
-        message!("The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters."),
+        message!("The left number or version is smaller, the left time is earlier, or the left text sorts before the right one by the code points of their characters."),
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte"],
-        message!("The left number or version is not greater, the left time not later, or the left text not behind the other by code points."),
+        message!("The left number or version is not greater, the left time is not later, or the left text does not sort after the right one by code points."),
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt"],
-        message!("The left number or version is greater, the left time later, or the left text behind the other by code points."),
+        message!("The left number or version is greater, the left time is later, or the left text sorts after the right one by code points."),
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte"],
-        message!("The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points."),
+        message!("The left number or version is not smaller, the left time is not earlier, or the left text does not sort before the right one by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
         [(K::EVERY, Right::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
-        message!("The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end)."),
+        message!("The value is an element of the list, or is in the range (`3..10` excludes its end, `3..=10` includes it)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(implementations::contains),
         search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
-        message!("The text holds the string (with `word`, as a whole word), or the list holds the element."),
+        message!("The text contains the string (with `word`, as a whole word), or the list contains the element."),
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(implementations::starts_with),
@@ -280,16 +280,16 @@ operators! {
     Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(implementations::like),
         search Search::Glob, foreign ["glob", "ilike"],
-        message!("The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself."),
+        message!("The whole text matches the pattern: `*` matches any text, `?` one character. A `\\` before either matches the character itself."),
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
     Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
         [(K::STRING, Right::Pattern, Condition)], Predicate(implementations::matches),
         search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
-        message!("The regular expression is found anywhere in the text; outside a `choice` it must be a constant."),
+        message!("The regular expression matches anywhere in the text. Outside a `choice`, the expression must be a constant."),
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     InNetwork "in_network" Infix 40, Negation::NotBefore, LIST, Scan,
         [(K::STRING, Right::Network, Condition)], Predicate(implementations::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
-        message!("The address lies in the network, or is the address; of version 4 or 6. A text that is no address makes it unknown."),
+        message!("The address (IPv4 or IPv6) is in the network, or equals the address on the right. If the text is not an address, the result is unknown."),
         r#"ctx.ip in_network any ["10.0.0.0/8", "2001:db8::/32"]"# on r#"{"ctx":{"ip":"10.1.2.3"}}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
         [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(implementations::has_key), foreign ["haskey"],
@@ -297,49 +297,49 @@ operators! {
         r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
     IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
         [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_missing),
-        message!("There is no value: absent, null, or not of the type it is read at."),
+        message!("No value is present: the field is absent, is null, or does not have the type that the rules expect."),
         r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
     IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NOTHING, Scalar,
         [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_present),
-        message!("There is a value of the type it is read at."),
+        message!("A value is present and has the type that the rules expect."),
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
     Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
         [(K::EVERY, Right::Same, Either)], Meaning::Value(implementations::coalesce),
-        message!("The left value, or the right one where the left is missing."),
+        message!("The left value, or the right value if the left value is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
          (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
         Meaning::Value(implementations::add),
-        message!("The sum; a time and a number of seconds, in either order, make a later time. Overflow is missing."),
+        message!("The sum. A time plus a number of seconds, in either order, gives a later time. The result is missing on overflow."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
          (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
         Meaning::Value(implementations::sub),
-        message!("The difference; of two times, the seconds between them. Overflow is missing."),
+        message!("The difference; for two times, the seconds between them. The result is missing on overflow."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
     Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::mul),
-        message!("The product. Overflow is missing."),
+        message!("The product. The result is missing on overflow."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(implementations::div), foreign ["div"],
-        message!("The quotient, always a float; division by zero is missing."),
+        message!("The quotient, always a float; missing on division by zero."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::rem), foreign ["mod"],
-        message!("The remainder, with the sign of the dividend; of a division by zero it is missing."),
+        message!("The remainder, with the sign of the dividend; missing on division by zero."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Nothing, Number)], Meaning::Value(implementations::neg),
-        message!("The number with its sign turned."),
+        message!("The number with the opposite sign."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
     As "as" Postfix 90, Negation::None, NOTHING, Scalar,
         [(K::ALL, Right::Type, Named)], Structure,
-        message!("The value read at the type; missing when it is of another."),
+        message!("The value, read as the given type; missing if the value has another type."),
         r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
 }
 

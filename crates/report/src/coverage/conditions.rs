@@ -89,24 +89,24 @@ impl Conditions {
 fn gap(seen: Seen, owners: &BTreeSet<Owner>, reached: impl Fn(Owner) -> (usize, Message)) -> Option<Message> {
     let unknown = match seen.unknown {
         0 => Message::default(),
-        count => message!("; unknown {}, for want of a value", times(count)),
+        count => message!("; unknown {}, because a value was missing", times(count)),
     };
     Some(match (seen.yes, seen.no) {
         (1.., 1..) => return None,
         (1.., 0) => message!("never false{unknown}"),
         (0, 1..) => message!("never true{unknown}"),
         (0, 0) if seen.unknown > 0 => {
-            message!("always unknown, for want of a value: {}", times(seen.unknown))
+            message!("always unknown because a value was missing: {}", times(seen.unknown))
         }
         (0, 0) if seen.left_out > 0 => {
-            message!("never reached: left out for want of a value, {}", times(seen.left_out))
+            message!("never reached: skipped {} because a value was missing", times(seen.left_out))
         }
         (0, 0) => {
             let asked: Vec<(usize, Message)> = owners.iter().map(|owner| reached(*owner)).collect();
             match asked.iter().map(|(times, _)| times).sum() {
                 0 => message!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
                 tried => {
-                    message!("never reached: short-circuited by what stands before it, {}", times(tried))
+                    message!("never reached: short-circuited {} by an earlier condition", times(tried))
                 }
             }
         }

@@ -185,7 +185,7 @@ impl WorkflowBuilder {
         }
         let start = numbers.get(&self.start).copied();
         if start.is_none() {
-            let message = message!("the workflow starts at `{}`, which is no node", self.start);
+            let message = message!("the workflow starts at `{}`, which is not a node", self.start);
             findings.push(Finding::new(FindingKind::UnknownStart, vec![self.start.clone()], message));
         }
         let mut strangers: Vec<&NodeId> = self
@@ -197,7 +197,7 @@ impl WorkflowBuilder {
         strangers.sort();
         strangers.dedup();
         findings.extend(strangers.into_iter().map(|id| {
-            let message = message!("a processor or router is given for `{id}`, which is no node");
+            let message = message!("a processor or router is given for `{id}`, which is not a node");
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
@@ -221,12 +221,12 @@ impl WorkflowBuilder {
             (false, Some(processor), _) => Some(processor.clone()),
             (false, None, Some(factory)) => Some(factory(&node).map_err(|error| {
                 let error = error.to_string();
-                missing(message!("the processor of `{id}` cannot be made: {error}"))
+                missing(message!("the processor of `{id}` cannot be created: {error}"))
             })?),
             (false, None, None) => {
                 let kind = &node.kind;
                 return Err(missing(message!(
-                    "`{id}` has no processor: the kind `{kind}` is not registered"
+                    "`{id}` has no processor because its kind `{kind}` is not registered"
                 )));
             }
         };

@@ -44,7 +44,8 @@ impl<'a> Checker<'a> {
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
             let message = message!("a host function cannot return {ty}");
-            let help = message!("it may return a bool, number, string, datetime or a list of these");
+            let help =
+                message!("a host function may return a bool, number, string, datetime, or a list of these");
             return self.fail(Code::ArgumentType, result.span, message, help);
         }
         let id = hir::ExternId(self.program.externs.len() as u32);
@@ -195,8 +196,8 @@ impl<'a> Checker<'a> {
         let mut placed: Vec<_> = first.iter().map(|arg| Some(&arg.value)).collect();
         for arg in named {
             let Some(name) = &arg.name else {
-                let message = message!("an argument without a name stands behind one with a name");
-                let help = message!("write the arguments with names last");
+                let message = message!("an argument without a name comes after one with a name");
+                let help = message!("write the named arguments last");
                 return self.fail(Code::ArgumentCount, arg.value.span, message, help);
             };
             let Some(at) = params.iter().position(|param| **param == *name.node) else {
@@ -211,7 +212,7 @@ impl<'a> Checker<'a> {
             }
             if placed[at].replace(&arg.value).is_some() {
                 let message = message!("`{}` is given twice", name.node);
-                return self.fail(Code::ArgumentCount, name.span, message, message!("leave one of them out"));
+                return self.fail(Code::ArgumentCount, name.span, message, message!("remove one of them"));
             }
         }
         Ok(placed)
@@ -231,7 +232,9 @@ impl<'a> Checker<'a> {
             let count = count(params.len(), params.len(), false);
             let message = message!("`{}` takes {count}, not {}", name.node, written.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
-            return self.report(diagnostic.label(declared, message!("declared here")));
+            let params: Vec<String> = params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            let help = message!("its signature is `{}({})`", name.node, params.join(", "));
+            return self.report(diagnostic.label(declared, message!("declared here")).help(help));
         }
         let mut args = Vec::new();
         // The counts are equal and no argument is given twice, so all are given.
@@ -260,10 +263,10 @@ impl<'a> Checker<'a> {
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
-            let message = message!("`{function}` wants {wants} for `{param}`, and this is {found}");
+            let message = message!("`{function}` expects {wants} for `{param}`, but this is {found}");
             let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_message());
             let diagnostic = match arg.ty.kinds == KindSet::STRING && wanted.kinds.overlaps(KindSet::NUMBER) {
-                true => diagnostic.help(message!("`number(…)` reads the number that a text writes")),
+                true => diagnostic.help(message!("write `number(…)` to read the number in a text")),
                 false => diagnostic,
             };
             let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
@@ -287,33 +290,34 @@ impl<'a> Checker<'a> {
 fn operator_help(name: &str) -> Option<Message> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
-        "not" => message!("`not` stands before a condition: `not (x > 3)`"),
+        "not" => message!("`not` comes before a condition: `not (x > 3)`"),
         "if" | "iif" | "ifelse" | "case" | "switch" => {
-            message!("one of two values is written `if C then a else b`")
+            message!("to choose between two values, write `if C then a else b`")
         }
         "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
-            message!("write `x is missing`; a text that is empty is `x == \"\"`")
+            message!("write `x is missing`; for an empty text write `x == \"\"`")
         }
         "exists" | "defined" | "isset" | "is_defined" | "notnull" => message!("write `x is present`"),
         "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => {
-            message!("`x ?? y` is y where x is missing")
+            message!("write `x ?? y`, which is y if x is missing")
         }
         "count" | "countif" => {
             message!(
-                "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+                "write `len(list)` for the length of a list, or `count x in list: x > 3` for the number of \
+                elements for which a condition holds"
             )
         }
         "some" | "every" | "filter" | "exist" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
         }
         "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
-        "get" => message!("a field is read as `a.b`, and a value by its key as `d[\"k\"]`"),
+        "get" => message!("read a field with `a.b`, and the value of a key with `d[\"k\"]`"),
         _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK,
         _ => {
             let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
             let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));
             let spelling = row.next()?.spelling;
-            return Some(message!("`{spelling}` stands between its operands: `x {spelling} y`"));
+            return Some(message!("`{spelling}` is written between its operands: `x {spelling} y`"));
         }
     };
     Some(help.to_owned())

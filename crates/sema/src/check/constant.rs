@@ -29,14 +29,10 @@ impl<'a> Checker<'a> {
                 let value = self.value(expr)?;
                 let Some(json) = as_json(&value) else {
                     let help = message!(
-                        "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`"
+                        "metadata, tests and records contain constants only; pass computed values as \
+                        arguments: `-> handler(name: …)`"
                     );
-                    return self.fail(
-                        Code::ConstantWanted,
-                        expr.span,
-                        message!("a constant is wanted here"),
-                        help,
-                    );
+                    return self.fail(Code::ConstantWanted, expr.span, message!("expected a constant"), help);
                 };
                 Ok(json.clone())
             }
@@ -87,9 +83,7 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::BadDatetime, expr.span, message);
         self.report(match whole {
             Some(whole) => diagnostic
-                .help(message!(
-                    "say at which offset from UTC: write \"{whole}\", or `+08:00` in place of `Z`"
-                ))
+                .help(message!("add the offset from UTC: write \"{whole}\", or `+08:00` instead of `Z`"))
                 .likely_fix(expr.span, format!("\"{whole}\"")),
             None => diagnostic.help(message!("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"")),
         })

@@ -33,9 +33,8 @@ impl<'a> Checker<'a> {
         if let Some(first) = clash {
             self.diagnostics.push(duplicate(message!("entry"), name, first, span));
         } else if matches!(name, crate::hir::ROUTES | "none" | "default") {
-            let message = message!("nothing that decides can be named `{name}`");
-            let help =
-                message!("the word has a meaning of its own for decisions and tests; choose another name");
+            let message = message!("a table, choice or router cannot be named `{name}`");
+            let help = message!("this word has its own meaning in decisions and tests; choose another name");
             self.emit(Code::ReservedTableName, span, message, help);
         }
         self.push_table(kind, name, Some(span), docs)
@@ -100,8 +99,9 @@ impl<'a> Checker<'a> {
         self.defaults_hide_nothing(choice);
         self.lenient = true;
         self.fields.implicit = Some(STEPS);
+        let has_default = choice.branches.iter().any(|branch| branch.default.is_some());
         for branch in choice.branches.iter().rev() {
-            match self.branch(branch) {
+            match self.branch(branch, has_default) {
                 Ok(Some((condition, default))) => {
                     let outcome = Outcome::Branch { default };
                     self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
@@ -117,12 +117,13 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the condition of a branch, and whether it is the default; `None` if it is never
-    /// chosen.
-    fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
+    /// chosen. `has_default` is true if a branch of the same choice is the default.
+    fn branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
-            let message = message!("this branch has a meaning in place of conditions");
+            let message = message!("this branch has a meaning instead of conditions");
             let help = message!(
-                "meanings are for a model that is asked: `choice NAME ask \"question\" {{ … }}`; otherwise write conditions in braces"
+                "only a choice that asks a model has meanings: `choice NAME ask \"question\" {{ … }}`; \
+                otherwise write conditions in braces"
             );
             return self.fail(Code::BranchForm, meaning.span, message, help);
         }
@@ -130,13 +131,14 @@ impl<'a> Checker<'a> {
         if branch.default.is_some() {
             if let [first, .., last] | [first @ last] = conditions {
                 let help = message!(
-                    "it answers at its own place whatever they say; remove them, or the word `default`"
+                    "a default branch answers at its own position, whatever its conditions are; remove the \
+                    conditions, or the word `default`"
                 );
                 let place = first.span.to(last.span);
                 return self.fail(
                     Code::BranchForm,
                     place,
-                    message!("a default branch has no conditions"),
+                    message!("a default branch cannot have conditions"),
                     help,
                 );
             }
@@ -144,7 +146,12 @@ impl<'a> Checker<'a> {
         }
         if conditions.is_empty() {
             let message = message!("the branch `{}` has no condition and is never chosen", branch.id.node);
-            let help = message!("give it a condition in braces, or make it the default: `default branch …`");
+            let help = match has_default {
+                true => message!("give the branch a condition in braces, or remove the branch"),
+                false => {
+                    message!("give it a condition in braces, or make it the default: `default branch …`")
+                }
+            };
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
@@ -167,7 +174,10 @@ impl<'a> Checker<'a> {
         let all = first.span.to(default.span);
         let mut diagnostic = Diagnostic::new(Code::DefaultHides, word.to(default.id.span), message)
             .label(first.span, message!("never reached"))
-            .help(message!("branches are tried from the last to the first and the default answers at its own place: write it first"));
+            .help(message!(
+                "branches are tried from the last to the first, and a default branch answers at \
+                its own position: write it first"
+            ));
         if hidden.iter().all(|branch| branch.default.is_none()) {
             let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
             let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
@@ -184,9 +194,10 @@ impl<'a> Checker<'a> {
         for branch in &choice.branches {
             if let Some(conditions) = &branch.conditions {
                 let place = conditions.first().map_or(branch.span, |first| first.span);
-                let message = message!("a choice that a model makes has no conditions");
+                let message = message!("a choice made by a model cannot have conditions");
                 let help = message!(
-                    "say what the branch means instead: `branch refund \"the customer wants money back\"`"
+                    "write the meaning of the branch instead: `branch refund \"the customer wants money \
+                    back\"`"
                 );
                 self.emit(Code::BranchForm, place, message, help);
             }
@@ -199,7 +210,9 @@ impl<'a> Checker<'a> {
                             message!("there is already a default branch"),
                         )
                         .label(first.span, message!("the first one"))
-                        .help(message!("keep one: it is taken when the model gives no answer of use")),
+                        .help(message!(
+                            "keep one: the default branch is chosen when the model gives no usable answer"
+                        )),
                     );
                 }
                 default = Some(branch);
@@ -209,8 +222,9 @@ impl<'a> Checker<'a> {
         }
         let name = &choice.name;
         let Some(default) = default else {
-            let message = message!("a choice that a model makes needs a default branch");
-            let help = message!("add `default branch ID`: it is taken when the model gives no answer of use");
+            let message = message!("a choice made by a model needs a default branch");
+            let help =
+                message!("add `default branch ID`: it is chosen when the model gives no usable answer");
             return self.emit(Code::BranchForm, name.span, message, help);
         };
         let slot = self.fields.rooted_slot(None, &[ANSWERS, name.node.as_str()], KindSet::STRING, false);
@@ -274,7 +288,8 @@ impl<'a> Checker<'a> {
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
         let wrong = |this: &mut Self, message: Message| {
             let help = message!(
-                "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` where the output names the nodes",
+                "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` if a \
+                field of the output names the nodes",
                 param.node
             );
             this.fail(Code::BadDestination, expr.span, message, help)
@@ -293,17 +308,17 @@ impl<'a> Checker<'a> {
                 };
                 match index {
                     Some(index) => Ok(Destination::At(index)),
-                    None => wrong(self, message!("the number of a next node is a whole number, from 0")),
+                    None => wrong(self, message!("the index of a next node is a whole number, from 0")),
                 }
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
-                    return wrong(self, message!("{} names no node", value.ty.with_article()));
+                    return wrong(self, message!("{} cannot name a node", value.ty.with_article()));
                 }
                 Ok(Destination::Named(self.computed(value)))
             }
-            _ => wrong(self, message!("this is no next node")),
+            _ => wrong(self, message!("this is not a next node")),
         }
     }
 }

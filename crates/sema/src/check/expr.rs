@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Literal(Literal::Null) => {
-                self.fail(Code::OperatorType, span, message!("null is no value to work with"), NULL_HELP)
+                self.fail(Code::OperatorType, span, message!("null cannot be used as a value"), NULL_HELP)
             }
             ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal(literal, span))),
             ast::ExprKind::Name(name) => self.name(name, span),
@@ -66,8 +66,8 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
             ast::ExprKind::Range { .. } => {
-                let help = message!("a range stands on the right of `in`: `ctx.n in 3..=10`");
-                self.fail(Code::OperatorType, span, message!("a range is no value of its own"), help)
+                let help = message!("write a range on the right of `in`: `ctx.n in 3..=10`");
+                self.fail(Code::OperatorType, span, message!("a range is not a value"), help)
             }
             ast::ExprKind::Quantifier { kind, var, list, body } => {
                 self.quantifier(*kind, var, list, body, span)
@@ -106,11 +106,12 @@ impl<'a> Checker<'a> {
         }
         if as_json(&expr).is_some_and(|json| is_deeper(json, rulec_base::json::MAX_DEPTH)) {
             let message = message!(
-                "with its definitions put in, this is nested more than {} deep",
+                "with its definitions expanded, this is nested more than {} deep",
                 rulec_base::json::MAX_DEPTH
             );
-            let help =
-                message!("no message is nested as deep, so nothing could be equal to it; leave levels out");
+            let help = message!(
+                "no message can be nested this deep, so no value could be equal to this one; use fewer levels"
+            );
             return self.fail(Code::ExpansionTooLarge, expr.span, message, help);
         }
         Ok(expr)
@@ -132,19 +133,20 @@ impl<'a> Checker<'a> {
             return Ok(Cond { kind: CondKind::Const(*known), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
-            let message = message!("a condition is wanted here, and this is {}", value.ty.with_article());
+            let message = message!("expected a condition, but this is {}", value.ty.with_article());
             let help = match value.ty.kinds {
                 kinds if kinds.is_subset(KindSet::NUMBER) => message!("compare it, as in `x > 0`"),
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
                     message!(
-                        "each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                        "each side of `and` and `or` must be a whole condition; for one of several texts, \
+                        write `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
                     )
                 }
                 kinds if kinds == KindSet::STRING => {
                     message!("compare or search it, as in `x == \"a\"` or `x contains \"a\"`")
                 }
                 kinds if kinds == KindSet::LIST => {
-                    message!("ask for its elements, as in `x contains \"a\"` or `len(x) > 0`")
+                    message!("test its elements or its length, as in `x contains \"a\"` or `len(x) > 0`")
                 }
                 _ => message!("compare it with a value, or write `x is present`"),
             };
@@ -220,7 +222,7 @@ impl<'a> Checker<'a> {
                 Some(Declared::Let(id)) => Ok(self.use_of_let(id, span)),
                 Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
                 Some(Declared::Def(_) | Declared::Extern(_)) => {
-                    let message = message!("`{name}` is a function and wants its arguments");
+                    let message = message!("`{name}` is a function and needs arguments");
                     self.report(
                         Diagnostic::new(Code::UnknownName, span, message)
                             .label(declared, message!("declared here"))
@@ -252,14 +254,14 @@ impl<'a> Checker<'a> {
     ) -> Checked<Term> {
         let list = self.value(list)?;
         if !list.ty.kinds.overlaps(KindSet::LIST) {
-            let message = message!("a list is wanted here, and this is {}", list.ty.with_article());
+            let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             return self.report_type(diagnostic.here(list.ty.to_message()), &list);
         }
         self.constrain(
             &list,
             KindSet::LIST,
-            &Reason::Fixed(message!("a list, since its elements are looked at")),
+            &Reason::Fixed(message!("a list, because its elements are read")),
         );
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let bound = self.new_var(&var.node, element.kinds);
@@ -337,15 +339,14 @@ impl<'a> Checker<'a> {
                     Some((place, reason)) if diagnostic.span() != Some(place) => {
                         diagnostic.label(place, message!("`{name}` is used here as {reason}"))
                     }
-                    _ if is_text(path) && diagnostic.help.is_none() => {
-                        diagnostic.help(message!("`text` is a string unless an `input` block says otherwise"))
-                    }
+                    _ if is_text(path) && diagnostic.help.is_none() => diagnostic
+                        .help(message!("`text` is a string unless an `input` block declares another type")),
                     _ => diagnostic,
                 }
             }
             ExprKind::Let(id) => {
                 let hir::Let { name, span, .. } = &self.program.lets[id.index()];
-                diagnostic.label(*span, message!("`{name}` is {} by this definition", expr.ty))
+                diagnostic.label(*span, message!("`{name}` is {} because of this definition", expr.ty))
             }
             ExprKind::Var(_) | ExprKind::Param(_) => {
                 let same = |binding: &&Binding| match (&binding.expr.kind, &expr.kind) {

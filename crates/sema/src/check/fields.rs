@@ -79,7 +79,7 @@ impl Argument for Reason {
     fn argument(&self) -> Arg {
         let words = match self {
             Reason::Fixed(words) => words.clone(),
-            Reason::Field(_) => message!("a record, since a field of it is read"),
+            Reason::Field(_) => message!("a record, because one of its fields is read"),
             Reason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
             Reason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
             Reason::Argument(wanted, name, function) => {
@@ -290,15 +290,14 @@ impl Fields {
                     conflict.label(*place, message!("used here as {reason}"))
                 }
                 None if conflict.help.is_some() => conflict,
-                None => {
-                    conflict.help(message!("`{name}` is a string unless an `input` block says otherwise"))
-                }
+                None => conflict
+                    .help(message!("`{name}` is a string unless an `input` block declares another type")),
             });
         } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
             let (name, other, this) = (dotted(path), words(known), words(kinds));
-            let message =
-                message!("the other rules read `{name}` as {other}, and this works for {this} only");
-            let help = message!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
+            let message = message!("other rules read `{name}` as {other}, but this works for {this} only");
+            let help =
+                message!("declare `{name}` in an `input` block, or read it here as one type: `{name} as …`");
             self.conflicts.push(conflict(message).help(help));
         } else {
             inferred.add(Use { kinds, place: span, reason: reason.clone(), statement: self.statement }, left);

@@ -133,7 +133,8 @@ impl<'a> Checker<'a> {
             let name = &tool.name;
             if let Some(first) = &self.program.flow_tool {
                 let diagnostic = duplicate(message!("flow tool"), &name.node, first.span, name.span);
-                self.diagnostics.push(diagnostic.help(message!("one tool executes all flows: keep one")));
+                self.diagnostics
+                    .push(diagnostic.help(message!("the same tool executes all flows: keep only one")));
                 continue;
             }
             let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
@@ -178,15 +179,15 @@ impl<'a> Checker<'a> {
         let place = tool.entries.iter().find(|(name, _)| name.node == key);
         let place = place.map_or(tool.name.span, |(_, value)| value.span);
         let help = message!("for example `{{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`");
-        self.emit(Code::FlowTool, place, message!("`{key}` of a flow tool is {wanted}"), help);
+        self.emit(Code::FlowTool, place, message!("`{key}` of a flow tool must be {wanted}"), help);
         Json::Null
     }
 
     /// Reports unknown keys.
     fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
         for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
-            let message = message!("`{}` means nothing in {what}", key.node);
-            let help = message!("there is {}", known.join(", "));
+            let message = message!("unknown key `{}` in {what}", key.node);
+            let help = message!("the known names are {}", known.join(", "));
             let near = nearest(&key.node, known.iter().copied());
             self.diagnostics
                 .push(Diagnostic::new(Code::FlowTool, key.span, message).near_or(key.span, near, help));
@@ -202,8 +203,8 @@ impl<'a> Checker<'a> {
         match texts.and_then(|texts| texts.map(|text| text.as_str().map(Arc::from)).collect()) {
             Some(texts) => Ok(texts),
             None => {
-                let help = message!("write the texts in place, `[\"a\", \"b\"]`, or name a `list`");
-                self.fail(Code::ConstantWanted, list.span, message!("a list of texts is wanted here"), help)
+                let help = message!("write the texts here, as in `[\"a\", \"b\"]`, or name a `list`");
+                self.fail(Code::ConstantWanted, list.span, message!("expected a list of texts"), help)
             }
         }
     }
@@ -218,7 +219,7 @@ impl<'a> Checker<'a> {
         let id = FlowId(self.program.flows.len() as u32);
         let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
             let words = MATCHINGS.iter().map(|(word, _)| *word);
-            let message = message!("`{}` is no way of matching a pattern", matching.node);
+            let message = message!("`{}` is not a mode of matching a pattern", matching.node);
             let help = message!("write `exact`, `contains` or `regex`");
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
             return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
@@ -232,8 +233,9 @@ impl<'a> Checker<'a> {
             _ => list.span,
         };
         if patterns.is_empty() {
-            let help = message!("give the flow a pattern, or remove it: it is never found");
-            self.emit(Code::EmptyList, list.span, message!("nothing is in an empty list"), help);
+            let help =
+                message!("give the flow a pattern, or remove the flow: without a pattern it is never found");
+            self.emit(Code::EmptyList, list.span, message!("an empty list contains nothing"), help);
         }
         let mut result = Ok(());
         for (at, pattern) in patterns.iter().enumerate() {
@@ -266,7 +268,8 @@ impl<'a> Checker<'a> {
                 message!("this pattern is blank")
             };
             let help = message!(
-                "white space around a pattern is not looked at, so nothing is left to look for; remove it"
+                "white space around a pattern is ignored, so nothing remains to search for; remove the \
+                pattern"
             );
             return self.fail(Code::BlankPattern, span, message, help);
         }
@@ -314,7 +317,7 @@ impl<'a> Checker<'a> {
     fn hidden(&mut self, first: &Pattern, pattern: &Pattern) {
         let message = message!("the pattern `{}` is never reached", pattern.shown);
         let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
-        let label = message!("`{}` of the flow `{flow}` answers first", first.shown);
+        let label = message!("`{}` of the flow `{flow}` matches first", first.shown);
         self.diagnostics.push(
             Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(
                 message!(
@@ -339,12 +342,15 @@ impl<'a> Checker<'a> {
                 let folded = rulec_base::text::fold::fold(example.trim());
                 if let Some(pattern) = catchers.first(&folded, example, &mut left).map(|at| &patterns[at]) {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
-                    let message = message!("the keyword flow `{by}` catches an example of `{}`", flow.name);
+                    let message = message!("the keyword flow `{by}` matches an example of `{}`", flow.name);
                     self.diagnostics.push(
                         Diagnostic::new(Code::CatchesExample, pattern.span, message)
                             .here(message!("matches {example}", example = format!("{:?}", &**example)))
                             .label(flow.span, message!("the intent flow"))
-                            .help(message!("keyword flows are tried first; make the pattern narrower, or the example another")),
+                            .help(message!(
+                                "keyword flows are tried first; make the pattern narrower, or \
+                                change the example"
+                            )),
                     );
                 }
             }

@@ -41,10 +41,13 @@ impl Checker<'_> {
         let near = zone::names().find(city).or_else(|| self.nearest(name, zone::names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
-            Some(near) => finding.help(message!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\"")),
-            None => finding.help(
-                message!("zones have the names of the IANA database, such as \"Asia/Shanghai\" or \"UTC\"; eight hours ahead of UTC all year is \"Etc/GMT-8\""),
-            ),
+            Some(near) => {
+                finding.help(message!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\""))
+            }
+            None => finding.help(message!(
+                "use a name of the IANA time zone database, such as \"Asia/Shanghai\" or \"UTC\"; \
+                    eight hours ahead of UTC all year is \"Etc/GMT-8\""
+            )),
         })
     }
 
@@ -52,7 +55,7 @@ impl Checker<'_> {
         match version::version(text) {
             Some(version) => Ok(version),
             None => {
-                let message = message!("`{}` is no version", text::on_one_line(text));
+                let message = message!("`{}` is not a version", text::on_one_line(text));
                 self.fail(
                     Code::BadVersion,
                     span,
@@ -67,9 +70,10 @@ impl Checker<'_> {
         if network::network(text).is_some() {
             return Ok(());
         }
-        let message = message!("`{}` is no network", text::on_one_line(text));
+        let message = message!("`{}` is not a network", text::on_one_line(text));
         let help = message!(
-            "write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address"
+            "write an address with the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or \
+            a single address"
         );
         self.fail(Code::BadNetwork, span, message, help)
     }

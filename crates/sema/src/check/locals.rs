@@ -87,8 +87,8 @@ impl<'a> Checker<'a> {
 }
 
 fn hides_field(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(Code::Duplicate, span, message!("`{name}` is a field of the message already"))
-        .help(message!("choose another name, so that nobody takes one for the other"))
+    Diagnostic::new(Code::Duplicate, span, message!("`{name}` is already a field of the message"))
+        .help(message!("choose another name, so that the two cannot be confused"))
 }
 
 fn not_used(binding: &Binding) -> Diagnostic {

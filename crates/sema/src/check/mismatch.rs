@@ -35,29 +35,29 @@ impl<'a> Checker<'a> {
             Diagnostic { help, ..diagnostic }
         };
         let diagnostic = if !left.ty.kinds.overlaps(lefts) {
-            let message = message!("`{written}` works on {}, and its left side is {this}", expected(lefts));
+            let message = message!("`{written}` works on {}, but its left side is {this}", expected(lefts));
             diagnostic(Code::OperatorType, message, left_help(row, &left.ty))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
-            let message = message!("`{written}` looks for one value, and its right side is a list");
+            let message = message!("`{written}` looks for one value, but its right side is a list");
             let help = message!(
                 "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
             );
             let help = match left.ty.kinds.overlaps(KindSet::LIST) {
-                true => message!("{help}; one element that is a list itself is `x in list`"),
+                true => message!("{help}; to look for one element that is itself a list, write `x in list`"),
                 false => help,
             };
             diagnostic(Code::ListWanted, message, Some(help))
         } else if let Some(quantity) = quantity.filter(|_| no_list) {
             let of = quantity.spelling();
-            let message = message!("`{of}` wants a list on its right side, and this is {other}");
-            let help = message!("leave `{of}` out, or write a list: `[…]`");
+            let message = message!("`{of}` needs a list on its right side, but this is {other}");
+            let help = message!("remove `{of}`, or write a list: `[…]`");
             diagnostic(Code::ListWanted, message, Some(help))
         } else if row.op == Op::In && no_list {
             let message =
-                message!("`{written}` wants a list or a range on its right side, and this is {other}");
+                message!("`{written}` needs a list or a range on its right side, but this is {other}");
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, KindSet::STRING) => {
-                    message!("to look for a text in another, write `long contains short`")
+                    message!("to look for one text in another, write `long contains short`")
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
                 _ => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
@@ -95,12 +95,12 @@ fn pair_message(
             Some(quantity) => (format!(" {}", quantity.spelling()), message!("a list of strings")),
             None => (String::new(), message!("a string")),
         };
-        return message!("`{written}{of}` wants {wanted} on its right side, and this is {other}");
+        return message!("`{written}{of}` needs {wanted} on its right side, but this is {other}");
     }
     match row.op {
-        Op::In => message!("`{written}` looks for {this} in {other}, where there can be none"),
+        Op::In => message!("`{written}` looks for {this} in {other}, which can never contain it"),
         _ if finds_elements(row) => {
-            message!("`{written}` looks for {other} in {this}, where there can be none")
+            message!("`{written}` looks for {other} in {this}, which can never contain it")
         }
         _ => message!("`{written}` cannot compare {this} with {other}"),
     }
@@ -128,7 +128,7 @@ fn expected(kinds: KindSet) -> Message {
         })
     };
     let mut words: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
-        true => vec![message!("anys")],
+        true => vec![message!("values of any type")],
         false => kinds.iter().filter_map(plural).collect(),
     };
     match (words.pop(), words.is_empty()) {
@@ -141,9 +141,7 @@ fn expected(kinds: KindSet) -> Message {
 fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {
     let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
     match left.kinds {
-        KindSet::LIST if takes(KindSet::STRING) => {
-            Some(message!("look at its elements: `any x in list: x …`"))
-        }
+        KindSet::LIST if takes(KindSet::STRING) => Some(message!("test its elements: `any x in list: x …`")),
         KindSet::DICT if finds_elements(row) => Some(message!("to look for a key, write `has_key`")),
         kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
             Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
@@ -164,7 +162,7 @@ fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
     let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
     if versions && right.ty.kinds == KindSet::LIST {
         return Some(message!(
-            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
+            "compare a version with versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
         ));
     }
     if versions {

@@ -21,7 +21,7 @@ impl Checker<'_> {
                 "`{name}` is read as {this} because of another statement, so {lost} never matches here"
             );
             let help = message!(
-                "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
+                "declare `{name}` in an `input` block, or read it here as one type, as in `{name} as list`"
             );
             // A route that is added alone has no source of the other rules, so only the contract is
             // stored.

@@ -45,15 +45,15 @@ impl<'a> Checker<'a> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;
             let message =
-                message!("`{spelling}` has no answer for null: what is missing is never equal to anything");
+                message!("`{spelling}` cannot be used with null: a missing value is never equal to anything");
             return self.fail(Code::OperatorType, expr.span, message, NULL_HELP);
         }
         match self.term(expr)? {
             Term::Expr(value) => Ok(value),
             Term::Cond(cond) => {
                 let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
-                    true => message!("a condition cannot be compared by `{}`", row.spelling),
-                    false => message!("`{}` works on values, and this is a condition", row.spelling),
+                    true => message!("a condition cannot be compared with `{}`", row.spelling),
+                    false => message!("`{}` works on values, but this is a condition", row.spelling),
                 };
                 let help = match row.op {
                     Op::Eq | Op::Ne => {
@@ -61,9 +61,7 @@ impl<'a> Checker<'a> {
                             "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
                         )
                     }
-                    _ => message!(
-                        "join conditions with `and` and `or`; parentheses tell what belongs together"
-                    ),
+                    _ => message!("join conditions with `and` and `or`, and group them with parentheses"),
                 };
                 let diagnostic = Diagnostic::new(Code::ConditionCompared, cond.span, message);
                 self.report(diagnostic.here(message!("a condition")).help(help))
@@ -90,21 +88,21 @@ impl<'a> Checker<'a> {
                         .likely_fix(place, better),
                 );
             }
-            let message = message!("`{}` does not take `{}`", row.spelling, given.spelling());
+            let message = message!("`{}` cannot be used with `{}`", row.spelling, given.spelling());
             let help = message!(
-                "`any`, `all` and `none` stand after {}",
+                "`any`, `all` and `none` can only follow {}",
                 operators::taking(|accepts| accepts.quantity)
             );
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.word && !word {
-            let message = message!("`{}` does not take `word`", row.spelling);
-            let help = message!("`word` stands after {}", operators::taking(|accepts| accepts.word));
+            let message = message!("`{}` cannot be used with `word`", row.spelling);
+            let help = message!("`word` can only follow {}", operators::taking(|accepts| accepts.word));
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.case.is_some() && !case {
-            let message = message!("`{}` does not depend on upper and lower case", row.spelling);
-            return self.fail(Code::ModifierMisplaced, place, message, message!("leave `ignoring case` out"));
+            let message = message!("`{}` does not distinguish upper and lower case", row.spelling);
+            return self.fail(Code::ModifierMisplaced, place, message, message!("remove `ignoring case`"));
         }
         Ok(())
     }
@@ -136,7 +134,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Term> {
         let less = Op::Lt.info();
         if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
-            let message = message!("a range stands only on the right of `in`");
+            let message = message!("a range is allowed only on the right of `in`");
             return self.fail(
                 Code::OperatorType,
                 binary.right.span,
@@ -192,10 +190,10 @@ impl<'a> Checker<'a> {
             return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
-            let message = message!("`word` asks for words of a text, and this is a list");
+            let message = message!("`word` searches for words in a text, but the left side is a list");
             let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
                 .label(left.span, left.ty.to_message())
-                .help(message!("leave `word` out: a list contains an element or not"));
+                .help(message!("remove `word`: a list either contains an element or does not"));
             return self.report(diagnostic);
         }
         let left_kinds = union(fitting.iter().map(|(left, _)| *left));
@@ -247,9 +245,9 @@ impl<'a> Checker<'a> {
             }
             diagnostic = self.with_origin(diagnostic, &left);
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
-                diagnostic = diagnostic.help(message!("texts are put together with `join([a, b], \"\")`"));
+                diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
-                diagnostic = diagnostic.help(message!("both sides of `??` must be of one kind"));
+                diagnostic = diagnostic.help(message!("both sides of `??` must have the same type"));
             }
             return self.report(diagnostic);
         }

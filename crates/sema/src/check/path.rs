@@ -84,11 +84,11 @@ impl<'a> Checker<'a> {
         }
         let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
         if let (Some(hidden), false) = (hidden, declared) {
-            let message = message!("`{}` is not declared in this file or in what it imports", names[0]);
+            let message = message!("`{}` is not declared in this file or its imports", names[0]);
             return self.report(
                 Diagnostic::new(Code::UnknownName, path.places[0].0, message)
                     .label(hidden, message!("declared in a file that is not imported here"))
-                    .help(message!("import that file, or move the definition into one that both import")),
+                    .help(message!("import that file, or move the definition into a file that both import")),
             );
         }
         match self.fields.find(names, span) {
@@ -122,8 +122,11 @@ impl<'a> Checker<'a> {
                     diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
-                        Some(_) => message!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
-                        None => message!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
+                        Some(_) => message!("test its elements: `any x in {parent}: x.{} …`", names[at]),
+                        None => message!(
+                            "test for an element with `{parent} contains …`, or read one by \
+                            its index, as in `{parent}[0]`"
+                        ),
                     });
                 }
                 self.report(diagnostic)
@@ -149,7 +152,8 @@ impl<'a> Checker<'a> {
             let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names = record.names().chain(definitions).chain(bound);
             let help = message!(
-                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
+                \"{name}\""
             );
             diagnostic.near_or(place, self.nearest(name, names), help)
         };
@@ -178,13 +182,14 @@ impl<'a> Checker<'a> {
             return;
         }
         if self.payload.fields.iter().any(|field| **field == *name) {
-            let message = message!("`{name}` is read from the message, and the payload has a field `{name}`");
+            let message =
+                message!("`{name}` is read as a field of the message, but the payload has a field `{name}`");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
-                .help(message!("a field of an included group is `payload.{name}`"));
+                .help(message!("write `payload.{name}` for a field of an included group"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
         }
         if let Some((help, word)) = constant_meant(name) {
-            let message = message!("`{name}` is read from the message as a field of that name");
+            let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
             return self.diagnostics.push(diagnostic.did_you_mean(span, word));
         }
@@ -197,7 +202,7 @@ impl<'a> Checker<'a> {
             }
         };
         if let Some(near) = near {
-            let message = message!("`{name}` is read from the message, and `{near}` is {what}");
+            let message = message!("`{name}` is read as a field of the message, but `{near}` is {what}");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
         }
@@ -264,11 +269,7 @@ impl<'a> Checker<'a> {
                 .help(message!("a list is indexed by an int, a dict by a string"));
             return self.report_type(diagnostic, &base);
         }
-        self.constrain(
-            &base,
-            union(containers.into_iter()),
-            &Reason::Fixed(message!("something that is indexed")),
-        );
+        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed(message!("an indexed value")));
         self.constrain(&index, union(keys.into_iter()), &Reason::Fixed(message!("an index")));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
@@ -366,10 +367,10 @@ fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
         "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
         "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
         "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
-            (message!("what is not there is asked for by `x is missing` or `x is present`"), None)
+            (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
         }
         "always" | "otherwise" | "_" => {
-            (message!("what no route takes goes to the default: write `default -> HANDLER`"), None)
+            (message!("for messages that no route matches, write `default -> HANDLER`"), None)
         }
         _ => return None,
     })

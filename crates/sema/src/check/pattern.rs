@@ -30,11 +30,11 @@ impl<'a> Checker<'a> {
         };
         if value.list_len() == Some(0) {
             let help = message!("add an element, or remove the condition");
-            self.emit(Code::EmptyList, right.span, message!("nothing is in an empty list"), help);
+            self.emit(Code::EmptyList, right.span, message!("an empty list contains nothing"), help);
         }
         for keyword in keywords {
             if mode.word && keyword.is_empty() {
-                let message = message!("an empty keyword is no word and never matches");
+                let message = message!("an empty keyword is not a word and never matches");
                 let help = message!("write the word to look for, or leave `word` out");
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
@@ -54,9 +54,10 @@ impl<'a> Checker<'a> {
         if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
             return Ok(());
         }
-        let message = message!("the expression of `matches` must be constant outside a `choice`");
+        let message = message!("the regular expression of `matches` must be constant outside a `choice`");
         let help = message!(
-            "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`"
+            "write the regular expression here, or in a `list` or `let`; for several write `matches any \
+            [r\"…\", …]`; to search for a text of the message write `contains` or `like`"
         );
         self.fail(Code::RegexNotConstant, right.span, message, help)
     }
@@ -68,8 +69,8 @@ impl<'a> Checker<'a> {
         let Some(value) = right.as_const().map(Const::value) else { return };
         let elements = || value.elements().into_iter().flatten();
         if op == Op::In && elements().any(Value::is_missing) {
-            let help = message!("to take what is missing or null as well, write `x in […] or x is missing`");
-            self.emit(Code::NullInList, right.span, message!("null in a list is never found"), help);
+            let help = message!("to match missing and null values as well, write `x in […] or x is missing`");
+            self.emit(Code::NullInList, right.span, message!("a null in a list never matches"), help);
         }
         let (Some(search), KindSet::STRING) = (op.info().search, left.ty.kinds) else { return };
         let keywords: Vec<&str> = match mode.quantity {
@@ -77,12 +78,12 @@ impl<'a> Checker<'a> {
             Some(_) => elements().filter_map(Value::as_str).collect(),
         };
         if search != Search::Glob && keywords.contains(&"") {
-            let message = message!("the empty text is in every text, so it tells nothing");
+            let message = message!("every text contains the empty text, so this excludes no text");
             self.emit(
                 Code::EmptyText,
                 right.span,
                 message,
-                message!("write the text to look for; a text that is empty is `x == \"\"`"),
+                message!("write the text to look for; for an empty text write `x == \"\"`"),
             );
         }
         let foreign = |pattern: &&str| {
@@ -91,7 +92,7 @@ impl<'a> Checker<'a> {
                 && (pattern.starts_with('%') || pattern.ends_with('%'))
         };
         if let Some(pattern) = keywords.into_iter().find(foreign) {
-            let message = message!("`%` stands for itself in a pattern of `like`, and `*` for any text");
+            let message = message!("in a pattern of `like`, `%` matches only itself; `*` matches any text");
             let written = Value::Str(&pattern.replace('%', "*")).to_json();
             let diagnostic =
                 Diagnostic::new(Code::SqlPattern, right.span, message).help(message!("write `{written}`"));
@@ -112,9 +113,9 @@ impl<'a> Checker<'a> {
             let is_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
             if let Some(number) = text.filter(is_number) {
                 let message = message!(
-                    "texts are ordered by their characters, not as numbers: \"10\" is less than \"9\""
+                    "texts are compared character by character, not as numbers: \"10\" is less than \"9\""
                 );
-                let help = message!("compare numbers: write `{}` without quotes", number.trim());
+                let help = message!("to compare numbers, write `{}` without quotes", number.trim());
                 self.emit(Code::NumberInQuotes, side.span, message, help);
             }
         }
@@ -135,9 +136,10 @@ impl<'a> Checker<'a> {
         };
         // A raw string is meant literally.
         if !written.starts_with('r') && text.split("${").skip(1).any(named) {
-            let message = message!("nothing is put in the place of `${{…}}`: this text stands for itself");
+            let message = message!("`${{…}}` is not replaced by a value: the text is used literally");
             let help = message!(
-                "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\""
+                "to join texts, write `join([\"a\", b], \"\")`; for a literal text write a raw string, as \
+                in r\"…\""
             );
             self.emit(Code::TemplateText, span, message, help);
         }
@@ -155,19 +157,21 @@ impl<'a> Checker<'a> {
         largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
         let Some(((text, first), others)) = largest.split_first() else { return };
         let message = message!(
-            "the {} regular expressions of these rules would take some {} once compiled, more than {}",
+            "the {} regular expressions of these rules would need about {} when compiled, more than the \
+            limit of {}",
             patterns.len(),
             mebibytes(all),
             mebibytes(most)
         );
-        let here = |text: &str, size| message!("`{}` takes some {}", shown(text), mebibytes(size));
+        let here = |text: &str, size| message!("`{}` needs about {}", shown(text), mebibytes(size));
         let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
         let named = others.iter().take(2);
         let finding =
             named.fold(finding, |finding, (text, known)| finding.label(known.place, here(text, known.size)));
-        self.diagnostics.push(finding.help(
-            message!("bound the repetitions of the largest ones, use ASCII classes such as `[0-9]` instead of `\\d`, or allow more: `settings {{ regex_memory: 512MiB }}`"),
-        ));
+        self.diagnostics.push(finding.help(message!(
+            "limit the repetitions of the largest expressions, use ASCII classes such as `[0-9]` \
+                instead of `\\d`, or raise the limit: `settings {{ regex_memory: 512MiB }}`"
+        )));
     }
 
     /// Compiles the entity expressions whose syntax does not prove that they compile. Other
@@ -219,14 +223,29 @@ impl<'a> Checker<'a> {
         let diagnostic = match unsupported {
             Some(what) => {
                 let message = message!("`{pattern}` uses {what}, which is not supported");
-                Diagnostic::new(Code::RegexLookAround, span, message)
-                    .help(message!("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"))
+                Diagnostic::new(Code::RegexLookAround, span, message).help(message!(
+                    "a search with it could take unbounded time; two conditions can often \
+                        replace it, as in `x matches r\"a\" and x not matches r\"b\"`"
+                ))
             }
-            None => Diagnostic::new(Code::BadRegex, span, message!("`{pattern}` is no regular expression: {kind}"))
-                .help(match pattern.starts_with('*') {
-                    true => message!("`*` alone stands for any text in `like`: write `x like \"*a*\"`; in an expression that is `.*`"),
-                    false => message!("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
-                }),
+            None => Diagnostic::new(
+                Code::BadRegex,
+                span,
+                message!(
+                    "`{pattern}` is not a regular \
+                expression: {kind}"
+                ),
+            )
+            .help(match pattern.starts_with('*') {
+                true => message!(
+                    "in `like`, `*` matches any text: write `x like \"*a*\"`; in a regular \
+                        expression, write `.*`"
+                ),
+                false => message!(
+                    "to look for a literal text, write `contains`; in a regular \
+                        expression, `\\` before a character makes it literal, as in `r\"\\(\"`"
+                ),
+            }),
         };
         self.report(diagnostic.here(message!("at character {at} of the expression")))
     }
@@ -240,7 +259,7 @@ pub fn regex_too_large(place: Span) -> Diagnostic {
         message!("this regular expression is too large when compiled"),
     )
     .help(message!(
-        "bound its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
+        "limit its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
     ))
 }
 

@@ -100,7 +100,8 @@ impl<'a> Checker<'a> {
                     Diagnostic::new(Code::EqualRank, rank.span, message)
                         .label(first, message!("the first one"))
                         .help(message!(
-                            "of several decisions the one of least rank runs first, so give each its own"
+                            "the decision with the lowest rank runs first, so give each payload kind a rank \
+                            of its own"
                         )),
                 );
             }
@@ -217,8 +218,11 @@ impl<'a> Checker<'a> {
                 ItemKind::Field(field) if body == Body::Each => self.fail(
                     Code::Unexpected,
                     field.name.span,
-                    message!("an `each` block declares no fields"),
-                    message!("declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`"),
+                    message!("an `each` block cannot declare fields"),
+                    message!(
+                        "declare a group with these fields and use it as the list's type: `nodes: \
+                        list<plan_node>`"
+                    ),
                 ),
                 ItemKind::Field(field) => self.field_rules(field, site),
                 ItemKind::Rule(rule) => {
@@ -243,13 +247,14 @@ impl<'a> Checker<'a> {
         let none = Span { end: rule.id.span.start, ..rule.id.span };
         let here = rule.place.as_ref().map_or(none, |place| place.path.span);
         if let Some(first) = rules.insert((&rule.id.node, place), here) {
-            let message = message!("the rule `{}` stands here twice for one place", rule.id.node);
+            let message = message!("the rule `{}` appears twice for the same path", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
             if first.start != first.end {
-                diagnostic = diagnostic.label(first, message!("the first one reports here"));
+                diagnostic = diagnostic.label(first, message!("the first rule reports here"));
             }
-            self.diagnostics
-                .push(diagnostic.help(message!("join both conditions with `and`, or give one another name")));
+            self.diagnostics.push(
+                diagnostic.help(message!("join both conditions with `and`, or rename one of the rules")),
+            );
         }
     }
 
@@ -283,7 +288,7 @@ impl<'a> Checker<'a> {
             span,
             message: match rule.test {
                 RuleTest::Require(_) => message!("this must hold: {}", self.one_line(span)),
-                RuleTest::Forbid(_) => message!("this must not be: {}", self.one_line(span)),
+                RuleTest::Forbid(_) => message!("this must not hold: {}", self.one_line(span)),
                 RuleTest::Compiles => message!("this must be a condition"),
             },
             repair: Message::default(),

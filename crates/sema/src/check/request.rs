@@ -86,7 +86,8 @@ impl<'a> Checker<'a> {
             let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
             if keywords.is_empty() && examples.is_empty() {
                 let message = message!("the intent `{}` has neither keywords nor examples", intent.name.node);
-                let help = message!("say how messages with it look: `examples [\"I want my money back\"]`");
+                let help =
+                    message!("give example messages of the intent: `examples [\"I want my money back\"]`");
                 self.emit(Code::NothingToFind, intent.name.span, message, help);
             }
             let description = intent.description.as_ref().map_or("", |text| &text.node).into();
@@ -114,9 +115,9 @@ impl<'a> Checker<'a> {
                 Diagnostic::new(
                     Code::RequestTaken,
                     place,
-                    message!("`request` is the analysis of the message's text"),
+                    message!("`request` already names the analysis of the message's text"),
                 )
-                .here(message!("declared as something else"))
+                .here(message!("declared here with another meaning"))
                 .label(first, message!("the analysis is declared from here on"))
                 .help(message!("give the field or definition another name")),
             );
@@ -134,8 +135,9 @@ impl<'a> Checker<'a> {
             span: written.name.span,
         };
         if written.patterns.is_empty() {
-            let message = message!("the entity `{}` has no expression", entity.name);
-            let help = message!("write what finds it: `matches r\"order (?<id>[0-9]+)\"`");
+            let message = message!("the entity `{}` has no regular expression", entity.name);
+            let help =
+                message!("write a regular expression that finds it: `matches r\"order (?<id>[0-9]+)\"`");
             self.emit(Code::NothingToFind, entity.span, message, help);
         }
         for pattern in &written.patterns {
@@ -147,19 +149,21 @@ impl<'a> Checker<'a> {
     fn entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
         let span = written.span;
         let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
-            let message = message!("a regular expression in quotes is wanted here");
-            let help =
-                message!("an entity's fields are known from its expressions, so each is written in place");
+            let message = message!("expected a regular expression in quotes");
+            let help = message!(
+                "an entity's fields come from its regular expressions, so write each expression here"
+            );
             return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
         let Ok(hir) = text::parsed(pattern, entity.ignore_case) else { return Err(Reported) };
         if hir.properties().minimum_len() == Some(0) {
-            let message = message!("this expression is found in every text, so `{}` always is", entity.name);
+            let message =
+                message!("this regular expression matches every text, so `{}` is always found", entity.name);
             self.diagnostics.push(
                 Diagnostic::new(Code::EntityAlwaysFound, span, message)
                     .here(message!("matches the empty text"))
-                    .help(message!("let it need at least one character, as with `+` in place of `*`")),
+                    .help(message!("require at least one character, for example with `+` in place of `*`")),
             );
         }
         let mut names = text::group_names(&hir);
@@ -176,12 +180,12 @@ impl<'a> Checker<'a> {
         let name = &written.name;
         if name.node != URGENCY && FIELDS.contains(&name.node.as_str()) {
             let message = message!("a lexicon cannot be named `{}`", name.node);
-            let help = message!("`request.{}` is something else; choose another name", name.node);
+            let help = message!("`request.{}` already has another meaning; choose another name", name.node);
             self.emit(Code::LexiconName, name.span, message, help);
         }
         if written.entries.is_empty() {
             let message = message!("the lexicon `{}` has no words", name.node);
-            let help = message!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
+            let help = message!("add words with weights: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
             self.emit(Code::NothingToFind, name.span, message, help);
         }
         let mut seen: HashMap<String, Span> = HashMap::new();
@@ -193,7 +197,8 @@ impl<'a> Checker<'a> {
                 self.diagnostics.push(duplicate(message!("word"), &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
                 let message = message!("the weight of `{}` must be above 0 and at most 1", word.node);
-                let help = message!("weights are summed up to 1; a word with the weight 1 settles it alone");
+                let help =
+                    message!("weights are added, up to at most 1; a single word with the weight 1 is enough");
                 self.emit(Code::WeightRange, weight.span, message, help);
             } else {
                 entries.push((word.node.as_str().into(), weight.node));
@@ -213,13 +218,14 @@ impl<'a> Checker<'a> {
         // An empty list has no element type to check.
         if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
             let help = message!("add an element, or remove `{what}`");
-            self.emit(Code::EmptyList, list.span, message!("nothing is in an empty list"), help);
+            self.emit(Code::EmptyList, list.span, message!("an empty list contains nothing"), help);
             return Ok(Vec::new());
         }
         let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
         let Some(json) = as_json(&value) else {
-            let help =
-                message!("write them in place or in a `list`; they are read once, when the rules are loaded");
+            let help = message!(
+                "write the words here or in a `list`; they are read once, when the rules are loaded"
+            );
             return self.fail(
                 Code::ConstantWanted,
                 list.span,
@@ -253,7 +259,7 @@ impl<'a> Checker<'a> {
                 if intents.get(name).is_some() {
                     continue;
                 }
-                let message = message!("there is no intent `{name}`, so this never holds for it");
+                let message = message!("there is no intent `{name}`, so this value never matches");
                 let help = match self.nearest(name, intents.names()) {
                     Some(near) => message!("did you mean \"{near}\"?"),
                     None => message!("the intents are {}", listed(intents.names())),
@@ -300,12 +306,21 @@ impl<'a> Checker<'a> {
     fn unasked(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
         if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
             let message = message!("the {what} `{}` is not used", name.node);
-            self.emit(Code::Unused, name.span, message, message!("ask for `request.{asked}`, or remove it"));
+            self.emit(
+                Code::Unused,
+                name.span,
+                message,
+                message!("use `request.{asked}`, or remove this declaration"),
+            );
         }
     }
 }
 
 fn empty_keyword(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::KeywordNeverMatches, span, message!("an empty text is no word and never found"))
-        .help(message!("write the word to look for, or remove it"))
+    Diagnostic::new(
+        Code::KeywordNeverMatches,
+        span,
+        message!("an empty text is not a word and is never found"),
+    )
+    .help(message!("write the word to look for, or remove it"))
 }

@@ -116,8 +116,10 @@ impl<'a> Checker<'a> {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
                 let diagnostic = duplicate(message!("setting"), setting.name, *first, name.span);
-                self.diagnostics
-                    .push(diagnostic.help(message!("it is one for all files; say it in one of them")));
+                self.diagnostics.push(
+                    diagnostic
+                        .help(message!("this setting applies to all files; write it in only one of them")),
+                );
                 return;
             }
             self.analysed.settings.insert(setting.name, name.span);
@@ -159,8 +161,8 @@ impl<'a> Checker<'a> {
     fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
         let Some(limit) = Limit::named(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
-            let message = message!("the limit `{}` holds for the whole rule set", name.node);
-            let help = message!("set it in the main file, the one that imports this");
+            let message = message!("the limit `{}` applies to the whole rule set", name.node);
+            let help = message!("set it in the main file, which imports this file");
             self.emit(Code::UnknownSetting, name.span, message, help);
             return true;
         }
@@ -183,8 +185,8 @@ impl<'a> Checker<'a> {
     }
 
     fn wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
-        let message = message!("the setting `{name}` has no such value");
-        self.emit(Code::UnknownSetting, span, message, message!("`{name}` is {values}"));
+        let message = message!("the setting `{name}` does not allow this value");
+        self.emit(Code::UnknownSetting, span, message, message!("`{name}` must be {values}"));
     }
 }
 

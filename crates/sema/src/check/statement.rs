@@ -20,9 +20,14 @@ impl<'a> Checker<'a> {
             let name = symbol.name;
             if matches!(name.node.as_str(), ROUTES | "none" | "default") {
                 let message = message!("a table cannot be named `{}`", name.node);
-                let help = message!(
-                    "`routes` is the entry that holds the routes outside any table; choose another name"
-                );
+                let help = match name.node == ROUTES {
+                    true => message!(
+                        "`routes` is the name of the entry with the routes outside any table; choose another name"
+                    ),
+                    false => {
+                        message!("this word has its own meaning in decisions and tests; choose another name")
+                    }
+                };
                 self.emit(Code::ReservedTableName, name.span, message, help);
             }
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
@@ -49,8 +54,9 @@ impl<'a> Checker<'a> {
                     }
                     if name == "default" || name == "none" {
                         let message = message!("a route cannot be named `{name}`");
-                        let help =
-                            message!("decisions and tests use the word for their own; choose another name");
+                        let help = message!(
+                            "this word has its own meaning in decisions and tests; choose another name"
+                        );
                         self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
@@ -72,7 +78,7 @@ impl<'a> Checker<'a> {
                             .here(message!("a second default"))
                             .label(first, message!("the first one"))
                             .help(message!(
-                                "keep one; it answers when no route of its table does, wherever it stands"
+                                "keep one; it answers when no route of its table does, wherever it is written"
                             )),
                         );
                     }
@@ -123,7 +129,8 @@ impl<'a> Checker<'a> {
                         let message = message!("there is no table `{}`", table.node);
                         let help = match self.other_entry(&table.node) {
                             Some(word) => message!(
-                                "`{}` is a {word}, which is asked by its name alone; `goto` leads to a `table`",
+                                "`{}` is a {word}, which is an entry of its own; `goto` can only lead to a \
+                                `table`",
                                 table.node
                             ),
                             None => message!("declare it: `table {} {{ … }}`", table.node),
@@ -169,7 +176,10 @@ impl<'a> Checker<'a> {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let message = message!("the handler `{}` is not declared", name.node);
-        let help = message!("once a file declares a handler all must be declared: `handler {}()`", name.node);
+        let help = message!(
+            "if a file declares any handler, all handlers must be declared: `handler {}()`",
+            name.node
+        );
         self.unknown(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
     }
 
@@ -233,9 +243,9 @@ impl<'a> Checker<'a> {
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {
             let (name, ty) = (&param.name, &param.ty);
-            let message = message!("`{}` needs `{name}`, and this value may be missing", handler.node);
+            let message = message!("`{}` needs `{name}`, but this value may be missing", handler.node);
             let help = message!(
-                "say with `??` what to give in that case, or declare the argument optional: `{name}?: {ty}`"
+                "give a fallback value with `??`, or declare the argument optional: `{name}?: {ty}`"
             );
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here(message!("may be missing"))
@@ -262,14 +272,14 @@ impl<'a> Checker<'a> {
         for circle in &circles {
             let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
             let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
-            let help = message!("the chain is {}; remove one of the jumps", names.join(" → "));
+            let help = message!("the cycle is {}; remove one of the jumps", names.join(" → "));
             let mut steps: Vec<Span> =
                 round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
             let Some(last) = steps.pop() else { continue };
-            let circle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps go round in a circle"))
-                .here(message!("closes the circle"))
+            let circle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps form a cycle"))
+                .here(message!("closes the cycle"))
                 .help(help);
-            let labelled = |circle: Diagnostic, step| circle.label(step, message!("a jump of the circle"));
+            let labelled = |circle: Diagnostic, step| circle.label(step, message!("a jump of the cycle"));
             self.diagnostics.push(steps.into_iter().fold(circle, labelled));
         }
         if !circles.is_empty() {
@@ -286,7 +296,7 @@ impl<'a> Checker<'a> {
                         Code::JumpsTooDeep,
                         *place,
                         message,
-                        message!("let tables jump to their goal directly"),
+                        message!("jump directly to the last table"),
                     );
                 }
             }

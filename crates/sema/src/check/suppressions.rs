@@ -65,10 +65,13 @@ impl Allows {
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
         unused.map(|allow| {
             let message = match allow.code {
-                Some(code) => message!("nothing here is reported as {code}"),
-                None => message!("this names no warning"),
+                Some(code) => message!("{code} is not reported here"),
+                None => message!("this is not the code of a warning"),
             };
-            let help = message!("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`");
+            let help = message!(
+                "remove the comment; a comment like `# rulec: allow W0201 reason` must be \
+                directly before the statement that has the warning"
+            );
             Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help)
         })
     }

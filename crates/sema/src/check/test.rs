@@ -68,27 +68,31 @@ impl<'a> Checker<'a> {
             };
             if fields == 0 && values == 0 {
                 let help = message!(
-                    "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case"
+                    "write a separate test, or name the fields that differ: `given text`, and `expect ROUTE \
+                    for \"…\"` for each case"
                 );
                 return self.fail(
                     Code::UnknownExpectation,
                     place,
-                    message!("a test of one message expects one thing"),
+                    message!("a test of one message can have only one expectation"),
                     help,
                 );
             }
             if fields == 0 {
-                let help = message!("name the fields before: `given text, ctx.count`, without values");
+                let help = message!("name the fields first, without values: `given text, ctx.count`");
                 return self.fail(
                     Code::TestInput,
                     place,
-                    message!("nothing says which fields these values are of"),
+                    message!("the fields of these values are not named"),
                     help,
                 );
             }
             let names = test.columns.iter().map(|path| dotted(path)).collect::<Vec<_>>();
             let message = message!("{} for {}", plural(values, "value"), plural(fields, "field"));
-            let help = message!("each case gives these fields a value, behind `for`: {}", names.join(", "));
+            let help = message!(
+                "each case must give one value for each of these fields after `for`: {}",
+                names.join(", ")
+            );
             return self.fail(Code::TestInput, place, message, help);
         }
         Ok(())
@@ -120,12 +124,12 @@ impl<'a> Checker<'a> {
         let json = self.constant_json(value)?;
         let name = dotted(path);
         if let Some(message) = ty.and_then(|ty| mismatch(&json, ty, &name)) {
-            let help = message!("give a value of the declared type; `null` stands for a missing one");
+            let help = message!("give a value of the declared type; write `null` for a missing value");
             return self.fail(Code::TestInput, value.span, message, help);
         }
         if !put(message, path, json) {
             let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
-            let message = message!("`{name}` is given twice, or as two different things");
+            let message = message!("`{name}` is given twice, or both as a value and as a record");
             return self.fail(Code::TestInput, place, message, message!("give each field once"));
         }
         Ok(())
@@ -141,8 +145,8 @@ impl<'a> Checker<'a> {
             (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
             (None, None) => self.chosen(expect, known)?,
             (None, Some((rule, _))) => {
-                let message = message!("only a payload breaks rules");
-                let help = message!("write which kind it is of: `expect KIND.reject \"RULE\"`");
+                let message = message!("only a payload can break rules");
+                let help = message!("name the payload kind: `expect KIND.reject \"RULE\"`");
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
@@ -165,14 +169,14 @@ impl<'a> Checker<'a> {
         let outcome = match expect.path.as_slice() {
             [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
-                let message = message!("`{}` is no outcome of a judgement", outcome.node);
+                let message = message!("`{}` is not an outcome of judging a payload", outcome.node);
                 let help = message!("the outcomes are accept, accept_corrected and reject");
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
                 return self.report(diagnostic.near_or(place, nearest(&outcome.node, OUTCOMES), help));
             }
             _ => {
                 let name = &payload.name;
-                let message = message!("a test of a payload says how `{name}` is judged");
+                let message = message!("a test of a payload expects an outcome of `{name}`");
                 let help =
                     message!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
                 return self.fail(Code::UnknownExpectation, place, message, help);
@@ -200,13 +204,13 @@ impl<'a> Checker<'a> {
 
     fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
         let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
-        let help = message!("the inputs are {}", listed(names.iter().copied()));
+        let help = message!("the input fields are {}", listed(names.iter().copied()));
         let first = &*path[0];
         let diagnostic = if names.contains(&first) {
-            let message = message!("`{}` is no field of the input", path.join("."));
+            let message = message!("`{}` is not a field of the input", path.join("."));
             Diagnostic::new(Code::TestInput, span, message).help(help)
         } else {
-            let message = message!("`{first}` is no input");
+            let message = message!("`{first}` is not an input");
             let near = self.nearest(first, names.iter().copied());
             Diagnostic::new(Code::TestInput, span, message).near_or(span, near, help)
         };
@@ -251,7 +255,7 @@ impl<'a> Checker<'a> {
                 return self.fail(
                     Code::UnknownExpectation,
                     place,
-                    message!("a test expects one route"),
+                    message!("a test can expect only one route"),
                     help,
                 );
             }
@@ -295,7 +299,7 @@ impl<'a> Checker<'a> {
             Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
             None if named.len() > 1 => {
                 let message = message!("several tables have a route `{}`", name.node);
-                let help = message!("write which: `expect TABLE.{}`", name.node);
+                let help = message!("name the table: `expect TABLE.{}`", name.node);
                 self.fail(Code::UnknownExpectation, place, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
@@ -369,7 +373,7 @@ fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
 /// because tests use null for a missing field.
 fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
-    let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, and this is {found}"));
+    let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
     let fits = match value {
         Value::Missing => true,

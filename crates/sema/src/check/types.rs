@@ -32,8 +32,11 @@ impl<'a> Checker<'a> {
             let message = message!("the type `{}` contains itself", first.node);
             self.diagnostics.push(
                 Diagnostic::new(Code::DefinitionCycle, first.span, message)
-                    .here(message!("part of a circle"))
-                    .help(message!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
+                    .here(message!("part of the cycle"))
+                    .help(message!(
+                        "the cycle is {}; replace one of these types with `any`",
+                        names.join(" → ")
+                    )),
             );
             for member in circle {
                 self.types.insert(&symbols[member].name.node, None);
@@ -164,9 +167,9 @@ impl<'a> Checker<'a> {
                 let message = message!("the input `{name}` is declared as {known} and as {field}");
                 self.diagnostics.push(
                     Diagnostic::new(Code::InputConflict, *second, message)
-                        .here(message!("declared differently"))
+                        .here(message!("declared differently here"))
                         .label(*first, message!("first declared here"))
-                        .help(message!("`input` blocks are taken together, so both must say the same")),
+                        .help(message!("`input` blocks are merged, so both declarations must be the same")),
                 );
             }
             path.pop();
@@ -194,7 +197,7 @@ impl<'a> Checker<'a> {
             if permission.trim().is_empty() {
                 let message = message!("a permission without a name can never be granted");
                 let help = message!(
-                    "name the permission that whoever calls must have: `requires permission \"execute\"`"
+                    "name the permission that the caller must have: `requires permission \"execute\"`"
                 );
                 self.emit(Code::BlankPermission, *span, message, help);
             } else if !permissions.iter().any(|known| **known == **permission) {

@@ -31,7 +31,7 @@ impl<'a> Checker<'a> {
         let name = &workflow.name;
         if workflow.nodes.is_empty() {
             let message = message!("the workflow `{}` has no node", name.node);
-            let help = message!("give it one to begin at: `node draft echo -> review`");
+            let help = message!("add a first node: `node draft echo -> review`");
             return self.emit(Code::WorkflowStalls, name.span, message, help);
         }
         let keys = self.each_once(message!("passthrough key"), &workflow.passthrough, |key| key);
@@ -55,9 +55,11 @@ impl<'a> Checker<'a> {
         let time_limit = node.within.as_ref().map(|limit| self.time_limit(limit)).transpose();
         let router = node.router.as_ref().map(|router| self.router_named(router)).transpose();
         if node.kind.node == PARALLEL && !(node.config.is_empty() && node.within.is_none()) {
-            let message =
-                message!("the parallel node `{}` has no processor that would read this", node.id.node);
-            let help = message!("write it at the nodes that it runs side by side");
+            let message = message!(
+                "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
+                node.id.node
+            );
+            let help = message!("write it at the child nodes, which run in parallel");
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
         }
         Ok(Node {
@@ -83,8 +85,8 @@ impl<'a> Checker<'a> {
         if (1.0..=31_536_000_000.0).contains(&millis) {
             return Ok(millis as u64);
         }
-        let help = message!("write from `1ms` to a year, such as `within 30s`");
-        self.fail(Code::NumberOutOfRange, limit.span, message!("a node cannot have this time limit"), help)
+        let help = message!("write a duration from `1ms` to one year, such as `within 30s`");
+        self.fail(Code::NumberOutOfRange, limit.span, message!("this time limit is out of range"), help)
     }
 
     fn router_named(&mut self, name: &Ident) -> Checked<TableId> {
@@ -119,7 +121,8 @@ impl<'a> Checker<'a> {
             if workflow.size(&self.program) > MAX_GRAPH {
                 let message = message!("the workflow `{}` is too large", workflow.name);
                 let help = message!(
-                    "its nodes, next nodes and the targets of its routers together may be {MAX_GRAPH}; split it"
+                    "a workflow may have at most {MAX_GRAPH} nodes, next nodes and router targets together; \
+                    split it"
                 );
                 self.emit(Code::WorkflowStalls, workflow.span, message, help);
                 continue;
@@ -151,7 +154,7 @@ impl<'a> Checker<'a> {
         let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
         let router = at_fault.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
-            diagnostic = diagnostic.label(span, message!("by this router"));
+            diagnostic = diagnostic.label(span, message!("decided by this router"));
         }
         let path: Vec<&str> = finding.path.iter().map(NodeId::as_str).collect();
         let help = match path.len() {

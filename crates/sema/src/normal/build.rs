@@ -47,10 +47,11 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                         let help = match table.kind {
                             TableKind::Routes => {
                                 message!(
-                                    "its parts are constant and contradict it; remove the route or write `disabled`"
+                                    "constant parts prevent this condition from holding; remove the route \
+                                    or write `disabled`"
                                 )
                             }
-                            _ => message!("its parts are constant and contradict it; remove it"),
+                            _ => message!("constant parts prevent this condition from holding; remove it"),
                         };
                         builder
                             .diagnostics
@@ -66,9 +67,16 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 _ => {
                     if let Some(first) = hiding.take() {
                         builder.diagnostics.push(
-                            Diagnostic::new(Code::AlwaysMatches, first, message!("this condition always holds"))
-                                .label(route.span, message!("`{}` is never reached", route.name))
-                                .help(message!("write `default -> …` for what is left, or give the condition a part that can fail")),
+                            Diagnostic::new(
+                                Code::AlwaysMatches,
+                                first,
+                                message!("this condition always holds"),
+                            )
+                            .label(route.span, message!("`{}` is never reached", route.name))
+                            .help(message!(
+                                "write `default -> …` for the remaining messages, or add a \
+                                    condition that can be false"
+                            )),
                         );
                     }
                 }
@@ -226,7 +234,7 @@ impl<'a> Builder<'a> {
             if self.constant(Some(operand)).is_some_and(Value::is_missing) {
                 self.diagnostics.push(
                     Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
-                        .help(message!("it divides by zero or leaves the range of numbers")),
+                        .help(message!("it divides by zero or exceeds the range of numbers")),
                 );
             }
         }

@@ -111,7 +111,9 @@ pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages>
     } else {
         let name = path.as_ref().map_or_else(String::new, |path| path.display().to_string());
         serde_json::from_str(&text).map_err(|error| {
-            Refused::invalid(message!("`{name}` holds no kept messages: {error}; move it away, or mend it"))
+            Refused::invalid(message!(
+                "`{name}` does not contain saved messages: {error}; move the file away, or correct it"
+            ))
         })?
     };
     Ok(KeptMessages { file: path.map(|path| crate::state::file_name(&path)), stamp: stamp(&text), messages })
@@ -121,9 +123,7 @@ pub(crate) fn keep(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMess
     let project = studio.project(asked.rules)?;
     let (path, text) = read_kept(&project)?;
     let Some(path) = path else {
-        return Err(Refused::invalid(message!(
-            "rules that were uploaded have no folder to keep messages in"
-        )));
+        return Err(Refused::invalid(message!("uploaded rules have no folder to save messages in")));
     };
     if stamp(&text) != asked.stamp {
         let name = crate::state::file_name(&path);

@@ -38,7 +38,7 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     let running = replay.clone();
     let thread = std::thread::Builder::new().name("replay".to_owned());
     if let Err(error) = thread.spawn(move || running.run(&entry)) {
-        replay.fail(message!("no thread could be started: {error}"));
+        replay.fail(message!("a thread could not be started: {error}"));
     }
     Ok(Started { id: replay.id })
 }
@@ -79,7 +79,7 @@ async fn upload(
     Query(named): Query<Named>,
     body: Body,
 ) -> Answer<Json<Source>> {
-    let refused = |error: std::io::Error| Refused::broken(message!("the file cannot be kept: {error}"));
+    let refused = |error: std::io::Error| Refused::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
     // When the studio ends, the folder is deleted with all its files.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
@@ -91,7 +91,7 @@ async fn upload(
                 bytes += part.len() as u64;
                 to.write_all(&part).await.map_err(refused)
             }
-            Err(error) => Err(Refused::invalid(message!("the file did not arrive: {}", error.to_string()))),
+            Err(error) => Err(Refused::invalid(message!("the file was not uploaded: {}", error.to_string()))),
         };
         if let Err(refused) = written {
             let _ = tokio::fs::remove_file(&path).await;

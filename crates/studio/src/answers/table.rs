@@ -79,7 +79,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
         _ => rules.overlaps(name).map_err(|error| Refused::missing(error.to_message()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
-        message: localized(&message!("no row takes this message")),
+        message: localized(&message!("no row matches this message")),
         example: Some(message.to_string()),
     });
     let gap = gap.collect();

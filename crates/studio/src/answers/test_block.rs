@@ -29,7 +29,8 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
         .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
         return Err(Refused::invalid(message!(
-            "the message holds values of private fields, which a test would show; open the studio with `--show-private`"
+            "the message contains values of private fields, which a test would show; start the studio with \
+            `--show-private`"
         )));
     }
     let file = project.main().to_owned();
@@ -53,7 +54,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     // A failing test is returned as well: the user may state an outcome that the rules should have.
     tried.ok_or_else(|| {
         Refused::invalid(message!(
-            "no `test` block can be made of this message: its values do not fit the rules' `input`"
+            "this message cannot be written as a `test` block: its values do not fit the `input` of the rules"
         ))
     })
 }

@@ -31,12 +31,10 @@ impl Replay {
         match ended {
             Ok(Ok(true)) => self.end(ReplayState::Done, None),
             Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
-            Ok(Err(error)) => {
-                self.fail(message!("`{}` cannot be read: {error}", self.source.about.name));
-            }
-            Err(_) => {
-                self.fail(message!("the studio made a mistake at one of the messages; please report it"))
-            }
+            Ok(Err(why)) => self.fail(why),
+            Err(_) => self.fail(message!(
+                "the studio failed on one of the messages because of an internal error; please report it"
+            )),
         }
     }
 
@@ -92,14 +90,19 @@ struct Job<'r> {
 
 impl<'r> Job<'r> {
     /// Decides every line; returns false if the replay was cancelled.
-    fn run(replay: &'r Replay, entry: &'r str) -> io::Result<bool> {
-        let missing = |_| io::Error::other("the rules do not compile");
+    fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
+        let missing = |_| message!("the rules do not compile");
         let decider = |known: &'r crate::snapshot::Known| {
             known.rules().map(|rules| Decider::new(known, rules)).map_err(missing)
         };
         let after = decider(&replay.known)?;
         let before = replay.before.as_deref().map(decider).transpose()?;
-        let mut job = Job { replay, entry, after, before, batch: Tally::default() };
+        let job = Job { replay, entry, after, before, batch: Tally::default() };
+        job.lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
+    }
+
+    fn lines(mut self) -> io::Result<bool> {
+        let replay = self.replay;
         let mut reader = BufReader::with_capacity(1 << 20, File::open(&replay.source.path)?);
         let (mut offset, mut number, mut buffer, mut told) = (0, 0, Vec::new(), Instant::now());
         while let Some(read) = next_line(&mut reader, &mut buffer)? {
@@ -108,20 +111,20 @@ impl<'r> Job<'r> {
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if read.too_long {
-                job.refuse(number, message!("the line is longer than a message may be"));
+                self.refuse(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
-                job.line(offset, number, text);
+                self.line(offset, number, text);
             }
             offset += read.bytes;
             if told.elapsed() > PAUSE || replay.is_cancelled() {
-                job.hand_over(offset);
+                self.hand_over(offset);
                 told = Instant::now();
             }
             if replay.is_cancelled() {
                 return Ok(false);
             }
         }
-        job.hand_over(offset);
+        self.hand_over(offset);
         Ok(true)
     }
 

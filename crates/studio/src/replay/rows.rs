@@ -160,7 +160,8 @@ impl Replay {
     fn of_line(&self, line: u64) -> Answer<Row> {
         let tally = self.tally();
         let found = tally.rows.binary_search_by_key(&line, |row| row.line);
-        let at = found.map_err(|_| Refused::missing(message!("line {line} is no message of this replay")))?;
+        let at =
+            found.map_err(|_| Refused::missing(message!("line {line} is not a message of this replay")))?;
         Ok(tally.rows[at])
     }
 
@@ -193,7 +194,7 @@ impl Replay {
     /// Returns the unmasked message of a line, to be decided.
     pub fn message(&self, line: u64) -> Answer<Json> {
         let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
-        message.ok_or_else(|| Refused::invalid(message!("the log holds no message at line {line}")))
+        message.ok_or_else(|| Refused::invalid(message!("the log contains no message at line {line}")))
     }
 
     /// Returns the masked message of a line, to be shown.

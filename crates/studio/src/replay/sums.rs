@@ -142,7 +142,7 @@ impl Replay {
         };
         match self.known.findings_so_far().iter().find(about) {
             Some(finding) => localized_diagnostic(&finding.diagnostic).message.to_string(),
-            None => localized(&message!("none of these messages came to it")),
+            None => localized(&message!("none of these messages reached it")),
         }
     }
 }

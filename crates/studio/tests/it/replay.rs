@@ -266,7 +266,7 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
          route x when n > 0 -> goto t\ndefault -> h",
     )]);
     let gaps = |table: &str| open.get(&format!("/api/table?rules=0&table={table}"))["gaps"].clone();
-    assert_eq!(gaps("size")[0]["message"], "no row takes this message");
+    assert_eq!(gaps("size")[0]["message"], "no row matches this message");
     let example = gaps("size")[0]["example"].as_str().map(|text| serde_json::from_str::<Json>(text).unwrap());
     assert!(example.is_some_and(|example| example["n"] == 3 || example["n"].is_null()));
     let example = gaps("t")[0]["example"].as_str().map(|text| serde_json::from_str::<Json>(text).unwrap());

@@ -188,7 +188,7 @@ fn what_cannot_be_read_stays_as_it_is() {
     check("let a = 1 ;\n let b  = 2", "let a = 1 ;\nlet b = 2\n");
     let formatted = format("let  a=1\n\n\nrout b").map(|formatted| formatted.left);
     assert_eq!(formatted, Ok(vec![4]));
-    assert_eq!(Changed { line: 3 }.to_string(), "formatting would change what it says at line 3");
+    assert_eq!(Changed { line: 3 }.to_string(), "formatting would change the meaning at line 3");
 }
 
 /// At the start of a line, `group` would begin a statement and `closed` an item.

@@ -145,7 +145,7 @@ fn arguments(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
 }
 
 fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
-    cx.exact(&child(&pair, Rule::equals)?, "=", message!("what a test gives"));
+    cx.exact(&child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
     Ok((keys(cx, child(&pair, Rule::path)?), cx.one(&pair, Rule::expression, expr::expression)?))
 }
 
@@ -181,8 +181,8 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     match cx.signed(&pair)? {
         Spanned { node: Literal::Int(value), span } => Ok(Spanned::new(value, span)),
         Spanned { span, .. } => Err(cx.report(
-            Diagnostic::new(Code::NumberOutOfRange, span, message!("a priority is a whole number"))
-                .help(message!("higher priorities are tried first; without one it is 0")),
+            Diagnostic::new(Code::NumberOutOfRange, span, message!("a priority must be a whole number"))
+                .help(message!("higher priorities are tried first; the priority is 0 if it is not written")),
         )),
     }
 }

@@ -215,7 +215,8 @@ pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnost
 /// a name or a text.
 pub(super) fn reserved_value(word: &str, span: Span) -> Diagnostic {
     reserved_word(word, span, message!("a value")).help(message!(
-        "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; a text stands in quotes: \"{word}\""
+        "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; write a text in quotes: \
+        \"{word}\""
     ))
 }
 

@@ -82,7 +82,7 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
 /// Reads `where NAME = EXPRESSION, …`, if present.
 pub(super) fn locals(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Locals> {
     let local = |cx: &mut Cx<'_>, pair: Pair<'_>| {
-        cx.exact(&child(&pair, Rule::equals)?, "=", message!("a name behind `where`"));
+        cx.exact(&child(&pair, Rule::equals)?, "=", message!("the definition of a name after `where`"));
         let (name, value) =
             (cx.one(&pair, Rule::name, Cx::declared), cx.one(&pair, Rule::expression, expr::expression));
         Ok((name?, value?))

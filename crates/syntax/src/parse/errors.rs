@@ -141,7 +141,7 @@ impl<'a> Failure<'_, 'a> {
         }
         if self.found == "@" && self.rule == Rule::input_statement {
             return diagnostic
-                .help(message!("the mark of a field stands behind its type: `phone?: string @private`"));
+                .help(message!("write the mark of a field after its type: `phone?: string @private`"));
         }
         match self.example() {
             Some(example) => diagnostic.help(message!("for example: {example}")),
@@ -212,7 +212,7 @@ impl<'a> Failure<'_, 'a> {
             Rule::entity_statement => message!("`entity order matches r\"order (?<id>[0-9]+)\"`"),
             Rule::lexicon_statement => message!("`lexicon anger {{ \"furious\": 0.8, \"annoyed\": 0.4 }}`"),
             _ if is_item(self.rule) && self.wants(Rule::EOI) => {
-                message!("`name: string not blank; closed`: rules are separated by line breaks or `;`")
+                message!("`name: string not blank; closed` (separate rules by line breaks or `;`)")
             }
             Rule::test_statement => {
                 message!("`test \"a refund\" {{ given text = \"refund\"  expect refunds }}`")
@@ -293,31 +293,33 @@ impl<'a> Failure<'_, 'a> {
         }
         let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if routes && self.is_behind("(") && self.wants(Rule::close_paren) {
-            return self
-                .unexpected(message!("arguments are named"), message!("write `-> handler(name: value)`"));
+            return self.unexpected(
+                message!("arguments must be named"),
+                message!("write `-> handler(name: value)`"),
+            );
         }
         if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
             return self.no_arrow();
         }
         if self.wants(Rule::number) && self.is_behind("priority") {
-            let message = message!("a priority is a whole number, found {}", self.found_words());
+            let message = message!("a priority must be a whole number, found {}", self.found_words());
             let help = match found {
                 "=" | ":" => message!("remove the `{found}`: write `priority 10`"),
                 _ => {
                     message!(
-                        "write for example `priority 10`; higher ones are tried first, without one it is 0"
+                        "write for example `priority 10`; higher priorities are tried first, and the default is 0"
                     )
                 }
             };
             return self.unexpected(message, help);
         }
         if found == "?" && (self.wants(Rule::private) || self.wants(Rule::comma)) && self.in_fields() {
-            return self
-                .unexpected(message!("`?` stands after the field's name"), message!("write `name?: type`"));
+            let help = message!("write `name?: type`");
+            return self.unexpected(message!("`?` must come after the field's name"), help);
         }
         if self.rule == Rule::test_statement && self.wants(Rule::kw_expect) && found == "}" {
-            let help = message!("end it with `expect ROUTE`, `expect default` or `expect none`");
-            return self.unexpected(message!("this test expects nothing"), help);
+            let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");
+            return self.unexpected(message!("this test has no `expect`"), help);
         }
         None
     }
@@ -333,7 +335,7 @@ impl<'a> Failure<'_, 'a> {
         let name = format!("{}_{}", self.text(before), self.text(behind));
         let help = message!("names are made of letters, digits and `_`: write `{name}`");
         let whole = Span { start: before.start, end: behind.end, ..self.span };
-        Some(self.unexpected(message!("a name cannot have a `-` in it"), help)?.likely_fix(whole, name))
+        Some(self.unexpected(message!("a name cannot contain `-`"), help)?.likely_fix(whole, name))
     }
 
     fn after_operator(&self) -> bool {
@@ -365,8 +367,9 @@ impl<'a> Failure<'_, 'a> {
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
-            return diagnostic
-                .help(message!("give the route a name before `when`; to use the word itself, write `` `when` `` in backquotes"));
+            return diagnostic.help(message!(
+                "write a name before `when`; to use the word itself as the name, write `` `when` `` in backquotes"
+            ));
         }
         diagnostic
     }
@@ -392,11 +395,11 @@ impl<'a> Failure<'_, 'a> {
             return self.no_case();
         }
         if matches!(found, "salience" | "order" | "weight" | "rank") {
-            let message = message!("what is tried first has a `priority`, not a `{found}`");
+            let message = message!("the order of routes is set with `priority`, not `{found}`");
             return Some(foreign::syntax(span, message, "priority"));
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
-            let message = message!("the condition of a route stands after `when`, not `{found}`");
+            let message = message!("the condition of a route must follow `when`, not `{found}`");
             return match found {
                 "unless" => self.unexpected(
                     message,
@@ -410,17 +413,16 @@ impl<'a> Failure<'_, 'a> {
             return self.unexpected(message, message!("write `route NAME when CONDITION -> HANDLER`"));
         }
         if found == "->" || found == "=>" {
-            let help = message!(
-                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`"
-            );
-            return self.unexpected(message!("a route without a condition"), help);
+            let help =
+                message!("write `when` and a condition before `->`; for the rest write `default -> HANDLER`");
+            return self.unexpected(message!("this route has no condition"), help);
         }
         if self.at_end() {
             return None;
         }
         if let Some(joined) = foreign::name_of_words(self.cx.text, self.span.range().start) {
             return self.unexpected(
-                message!("a name is one word, and `{found}` is a second one"),
+                message!("a name is one word, but `{found}` is a second word"),
                 message!("write `{joined}`"),
             );
         }
@@ -433,7 +435,7 @@ impl<'a> Failure<'_, 'a> {
     fn no_case(&self) -> Option<Diagnostic> {
         let wrong = |token: Token| {
             let message =
-                message!("what is left over in a router is `otherwise`, not `{}`", self.text(token));
+                message!("the fallback case of a router is `otherwise`, not `{}`", self.text(token));
             Some(foreign::syntax(token.span(self.cx.file), message, "otherwise"))
         };
         match self.found {
@@ -446,10 +448,9 @@ impl<'a> Failure<'_, 'a> {
         if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
             return wrong(word);
         }
-        let help = message!(
-            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`"
-        );
-        self.unexpected(message!("a case without a condition"), help)
+        let help =
+            message!("write `when` and a condition before `->`; for the rest write `otherwise -> NODE`");
+        self.unexpected(message!("this case has no condition"), help)
     }
 
     /// Returns a diagnostic for a condition without `->` after it. Another word or symbol may have
@@ -458,7 +459,7 @@ impl<'a> Failure<'_, 'a> {
         let file = self.cx.file;
         let mistake = |span: Span| {
             let what = &self.cx.text[span.range()];
-            Some(foreign::syntax(span, message!("the handler stands after `->`, not `{what}`"), "->"))
+            Some(foreign::syntax(span, message!("the handler must follow `->`, not `{what}`"), "->"))
         };
         if let Some(diagnostic) = self.no_condition() {
             return Some(diagnostic);

@@ -212,7 +212,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 Some(op) if matches!(op.info().negation, Negation::Op(_)) => {
                     let span = self.place(self.at).to(self.place(self.at + 1));
                     let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
-                    let message = message!("`not {}` is written otherwise", op.info().spelling);
+                    let message = message!("`not {}` is not an operator", op.info().spelling);
                     Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
@@ -258,12 +258,12 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message!("unknown operator `{word}`"));
         if matches!(word, "priority" | "disabled") {
             let help = message!("move `{word}` before the condition: `route NAME {word} … when …`");
-            return self.report(unexpected(span, message!("`{word}` stands before `when`"), help));
+            return self.report(unexpected(span, message!("`{word}` must be written before `when`"), help));
         }
         if foreign::is_ignore_case(word) {
             let more = self.spelling(1).filter(|next| foreign::is_ignore_case(next));
             let span = more.map_or(span, |_| span.to(self.place(self.at + 1)));
-            let message = message!("`{}` is written otherwise", &self.cx.text[span.range()]);
+            let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
             return self.report(foreign::syntax(span, message, "ignoring case"));
         }
         if let Some(help) = foreign::operator_help(word) {
@@ -282,7 +282,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
                 let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
-                diagnostic.help(message!("the operators that are words are {}", names.join(" ")))
+                diagnostic.help(message!("the operators written as words are {}", names.join(" ")))
             }
             None => diagnostic,
         };
@@ -303,19 +303,19 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Member);
         let unit = self.spelling(0).filter(|_| behind_number && !has_field);
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
-            (PieceKind::Group, _) => message!("only a name is called: `name(argument)`"),
+            (PieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
             (PieceKind::Member, _) => {
                 message!(
-                    "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+                    "only a name or a field has fields; write an operator between its operands, as in `x contains \"a\"`"
                 )
             }
-            (PieceKind::Braces, _) => message!("conditions in braces stand after `all`, `any` or `none`"),
+            (PieceKind::Braces, _) => message!("conditions in braces come after `all`, `any` or `none`"),
             _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
-                message!("a unit touches its number, as in `30s`, `7d` or `64KB`")
+                message!("write a unit directly after its number, as in `30s`, `7d` or `64KB`")
             }
             // Here the separator is missing, not an operator.
-            (_, Some(TokenKind::OpenBrace)) => message!("the conditions of a block are separated by `;`"),
-            (_, Some(TokenKind::OpenBracket)) => message!("the elements of a list are separated by `,`"),
+            (_, Some(TokenKind::OpenBrace)) => message!("separate the conditions of a block with `;`"),
+            (_, Some(TokenKind::OpenBracket)) => message!("separate the elements of a list with `,`"),
             _ => message!("write `and`, `or` or a comparison between two operands"),
         };
         self.report(unexpected(span, message!("expected an operator, found {found}"), help))
@@ -329,12 +329,12 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let span = self.place(self.at);
         Err(match self.spelling(0) {
             Some(word @ ("ignoring" | "matching")) => {
-                let message = message!("`{word} case` belongs to a comparison of texts");
+                let message = message!("`{word} case` is allowed only after a comparison of texts");
                 let help = message!("write it at the end: `text contains \"a\" {word} case`");
                 self.report(Diagnostic::new(Code::ModifierMisplaced, span, message).help(help))
             }
             Some(dots) if dots.starts_with("..") => {
-                let message = message!("a range stands only at the right of `in`");
+                let message = message!("a range is allowed only on the right of `in`");
                 self.report(unexpected(span, message, message!("write `x in 3..=10`")))
             }
             _ => self.operator_wanted(),
@@ -497,7 +497,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let span = is.to(self.place(self.at + words - 1));
         if !exact {
             let written = &self.cx.text[span.range()];
-            let message = message!("`{written}` is written otherwise");
+            let message = message!("`{written}` is not an operator");
             let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
         }
         self.at += words;

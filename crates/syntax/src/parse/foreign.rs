@@ -24,11 +24,11 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
         "!==" | "<>" => (Op::Ne, message!("inequality is written `!=`")),
-        "&&" | "&" => (Op::And, message!("both conditions are joined by `and`")),
-        "||" | "|" => (Op::Or, message!("alternatives are joined by `or`")),
-        "=~" | "~" => (Op::Matches, message!("a regular expression is tried with `matches`")),
-        "AND" | "And" => (Op::And, message!("both conditions are joined by `and`")),
-        "OR" | "Or" => (Op::Or, message!("alternatives are joined by `or`")),
+        "&&" | "&" => (Op::And, message!("conditions are joined with `and`")),
+        "||" | "|" => (Op::Or, message!("alternatives are joined with `or`")),
+        "=~" | "~" => (Op::Matches, message!("a regular expression is matched with `matches`")),
+        "AND" | "And" => (Op::And, message!("conditions are joined with `and`")),
+        "OR" | "Or" => (Op::Or, message!("alternatives are joined with `or`")),
         _ => return None,
     })
 }
@@ -64,36 +64,41 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
             message!(
-                "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+                "write a range on the right of `in`: `x in 1..=3` includes both ends, `x in 1..3` excludes \
+                the last"
             )
         }
-        "not" => message!("operators are written in small letters, as in `x not like \"a*\"`"),
-        "is" => message!("write `x is missing` or `x is present`; two values are compared by `==`"),
+        "not" => message!("write operators in lower case, as in `x not like \"a*\"`"),
+        "is" => message!("write `x is missing` or `x is present`; to compare two values, write `==`"),
         "exists" | "defined" | "isdefined" | "notnull" => message!("write `x is present`"),
         "isnull" | "absent" | "undefined" => message!("write `x is missing`"),
         "does" | "do" | "doesnt" | "dont" => {
-            message!("`not` stands before the operator: `x not contains \"a\"`")
+            message!("`not` comes before the operator: `x not contains \"a\"`")
         }
         "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
-            message!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
+            message!("compare numbers and times with `<`, `<=`, `>` or `>=`")
         }
         "xor" => message!("write `(a and not b) or (b and not a)`"),
         "of" => {
-            message!("one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`")
+            message!(
+                "to test for one of several values, write `contains any [\"a\", \"b\"]` or `in [\"a\", \
+                \"b\"]`"
+            )
         }
-        "any" | "all" => message!("it stands before the list: `{word} x in LIST: CONDITION`"),
-        "then" => message!("the handler stands after `->`"),
-        "where" => message!("the condition on each element stands behind `:`, as in `any x in list: x > 3`"),
+        "any" | "all" => message!("write it before the list: `{word} x in LIST: CONDITION`"),
+        "then" => message!("the handler must follow `->`"),
+        "where" => message!("write the condition on each element after `:`, as in `any x in list: x > 3`"),
         "?" => {
             message!(
-                "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
+                "a missing field never matches, so write `a.b.c` without `?`; to choose between two values, \
+                write `if C then a else b`"
             )
         }
         "!" | "!~" => message!("negation is `not` before a condition or an operator: `x not matches r\"a\"`"),
         "+=" | "-=" | "++" | "--" => {
-            message!("rules only read: a value has a name by `let`, and nothing changes it")
+            message!("rules cannot change a value: use `let` to give a new value a name")
         }
-        "**" => message!("there are no powers: write `x * x`"),
+        "**" => message!("there is no power operator: write `x * x`"),
         _ => return None,
     })
 }
@@ -106,7 +111,10 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
         "case" => return Some(NO_IF),
         "exists" | "defined" | "isset" | "has" => message!("write `x is present`"),
         "typeof" => {
-            message!("what is of another type than it is read at is missing: write `x as number is present`")
+            message!(
+                "to test for a type, write `x as number is present`; a value of another type counts as \
+                missing"
+            )
         }
         "some" | "exist" | "each" | "every" | "forall" | "for" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
@@ -121,7 +129,8 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
 
 /// The help text for conditional syntax of other languages.
 pub(super) const NO_IF: Message = message!(
-    "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
+    "to choose between two values, write `if C then a else b`; to choose between handlers, write a route \
+    for each and `default -> HANDLER` for the rest"
 );
 
 /// True for a word by which another language means "ignoring case".
@@ -187,26 +196,26 @@ pub(super) fn operator(lower: &str) -> Option<&'static str> {
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
-            message!("a field is required unless `?` stands behind its name: leave the word out")
+            message!("a field is required unless `?` follows its name: remove this word")
         }
-        "optional" => message!("`?` behind its name makes a field optional: write `name?: type`"),
+        "optional" => message!("write `?` after the name to make a field optional: `name?: type`"),
         "nullable" | "null" => message!("write `name: type | null`"),
         "max" | "min" | "maximum" | "minimum" | "between" | "range" | "gt" | "gte" | "lt" | "lte" | ">"
-        | ">=" | "<" | "<=" => message!("the values of a number are a range: write `in 1..=30`"),
+        | ">=" | "<" | "<=" => message!("write the allowed values of a number as a range: `in 1..=30`"),
         "minlength" | "maxlength" | "length" | "len" | "size" | "minitems" | "maxitems" => {
-            message!("write a rule of its own: `require \"name.length\" at name: len(name) <= 30`")
+            message!("write a separate rule: `require \"name.length\" at name: len(name) <= 30`")
         }
         "matches" | "match" | "pattern" | "regex" | "format" | "like" => {
-            message!("write a rule of its own: `require \"name.format\" at name: name matches r\"…\"`")
+            message!("write a separate rule: `require \"name.format\" at name: name matches r\"…\"`")
         }
         "enum" | "oneof" | "values" | "[" => {
-            message!("the values of a field stand in a list: write `name: string in [\"a\", \"b\"]`")
+            message!("write the allowed values of a field as a list: `name: string in [\"a\", \"b\"]`")
         }
         "notempty" | "nonempty" | "notblank" | "notnull" => {
-            message!("a text that must not be blank is `name: string not blank`")
+            message!("write `name: string not blank` for a text that must not be blank")
         }
         "=" | ":=" => {
-            message!("what stands for a missing value follows `default`: write `name: type default value`")
+            message!("to give a value for a missing field, write `name: type default value`")
         }
         "," => message!("items are separated by line breaks or `;`"),
         _ => return None,
@@ -216,19 +225,20 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
 /// Returns the help text for words that other languages allow after `is`.
 pub(super) fn is_help(word: &str, next: &str) -> Message {
     match (word, next) {
-        ("not", "in") => message!("leave `is` out: write `x not in [\"a\", \"b\"]`"),
-        ("in", _) => message!("leave `is` out: write `x in [\"a\", \"b\"]`"),
-        ("not", _) => message!("two values are compared by `!=`"),
+        ("not", "in") => message!("remove `is`: write `x not in [\"a\", \"b\"]`"),
+        ("in", _) => message!("remove `is`: write `x in [\"a\", \"b\"]`"),
+        ("not", _) => message!("compare two values with `!=`"),
         ("empty" | "blank", _) => {
             message!(
-                "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+                "write `x == \"\"` for an empty text, `len(x) == 0` for an empty list, and `x is missing` \
+                for a missing field"
             )
         }
         ("greater" | "less" | "more" | "at" | "above" | "below", _) => {
-            message!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
+            message!("compare numbers and times with `<`, `<=`, `>` or `>=`")
         }
         ("true" | "True", _) => message!("a bool is a condition itself: write `x`"),
         ("false" | "False", _) => message!("a bool is a condition itself: write `not x`"),
-        _ => message!("two values are compared by `==`"),
+        _ => message!("compare two values with `==`"),
     }
 }

@@ -49,15 +49,15 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         let value = value.and_then(|value| i64::try_from(value).ok());
         return value.map(Literal::Int).ok_or_else(|| {
             range_error(message!(
-                "whole numbers lie between -9223372036854775808 and 9223372036854775807; \
-                 with `.0` behind it the number is a float"
+                "whole numbers lie between -9223372036854775808 and 9223372036854775807; to make the number \
+                a float, write `.0` after it"
             ))
         });
     }
     let value: f64 = plain.parse().unwrap_or(f64::INFINITY);
     let value = value * factor as f64 / divisor as f64;
     if !value.is_finite() {
-        return Err(range_error(message!("floats reach to about 1.8e308")));
+        return Err(range_error(message!("the largest float is about 1.8e308")));
     }
     Ok(Literal::Float(if negative { -value } else { value }))
 }
@@ -103,10 +103,13 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
             message!("months and years differ in length: write days or weeks, such as `30d`")
         }
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
-            message!("numbers are written in decimal")
+            message!("write the number in decimal")
         }
         None => {
-            message!("units are {}, glued to the number; a name cannot start with a digit", names.join(" "))
+            message!(
+                "write one of the units {} directly after the number; a name cannot start with a digit",
+                names.join(" ")
+            )
         }
     };
     BadLiteral { place: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
@@ -130,7 +133,7 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
         let (c, length) = escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
             place: start + 1..start + 1 + length,
             message: match length {
-                1 => message!("an escape without its letter"),
+                1 => message!("an escape needs a letter after the backslash"),
                 _ => message!("`{}` is not an escape", &inner[start..start + length]),
             },
             help,
@@ -156,7 +159,8 @@ fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
             let digits = text.get(2..4).unwrap_or("");
             let code = hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
             let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
-            let help = message!(r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{{…}}`");
+            let help =
+                message!(r"`\x` takes two hexadecimal digits up to 7F; for larger codes write `\u{{…}}`");
             return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or((length, help));
         }
         'u' => {
@@ -194,7 +198,7 @@ fn hex(digits: &str) -> Option<u32> {
 /// Returns the help text for an unknown escape.
 fn escapes() -> Message {
     message!(
-        r#"escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#
+        r#"the escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#
     )
 }
 

@@ -60,7 +60,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     // no author means.
                     if node.expr.span.end != here.start {
                         let help = message!(
-                            "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"
+                            "write an index directly after its value, as in `tags[0]`; to look for one of \
+                            several values, write `contains any [\"a\", \"b\"]`"
                         );
                         return Err(self.report(unexpected(
                             here,
@@ -70,7 +71,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     }
                     let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
-                        let message = message!("an index is one value in brackets");
+                        let message = message!("an index must be one value in brackets");
                         let help = message!("write `list[0]` or `dict[\"key\"]`");
                         return Err(self.report(unexpected(here, message, help)));
                     }
@@ -110,7 +111,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 self.at += 1;
                 let (mut inner, height) = self.elements(piece)?;
                 if inner.len() != 1 || self.inside(piece).any(|part| part.as_rule() == Rule::argument) {
-                    let message = message!("parentheses hold one expression");
+                    let message = message!("parentheses must contain exactly one expression");
                     return Err(self.report(unexpected(
                         span,
                         message,
@@ -188,7 +189,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             let (place, found) = self.cx.found_at(span.end);
             let message = message!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
             let help = match self.spelling(1) {
-                Some("word") => message!("`word` stands before `{text}`: `contains word {text} […]`"),
+                Some("word") => message!("`word` comes before `{text}`: `contains word {text} […]`"),
                 _ => message!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`"),
             };
             return self.report(unexpected(place, message, help));
@@ -209,13 +210,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let logic = before.map(|before| &self.cx.text[before.range()]);
         let help = match self.spelling(0) {
             Some(word) if called && Op::infix(word).is_some() => {
-                message!("`{word}` stands between its operands: `x {word} y`")
+                message!("`{word}` is written between its operands: `x {word} y`")
             }
             Some(word) if word.starts_with('/') => {
-                message!("a regular expression is a text: `x matches r\"…\"`")
+                message!("write a regular expression as a text: `x matches r\"…\"`")
             }
             _ if matches!(logic, Some("and" | "or" | "unless")) => {
-                message!("each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`")
+                message!("each side of `and`, `or` and `unless` must be a whole condition: `x > 3 and x < 5`")
             }
             word => match logic.or(word).and_then(Op::infix) {
                 Some(op) => message!("for example: `{}`", op.info().example.0),
@@ -230,7 +231,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
         let (span, word) = (word.span, self.text(*word));
         let help = foreign::prefix_help(word)?;
-        let message = message!("`{word}` cannot stand before a value");
+        let message = message!("`{word}` cannot be written before a value");
         Some(self.report(unexpected(span, message, help)))
     }
 
@@ -260,8 +261,10 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Some(match foreign::method(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(whole, written),
-            None => diagnostic
-                .help(message!("a function is called as `name(x)`, and an operator stands between its operands, as in `x contains \"a\"`")),
+            None => diagnostic.help(message!(
+                "a function is called as `name(x)`, and an operator is written between its \
+                    operands, as in `x contains \"a\"`"
+            )),
         })
     }
 
@@ -355,7 +358,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let help = message!("conditions in braces stand after `all`, `any` or `none`");
+                let help = message!("conditions in braces come after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
                 return Err(self.report(unexpected(
                     span,

@@ -50,7 +50,11 @@ impl Reader<'_> {
             _ => "`payload respond rank 9 { response: string not blank }`",
         };
         let help = message!("for example: {example}");
-        self.parsed.diagnostics.push(unexpected(place, message!("expected `{{` and rules in braces"), help));
+        self.parsed.diagnostics.push(unexpected(
+            place,
+            message!("expected `{{` and then rules in braces"),
+            help,
+        ));
         None
     }
 

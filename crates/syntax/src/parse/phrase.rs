@@ -26,7 +26,7 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::choice_branch => message!("`branch`"),
         R::branch_id => message!("a branch id"),
         R::locals => message!("`where`"),
-        R::meaning => message!("what the branch means"),
+        R::meaning => message!("the meaning of the branch"),
         R::branch_body => message!("conditions in braces"),
         R::words | R::list_in_place => message!("a list"),
         R::flow_id => message!("a flow id"),

@@ -81,18 +81,21 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
         let start = token.start as usize + at;
         let (message, help) = match code {
             Code::BidiInString => (
-                message!("the invisible character {} in a string changes the order of the text", number(c)),
                 message!(
-                    "if it is meant, write `{}`",
+                    "the invisible character {} in a string changes the display order of the text",
+                    number(c)
+                ),
+                message!(
+                    "if this is intended, write `{}`",
                     c.escape_unicode().to_string().to_uppercase().replacen('U', "u", 1)
                 ),
             ),
             _ => (
                 message!(
-                    "the invisible character {} outside a string changes the order of the text",
+                    "the invisible character {} outside a string changes the display order of the text",
                     number(c)
                 ),
-                message!("remove it: what is shown is not what is read"),
+                message!("remove the character: it makes the text look different from what is compiled"),
             ),
         };
         diagnostics
@@ -135,29 +138,29 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
 fn stray(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
-        let message = message!("the invisible character {} changes the order of the text", number(c));
+        let message = message!("the invisible character {} changes the display order of the text", number(c));
         return Diagnostic::new(Code::BidiControl, span, message)
-            .help(message!("remove it: what is shown is not what is read"));
+            .help(message!("remove the character: it makes the text look different from what is compiled"));
     }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");
         let help = match c {
-            '\'' => message!("strings stand in double quotes, `\"`"),
+            '\'' => message!("write strings in double quotes, `\"`"),
             _ => message!("write `{ascii}`"),
         };
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
     let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
-        message!("the character {} cannot stand in a rules file", number(c))
+        message!("the character {} is not allowed in a rules file", number(c))
     } else {
-        message!("the character `{c}` cannot stand here")
+        message!("the character `{c}` is not allowed here")
     };
     let help = match c {
         '`' => message!("a quoted name needs its closing backquote on the same line"),
-        '\0' => message!("is this a text file?"),
-        '$' => message!("names are written plain, without `$`"),
-        '\\' => message!("a statement may go on on the next line as it is"),
-        _ => message!("it may stand in a string or a comment only"),
+        '\0' => message!("save the file as UTF-8 text"),
+        '$' => message!("write the name without `$`"),
+        '\\' => message!("remove it: a statement can continue on the next line without a mark"),
+        _ => message!("this character is allowed only in a string or a comment"),
     };
     Diagnostic::new(Code::StrayCharacter, span, message).help(help)
 }
@@ -166,8 +169,8 @@ fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
     if token.kind == TokenKind::UnclosedRaw {
         let count = slice.find('"').unwrap_or(1) - 1;
         if count > MAX_HASHES {
-            let message = message!("a raw string has at most {MAX_HASHES} `#` at its ends");
-            return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer of them"));
+            let message = message!("a raw string has at most {MAX_HASHES} `#` at each end");
+            return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer `#`"));
         }
         let hashes = "#".repeat(count);
         return Diagnostic::new(Code::UnclosedString, span, message!("this raw string is not closed"))
@@ -178,7 +181,7 @@ fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
             "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
         )
     } else {
-        message!("close it with `\"` on the same line; for a line break within it write `\\n`")
+        message!("close it with `\"` on the same line; for a line break inside it write `\\n`")
     };
     Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
 }
@@ -188,8 +191,7 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     inner.next();
     inner.next_back();
     let inner = inner.as_str();
-    let diagnostic =
-        Diagnostic::new(Code::Unexpected, span, message!("strings stand in straight double quotes"));
+    let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("strings need straight double quotes"));
     if inner.contains(['"', '\\']) {
         return diagnostic.help(message!("write `\"…\"`"));
     }
@@ -211,7 +213,7 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
             Diagnostic::new(
                 Code::MixedScript,
                 span,
-                message!("`{name}` mixes letters of scripts that look alike"),
+                message!("`{name}` mixes letters of different scripts that look alike"),
             )
             .help(message!("not Latin: {}", odd.join(", "))),
         );

@@ -357,7 +357,7 @@ impl<'a> Splitter<'a> {
             Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
                 while self.open.len() > at + 1 {
                     let bracket = self.open[self.open.len() - 1];
-                    self.unclosed(bracket, Some((index, message!("something further out is closed here"))));
+                    self.unclosed(bracket, Some((index, message!("an outer bracket is closed here"))));
                     self.open.pop();
                 }
                 self.open.pop();
@@ -375,7 +375,7 @@ impl<'a> Splitter<'a> {
                 if known != Some(true) {
                     let closing = self.text(index);
                     let span = self.sigs[index].token.span(self.file);
-                    let message = message!("`{closing}` closes nothing");
+                    let message = message!("`{closing}` has no opening bracket");
                     self.diagnostics.push(
                         Diagnostic::new(Code::UnmatchedBracket, span, message)
                             .help(message!("remove it, or add its opening bracket")),
@@ -389,7 +389,7 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[index].token.span(self.file);
         self.finish(index);
         self.diagnostics.push(
-            Diagnostic::new(Code::Unexpected, span, message!("statements are not ended by `;`"))
+            Diagnostic::new(Code::Unexpected, span, message!("statements do not end with `;`"))
                 .help(message!("remove the `;`: a statement ends where the next one begins"))
                 .fix(span, ""),
         );
@@ -408,18 +408,17 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         return diagnostic.help(message!("comments start with `#`"));
     }
     if found == "-" {
-        return diagnostic.help(message!(
-            "statements follow each other without marks: `route NAME when CONDITION -> HANDLER`"
-        ));
+        return diagnostic
+            .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
     }
     let lower = found.to_lowercase();
     if lower == "if" {
         return diagnostic.help(message!(
-            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left"
+            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
     }
     if terminals::statements().any(|word| word == found) {
-        return diagnostic.help(message!("write `{shown}` without the `:` behind it"));
+        return diagnostic.help(message!("write `{shown}` without the `:` after it"));
     }
     let similar = match lower.as_str() {
         word if terminals::statements().any(|known| known == word) => {
@@ -439,7 +438,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
-            diagnostic.help(message!("statements start with {}", one_of(words)))
+            diagnostic.help(message!("a statement starts with {}", one_of(words)))
         }
         None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
     }

@@ -183,7 +183,7 @@ impl Writer<'_> {
                 let value = self.value_of(self.atoms.subjects[*subject as usize].pred);
                 let literal = format!("{literal:?}");
                 match anchor {
-                    Anchor::Anywhere => message!("{value} holds {literal}"),
+                    Anchor::Anywhere => message!("{value} contains {literal}"),
                     Anchor::Start => message!("{value} begins with {literal}"),
                     Anchor::End => message!("{value} ends with {literal}"),
                 }
@@ -195,7 +195,7 @@ impl Writer<'_> {
             }
             Atom::Element(attribute, text) => {
                 let value = self.value_of(self.atoms.attributes[*attribute as usize].pred);
-                message!("{value} has {}", format!("{text:?}"))
+                message!("{value} has the element {}", format!("{text:?}"))
             }
         }
     }
@@ -215,9 +215,9 @@ impl Writer<'_> {
         }
         let reason = match (constant, negated, walks, others) {
             (true, ..) => message!("it always holds"),
-            (_, true, false, false) => message!("it says only what must not be"),
-            (_, _, true, _) => message!("it walks over the elements of a list"),
-            _ => message!("no part of it names a text or value that every message it holds for must have"),
+            (_, true, false, false) => message!("it has only negative tests"),
+            (_, _, true, _) => message!("it tests the elements of a list"),
+            _ => message!("no part of the condition requires a particular text or value"),
         };
         let cost = format!("{:.0}", cost::condition(self.normal, route.cond));
         message!("{reason}; about {cost} ns a message")

@@ -72,12 +72,12 @@ impl Encapsulated {
     fn check_batch(&self, batch: RecordBatch<'_>) -> Result<(), Message> {
         let rows = batch.length();
         if !(0..=VALUES).contains(&rows) {
-            return Err(message!("a batch is said to have {rows} rows"));
+            return Err(message!("a batch claims to have {rows} rows"));
         }
         for node in batch.nodes().into_iter().flatten() {
             let (values, nulls) = (node.length(), node.null_count());
             if !(0..=VALUES).contains(&values) || !(0..=values).contains(&nulls) {
-                return Err(message!("a column is said to have {values} values, {nulls} of them null"));
+                return Err(message!("a column claims to have {values} values, of which {nulls} are null"));
             }
         }
         let (mut taken, mut decompressed) = (0, 0_i64);
@@ -85,19 +85,20 @@ impl Encapsulated {
             let (from, length) = (buffer.offset(), buffer.length());
             let bytes = slice(&self.body, from, length).ok_or_else(|| {
                 let whole = self.body.len();
-                message!("a column is said to have {length} bytes behind the first {from} of {whole}")
+                message!("a column claims {length} bytes after the first {from} of {whole}")
             })?;
             // Columns must not share bytes, so that copies of them are not larger than the message.
             taken += bytes.len();
             decompressed = claimed(bytes).saturating_add(decompressed);
         }
         if taken > self.body.len() {
-            return Err(message!("columns are said to have {taken} bytes of {}", self.body.len()));
+            return Err(message!("the columns claim to have {taken} bytes of {}", self.body.len()));
         }
         let most = DECOMPRESSED.max(RATIO.saturating_mul(taken as i64));
         if batch.compression().is_some() && decompressed > most {
             return Err(message!(
-                "{taken} bytes are said to become {decompressed} by decompression; write fewer rows at a time"
+                "{taken} compressed bytes would become {decompressed} bytes, more than allowed; write fewer \
+                rows per batch"
             ));
         }
         Ok(())
@@ -117,7 +118,7 @@ fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
 
 /// Reads exactly `length` bytes.
 fn exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
-    let length = u64::try_from(length).map_err(|_| message!("a message is said to have {length} bytes"))?;
+    let length = u64::try_from(length).map_err(|_| message!("a message claims to have {length} bytes"))?;
     let bytes = up_to(input, length)?;
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(cut()) }
 }

@@ -37,7 +37,8 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             if !others.is_empty() {
                 let others = names(&distinct(&others));
                 let message = message!(
-                    "`{id}` is run by the parallel node `{parallel}`; what {others} delivers to it waits for ever"
+                    "`{id}` is run by the parallel node `{parallel}`, so its input from {others} is never \
+                    processed"
                 );
                 add(FindingKind::JoinNeverFills, message);
             }
@@ -49,8 +50,10 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             .partition(|from| graph.is_reached(*from) && graph.targets(*from).contains(&join));
         if !dead.is_empty() {
             let dead: Vec<NodeId> = dead.into_iter().map(|from| graph.id(from)).collect();
-            let message =
-                message!("`{id}` waits for {}, which can never deliver to it", names(&distinct(&dead)));
+            let message = message!(
+                "`{id}` waits for {}, but can never receive output from there",
+                names(&distinct(&dead))
+            );
             add(FindingKind::JoinNeverFills, message);
             continue;
         }

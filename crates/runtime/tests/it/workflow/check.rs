@@ -196,17 +196,17 @@ fn faults_that_leave_nothing_to_run_stop_even_the_unchecked_build() {
         (workflow("s > a").node(Node::new("a", "work")), "there are two nodes `a`"),
         (
             workflow("s > a").node(Node::new("b", "other")),
-            "`b` has no processor: the kind `other` is not registered",
+            "`b` has no processor because its kind `other` is not registered",
         ),
         (
             workflow("s > a").node(Node::new("b", "bad")).kind("bad", failing),
-            "the processor of `b` cannot be made: no key",
+            "the processor of `b` cannot be created: no key",
         ),
-        (Workflow::builder("a"), "the workflow starts at `a`, which is no node"),
-        (workflow("s > a").router("z", FirstMatch::new()), "is given for `z`, which is no node"),
+        (Workflow::builder("a"), "the workflow starts at `a`, which is not a node"),
+        (workflow("s > a").router("z", FirstMatch::new()), "is given for `z`, which is not a node"),
         (
             workflow("s > a").processor("z", from_fn(|input: Value| async move { Ok(input) })),
-            "is given for `z`, which is no node",
+            "is given for `z`, which is not a node",
         ),
     ];
     for (builder, expected) in cases {
@@ -224,17 +224,17 @@ fn a_message_names_the_fault_the_path_and_the_remedy() {
     assert_eq!(
         lines,
         [
-            "error[nested-parallel]: the parallel node `q` stands directly under the parallel node `p`; \
+            "error[nested-parallel]: the parallel node `q` is a direct child of the parallel node `p`; \
              path: p → q; list the inner children under the outer parallel node",
-            "error[join-never-fills]: `j` waits for `q`, which can never deliver to it; \
-             path: s → v → a → j; remove the edge, or let something come over it",
+            "error[join-never-fills]: `j` waits for `q`, but can never receive output from there; \
+             path: s → v → a → j; remove the edge, or let its source send a value along it",
         ]
     );
     let error = workflow("s > v; v vote > a b; a > j; b > j").build().unwrap_err().to_string();
     assert_eq!(
         error,
         "error[exclusive-join]: `j` waits for `a` and `b`, but no route of `v` leads to all of them; \
-         path: s → v → a → j; let one of the branches end elsewhere, or give each a node of its own"
+         path: s → v → a → j; let one of the branches end elsewhere, or give each branch its own node"
     );
 }
 

@@ -55,8 +55,8 @@ fn a_case_that_differs_says_where() {
 #[test]
 fn a_case_that_cannot_be_run_says_why() {
     let cases = [
-        (json!({"kind": "flow"}), "is none of the kinds workflow, loop_decision, vote_decision"),
-        (json!({}), "is none of the kinds"),
+        (json!({"kind": "flow"}), "is not one of the kinds workflow, loop_decision, vote_decision"),
+        (json!({}), "is not one of the kinds"),
         (json!({"kind": "vote_decision", "inputs": []}), "missing field `threshold`"),
         (
             json!({"kind": "workflow", "start": "a", "nodes": {"a": {"type": "x", "rule": "other"}}}),

@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         let violation = Violation {
             place: site.place.then(Step::At(self.computed(key))),
             span,
-            message: message!("nothing declares this field"),
+            message: message!("this field is not declared"),
             repair: message!("remove it; the fields are {}", listed(names)),
             shows_value: false,
             correction: self.correction(notice)?,
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
         let guarded: Vec<Cond> = self.noted.drain(..).collect();
         let wanted = KindSet::LIST.union(KindSet::DICT);
         if !list.ty.kinds.overlaps(wanted) {
-            let message = message!("a list or dict is wanted here, and this is {}", list.ty.with_article());
+            let message = message!("expected a list or dict, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             return self.report(diagnostic.here(list.ty.to_message()));
         }

@@ -176,9 +176,9 @@ impl<'a> Checker<'a> {
     fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
-            let message = message!("`not blank` is about texts, and `{name}` is {}", typed.ty.with_article());
-            let help =
-                message!("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`");
+            let message =
+                message!("`not blank` applies only to texts, and `{name}` is {}", typed.ty.with_article());
+            let help = message!("for a list, write a separate rule: `require \"id\" at tags: len(tags) > 0`");
             return self.fail(Code::LimitType, span, message, help);
         }
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
             let message =
-                message!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+                message!("the default of `{}` is {given}, but the field is {wanted}", field.name.node);
             let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
                 .label(field.ty.span, message!("declared here"))
                 .help(message!("give a value of the field's type"));
@@ -307,11 +307,16 @@ impl<'a> Checker<'a> {
                 end.ty.kinds.families().overlaps(typed.ty.kinds) && end.ty.kinds.overlaps(KindSet::NUMBER)
             };
             if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
-                return self.limit_mismatch(field, span, message!("a range is about numbers"));
+                return self.limit_mismatch(field, span, message!("a range applies only to numbers"));
             }
             if limits.clamp && !inclusive {
-                let message = message!("a range without its end has no greatest value to clamp to");
-                return self.fail(Code::ClampWithoutRange, span, message, message!("write it with `..=`"));
+                let message = message!("a range that excludes its end has no greatest value to clamp to");
+                return self.fail(
+                    Code::ClampWithoutRange,
+                    span,
+                    message,
+                    message!("write the range with `..=`"),
+                );
             }
             let clamp = limits.clamp.then(|| {
                 let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
@@ -324,7 +329,7 @@ impl<'a> Checker<'a> {
         }
         if limits.clamp {
             let help = message!("write a range, as in `in 0..=1 clamp`, or leave `clamp` out");
-            return self.fail(Code::ClampWithoutRange, span, message!("only a range can clamp"), help);
+            return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
         let values = self.value(&limits.values)?;
         let element = values.ty.element().kinds.families();
@@ -336,8 +341,8 @@ impl<'a> Checker<'a> {
     }
 
     fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: Message) -> Checked<T> {
-        let message = message!("these are no values of `{}`", field.name.node);
+        let message = message!("these are not values of `{}`", field.name.node);
         let diagnostic = Diagnostic::new(Code::LimitType, span, message);
-        self.report(diagnostic.label(field.ty.span, message!("its type")).help(help))
+        self.report(diagnostic.label(field.ty.span, message!("the type of the field")).help(help))
     }
 }

@@ -57,12 +57,12 @@ impl<'a> Checker<'a> {
         if open {
             let chain = self.payload.groups.join(" → ");
             self.payload.groups.pop();
-            let message = message!("the group `{}` is part of itself", name.node);
+            let message = message!("the group `{}` includes itself", name.node);
             return self.fail(
                 Code::GroupCycle,
                 name.span,
                 message,
-                message!("the chain is {chain}; break it"),
+                message!("the cycle is {chain}; remove one of these inclusions"),
             );
         }
         Ok(())
@@ -80,13 +80,13 @@ impl<'a> Checker<'a> {
         }
         let (message, help) = match deep {
             true => (
-                message!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
+                message!("groups and `each` blocks are nested more than {MAX_NESTED} levels deep here"),
                 message!(
                     "include the innermost groups directly, or judge the inner objects by a payload of their own"
                 ),
             ),
             false => (
-                message!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
+                message!("with its groups expanded, this payload has more than {MAX_ITEMS} items"),
                 message!(
                     "groups that include each other several times grow quickly; include each once, or split the payload"
                 ),
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
                 if param.optional {
                     continue;
                 }
-                let message = message!("the group `{}` needs `{}`", group.name.node, param.name);
+                let message = message!("the group `{}` needs the argument `{}`", group.name.node, param.name);
                 return self.report(
                     Diagnostic::new(Code::UnknownParameter, include.group.span, message)
                         .label(group.name.span, message!("declared here"))

@@ -18,9 +18,16 @@ impl<'a> Checker<'a> {
             if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
                 return Err(Reported);
             }
-            let help =
-                message!("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`");
-            return self.fail(Code::NotAPlace, span, message!("this is no place in the judged object"), help);
+            let help = message!(
+                "write a path that starts with `payload`, a field or an `each` name, such as \
+                `nodes[i].node_id`"
+            );
+            return self.fail(
+                Code::NotAPlace,
+                span,
+                message!("this is not a path in the judged object"),
+                help,
+            );
         };
         if !written.dotted {
             return Ok(place);
@@ -32,9 +39,10 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let help = message!(
-                    "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""
+                    "write the object that contains the dotted keys, then the key: `at dotted \
+                    updates.config` for keys such as \"config.url\""
                 );
-                self.fail(Code::NotAPlace, span, message!("a `dotted` place ends in a plain key"), help)
+                self.fail(Code::NotAPlace, span, message!("a `dotted` path must end in a plain key"), help)
             }
         }
     }

@@ -133,7 +133,8 @@ impl<'a> Checker<'a> {
             return self.ty(ty).map(Shape::Plain);
         };
         if !group.params.is_empty() {
-            let message = message!("the group `{}` has parameters and is no type", group.name.node);
+            let message =
+                message!("the group `{}` has parameters, so it cannot be used as a type", group.name.node);
             let diagnostic = Diagnostic::new(Code::GroupParameters, ty.span, message)
                 .label(group.name.span, message!("declared here"))
                 .help(message!("include it: `include {}(…)`", group.name.node));
@@ -190,7 +191,7 @@ pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -
             let kind = kind_of(shape, false);
             match inclusive {
                 true => message!("{kind} from {least} to {most}"),
-                false => message!("{kind} from {least} up to, but not, {most}"),
+                false => message!("{kind} from {least} up to but not including {most}"),
             }
         }
         None => kind_of(shape, false),

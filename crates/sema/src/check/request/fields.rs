@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
     pub fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let Some((name, place)) = path.part(1) else {
             let help = message!("its fields are {}", self.request_fields(span).join(", "));
-            return self.fail(Code::UnknownField, span, message!("`request` is no value of its own"), help);
+            return self.fail(Code::UnknownField, span, message!("`request` is not a value"), help);
         };
         let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
         let (mut value, read_parts) = match name {
@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
         let found = self.fields.find(&path, span).ok();
         self.fields.note(&path, KindSet::ALL);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            let reason = Reason::Fixed(message!("the text that `request` is about"));
+            let reason = Reason::Fixed(message!("the text that `request` analyses"));
             self.fields.narrow(&path, KindSet::STRING, span, &reason);
             let slot = self.fields.rooted_slot(None, &path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
@@ -73,16 +73,27 @@ impl<'a> Checker<'a> {
         if std::mem::replace(&mut self.analysed.no_text, true) {
             return Err(Reported);
         }
-        let diagnostic = match (found, self.fields.declared_at(&path)) {
+        let (diagnostic, help) = match (found, self.fields.declared_at(&path)) {
             (Some(found), Some(declared)) => {
-                let message = message!("`request` is about `text`, which is {}", found.ty.with_article());
-                Diagnostic::new(Code::NoText, span, message).label(declared, message!("declared here"))
+                let message = message!(
+                    "`request` analyses `text`, which must be a string but is {}",
+                    found.ty.with_article()
+                );
+                let label = message!("declared here");
+                (
+                    Diagnostic::new(Code::NoText, span, message).label(declared, label),
+                    message!("change the type of `text` to `string`"),
+                )
             }
             _ => {
-                Diagnostic::new(Code::NoText, span, message!("`request` is about `text`, which is no input"))
+                let message = message!("`request` analyses `text`, which is not an input");
+                (
+                    Diagnostic::new(Code::NoText, span, message),
+                    message!("declare it: `input {{ text: string }}`"),
+                )
             }
         };
-        self.report(diagnostic.help(message!("declare it: `input {{ text: string }}`")))
+        self.report(diagnostic.help(help))
     }
 
     fn intent_field(&mut self, field: &str, span: Span) -> Checked<Expr> {
@@ -90,7 +101,10 @@ impl<'a> Checker<'a> {
             return self.not_analysed(
                 span,
                 message!("no intent is declared"),
-                message!("declare those that messages may have: `intent refund {{ examples [\"I want my money back\"] }}`"),
+                message!(
+                    "declare the intents that messages may have: `intent refund {{ examples [\"I want \
+                    my money back\"] }}`"
+                ),
             );
         }
         let record = record([(INTENT, Ty::STRING), (BEST, Ty::STRING), (SCORE, Ty::FLOAT)]);
@@ -104,17 +118,12 @@ impl<'a> Checker<'a> {
             return self.not_analysed(
                 span,
                 message!("no entity is declared"),
-                message!("declare those to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
+                message!("declare the entities to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
             );
         }
         let Some((name, place)) = path.part(2) else {
-            let help = message!("ask for one of them: {}", listed(entities.names()));
-            return self.fail(
-                Code::UnknownField,
-                span,
-                message!("`request.entities` is no value of its own"),
-                help,
-            );
+            let help = message!("use one of these: {}", listed(entities.names()));
+            return self.fail(Code::UnknownField, span, message!("`request.entities` is not a value"), help);
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
@@ -126,13 +135,7 @@ impl<'a> Checker<'a> {
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
-                self.unknown_part(
-                    name,
-                    place,
-                    message!("there is no entity"),
-                    &names,
-                    symbol.map(|s| s.name.span),
-                )
+                self.unknown_part(name, place, Owner::Entities, &names, symbol.map(|s| s.name.span))
             }
         }
     }
@@ -147,7 +150,7 @@ impl<'a> Checker<'a> {
             Some(at) => self.feature(Feature::Lexicon(at), REQUEST, name, Ty::FLOAT, span),
             None => {
                 let names = self.request_fields(span);
-                self.unknown_part(name, place, message!("`request` has no field"), &names, declared)
+                self.unknown_part(name, place, Owner::Request, &names, declared)
             }
         }
     }
@@ -156,21 +159,26 @@ impl<'a> Checker<'a> {
         &mut self,
         name: &str,
         place: Span,
-        what: Message,
+        owner: Owner,
         names: &[&str],
         hidden: Option<Span>,
     ) -> Checked<T> {
+        let what = match owner {
+            Owner::Request => message!("`request` has no field"),
+            Owner::Entities => message!("there is no entity"),
+        };
         let diagnostic = Diagnostic::new(Code::UnknownField, place, message!("{what} `{name}`"));
-        let diagnostic = match (hidden, self.nearest(name, names.iter().copied())) {
-            (Some(hidden), _) => diagnostic
+        let diagnostic = match (hidden, self.nearest(name, names.iter().copied()), owner) {
+            (Some(hidden), ..) => diagnostic
                 .label(hidden, message!("declared in a file that is not imported here"))
-                .help(message!("import that file, or move the statement into one that both import")),
-            (None, Some(near)) => diagnostic.did_you_mean(place, Some(near)),
-            (None, None) if what.starts_with("there") => {
+                .help(message!("import that file, or move the statement into a file that both import")),
+            (None, Some(near), _) => diagnostic.did_you_mean(place, Some(near)),
+            (None, None, Owner::Entities) => {
                 diagnostic.help(message!("the entities are {}", listed(names.iter().copied())))
             }
-            (None, None) => diagnostic.help(message!(
-                "`request` is the analysis of the message's text, with the fields {}; to read a field `request` of the message, declare it in `input`",
+            (None, None, Owner::Request) => diagnostic.help(message!(
+                "`request` is the analysis of the message's text and has the fields {}; to read a field \
+                `request` of the message, declare it in `input`",
                 listed(names.iter().copied())
             )),
         };
@@ -183,7 +191,7 @@ impl<'a> Checker<'a> {
         let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
             return self.not_analysed(
                 span,
-                message!("no `let context_score` says what the score is made of"),
+                message!("no `let context_score` defines the score"),
                 message!("define it: `let context_score = min(ctx.message_count / 10, 1)`"),
             );
         };
@@ -202,21 +210,26 @@ impl<'a> Checker<'a> {
                     Term::Cond(_) => message!("a condition"),
                     Term::Expr(value) => value.ty.with_article(),
                 };
-                let message = message!("the context score is a number, and this is {what}");
+                let message = message!("the context score must be a number, but this is {what}");
                 self.report(
                     Diagnostic::new(Code::ContextScore, declared, message)
-                        .label(span, message!("asked for here"))
-                        .help(message!("let it come to one, as in `min(ctx.message_count / 10, 1)`")),
+                        .label(span, message!("used here"))
+                        .help(message!("define it as a number, as in `min(ctx.message_count / 10, 1)`")),
                 )
             }
         }
     }
 
     fn not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
-        self.report(
-            Diagnostic::new(Code::NotAnalysed, span, message).here(message!("asked for here")).help(help),
-        )
+        self.report(Diagnostic::new(Code::NotAnalysed, span, message).here(message!("used here")).help(help))
     }
+}
+
+/// Whose part an unknown name should be.
+#[derive(Clone, Copy)]
+enum Owner {
+    Request,
+    Entities,
 }
 
 /// Returns a record type whose fields may be missing.

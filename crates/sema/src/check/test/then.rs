@@ -30,16 +30,16 @@ impl<'a> Checker<'a> {
         match (kind, expected) {
             (_, Expect::Nothing) => {
                 let help = message!(
-                    "where nothing is chosen there is no handler and no next node; write `expect none` alone"
+                    "if nothing is chosen, there is no handler and no next node; write `expect none` alone"
                 );
-                self.fail(Code::UnknownExpectation, place, message!("`none` leads nowhere"), help)
+                self.fail(Code::UnknownExpectation, place, message!("`none` has no target"), help)
             }
             (TableKind::Router, _) => {
                 self.next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
             }
             (TableKind::Routes, _) => self.handled(then).map(|handled| Then { score, ..handled }),
             _ => {
-                let help = message!("only routes lead to a handler, and routers to next nodes");
+                let help = message!("only routes lead to handlers, and only routers lead to next nodes");
                 self.fail(Code::UnknownExpectation, place, message!("this leads to no handler"), help)
             }
         }
@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<(Arc<str>, f64)> {
         if !matches!(expected, Expect::Flow(_)) {
             let help = message!(
-                "the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`"
+                "the built-in classifier gives a score to intent flows: `expect flows.refund score >= 0.6`"
             );
             let place = sign.span.to(number.span);
             return self.fail(
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         }
         if !matches!(sign.node.as_str(), ">=" | ">" | "<=" | "<") {
             let help = message!("write `>=`, `>`, `<=` or `<` and a number from 0 to 1");
-            let message = message!("a score cannot be compared by `{}`", sign.node);
+            let message = message!("a score cannot be compared with `{}`", sign.node);
             return self.fail(Code::UnknownExpectation, sign.span, message, help);
         }
         let bound = match number.node {
@@ -74,11 +74,11 @@ impl<'a> Checker<'a> {
             _ => f64::NAN,
         };
         if !(0.0..=1.0).contains(&bound) {
-            let help = message!("it is 0 where nothing fits and 1 where all does");
+            let help = message!("a score is 0 if nothing matches and 1 if everything matches");
             return self.fail(
                 Code::UnknownExpectation,
                 number.span,
-                message!("a score lies between 0 and 1"),
+                message!("a score must be from 0 to 1"),
                 help,
             );
         }
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
             return self.fail(
                 Code::UnknownExpectation,
                 name.span,
-                message!("a router calls no handler"),
+                message!("a router does not call a handler"),
                 help,
             );
         }
@@ -104,17 +104,17 @@ impl<'a> Checker<'a> {
     fn handled(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
             let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(Reported)?;
-            let help = message!("write one: `expect ROUTE -> HANDLER`");
+            let help = message!("write one handler: `expect ROUTE -> HANDLER`");
             return self.fail(
                 Code::UnknownExpectation,
                 place,
-                message!("a route leads to one handler"),
+                message!("a route can lead to only one handler"),
                 help,
             );
         };
         if let Some(word) = then.loopback {
-            let help = message!("`loopback` is the way back of a router");
-            return self.fail(Code::UnknownExpectation, word, message!("a route has no way back"), help);
+            let help = message!("only a router can loop back: remove `loopback`");
+            return self.fail(Code::UnknownExpectation, word, message!("a route cannot loop back"), help);
         }
         let defaults = self.program.tables.iter().filter_map(|table| table.default.as_ref());
         let outcomes: Vec<&Outcome> =
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
         let handler = name.node.as_str();
         self.known(name, &handlers, message!("no route leads to `{handler}`"))?;
         for (argument, _) in &then.args {
-            let message = message!("no route gives `{handler}` an argument `{}`", argument.node);
+            let message = message!("no route passes `{handler}` an argument `{}`", argument.node);
             self.known(argument, &args, message)?;
         }
         for (key, _) in &then.metadata {
@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
         }
         let near = self.nearest(&name.node, names.iter().map(String::as_str));
         let help = match names.is_empty() {
-            true => message!("there is none"),
+            true => message!("the rules contain none"),
             false => message!("there are {}", listed(names.iter().map(String::as_str))),
         };
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);

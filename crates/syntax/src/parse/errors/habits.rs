@@ -42,18 +42,18 @@ impl Failure<'_, '_> {
             Some(foreign::syntax(self.span, message, wanted))
         };
         match self.found {
-            "=" if self.wants(Rule::colon) => swap(":", message!("a name and its value are joined")),
-            ":" if self.wants(Rule::equals) => swap("=", message!("a name and its value are joined")),
+            "=" if self.wants(Rule::colon) => swap(":", message!("a name and its value are separated")),
+            ":" if self.wants(Rule::equals) => swap("=", message!("a name and its value are separated")),
             ":" if self.is_behind("when") => self.unexpected(
-                message!("the condition follows `when` at once"),
+                message!("the condition follows `when` directly"),
                 message!("remove the `:`: write `when CONDITION`"),
             ),
             ":" if self.wants(Rule::close_bracket) => self.unexpected(
-                message!("an index is one value"),
-                message!("write `list[0]`; there are no parts of a list"),
+                message!("an index must be one value"),
+                message!("write `list[0]`; slices of a list are not supported"),
             ),
             ":" if self.is_behind("rank") => self
-                .unexpected(message!("the rank follows without `:`"), message!("write for example `rank 3`")),
+                .unexpected(message!("write the rank without `:`"), message!("write for example `rank 3`")),
             ";" | "," if self.rule == Rule::test_statement => self.unexpected(
                 message!("the parts of a test are not separated by `{}`", self.found),
                 message!("remove the `{}`", self.found),
@@ -67,11 +67,11 @@ impl Failure<'_, '_> {
                 swap(",", message!("the elements of a list are separated"))
             }
             "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => self.unexpected(
-                message!("several values stand in brackets"),
+                message!("several values need brackets"),
                 message!("write a list: `[\"a\", \"b\"]`"),
             ),
             "," if self.wants(Rule::EOI) && self.is_route() => self.unexpected(
-                message!("a route leads to one handler"),
+                message!("a route can lead to only one handler"),
                 message!("write a route for each handler"),
             ),
             _ => None,
@@ -86,7 +86,8 @@ impl Failure<'_, '_> {
             let word = if self.wants(Rule::kw_then) { "then" } else { "else" };
             let message = message!("expected `{word}`, found {}", self.found_words());
             let help = message!(
-                "one of two values is written `if C then a else b`; a field whose name is `if` stands in backquotes"
+                "to choose between two values, write `if C then a else b`; put a field that is named `if` \
+                in backquotes"
             );
             return self.unexpected(message, help);
         }
@@ -96,39 +97,41 @@ impl Failure<'_, '_> {
                 && self.ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 self.unexpected(
-                    message!("a number has no `,` in it"),
-                    message!("digits are grouped by `_`, as in `1_000`, and a fraction stands behind `.`"),
+                    message!("a number cannot contain `,`"),
+                    message!("group digits with `_`, as in `1_000`, and write a fraction after `.`"),
                 )
             }
             "," if self.wants(Rule::arrow) => self.unexpected(
-                message!("several values stand in a list"),
+                message!("several values need a list"),
                 message!("write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`"),
             ),
             "=>" if self.wants(Rule::close_paren) => self.unexpected(
-                message!("there are no functions without a name"),
+                message!("functions without a name are not supported"),
                 message!("write `any x in list: condition` or `all x in list: condition`"),
             ),
             "else" | "otherwise" | "default" if self.is_behind("when") => self.unexpected(
-                message!("`{}` is no condition", self.found),
-                message!("what no route takes goes to the default: write `default -> HANDLER`"),
+                message!("`{}` is not a condition", self.found),
+                message!("for messages that no route matches, write `default -> HANDLER`"),
             ),
             "then" | "else" => self.no_condition(),
             "input" if self.ahead(1) == "." => self.unexpected(
-                message!("`input` is no value"),
-                message!("the message's fields are read by their names alone: write `{}`", self.ahead(2)),
+                message!("`input` is not a value"),
+                message!("read a field of the message by its name alone: write `{}`", self.ahead(2)),
             ),
             "[" if self.is_route() && self.is_behind("->") => self.unexpected(
-                message!("a route leads to one handler"),
-                message!("write `-> HANDLER`, and a route for each further one"),
+                message!("a route can lead to only one handler"),
+                message!("write `-> HANDLER`, and a separate route for each other handler"),
             ),
-            _ if self.is_behind(".") && number(Some(self.token.kind)) => self
-                .unexpected(message!("a number begins with a digit"), message!("write `0.{}`", self.found)),
+            _ if self.is_behind(".") && number(Some(self.token.kind)) => self.unexpected(
+                message!("a number must begin with a digit"),
+                message!("write `0.{}`", self.found),
+            ),
             _ if self.rule == Rule::default_statement
                 && self.is_behind("default")
                 && self.token.kind == TokenKind::Word =>
             {
                 let diagnostic = self.unexpected(
-                    message!("the handler stands after `->`"),
+                    message!("the handler must follow `->`"),
                     message!("write `default -> {}`", self.found),
                 )?;
                 Some(
@@ -148,31 +151,31 @@ impl Failure<'_, '_> {
     fn habit_of_types(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found {
             "[" | "(" if self.is_behind("list") => {
-                (message!("the type of the elements stands in `<` and `>`"), message!("write `list<string>`"))
+                (message!("write the type of the elements in `<` and `>`"), message!("write `list<string>`"))
             }
             "[" => (message!("a type of lists is written `list<…>`"), message!("write `list<string>`")),
             "<" => (
-                message!("only `list` and `dict` have a type inside"),
-                message!("write `list<string>`, or `dict<int>` for values by their names"),
+                message!("only `list` and `dict` take a type in `<` and `>`"),
+                message!("write `list<string>`, or `dict<int>` for values with string keys"),
             ),
             "," if self.wants(Rule::greater) => (
                 message!("the keys of a dict are always strings"),
-                message!("write the type of its values alone: `dict<int>`"),
+                message!("write only the type of the values: `dict<int>`"),
             ),
             "=" => (
-                message!("a field has no default here"),
-                message!("give it where the field is used: `x ?? \"value\"`"),
+                message!("a field cannot have a default here"),
+                message!("give the default where the field is used: `x ?? \"value\"`"),
             ),
             "|" => (
-                message!("a field has one type"),
-                message!("what may be missing or null has `?` behind its name: `name?: string`"),
+                message!("a field can have only one type"),
+                message!("to allow a missing or null field, write `?` after its name: `name?: string`"),
             ),
             ")" | "," if self.wants(Rule::colon) => {
-                (message!("a parameter has a type"), message!("write for example `x: string`"))
+                (message!("a parameter needs a type"), message!("write for example `x: string`"))
             }
             "}" | "," if self.wants(Rule::colon) => match self.before().map(|token| self.text(token)) {
                 Some("required" | "optional" | "nullable") => (
-                    message!("a field is required unless `?` stands behind its name"),
+                    message!("a field is required unless `?` follows its name"),
                     message!("write `name: type` or `name?: type`"),
                 ),
                 _ => return None,
@@ -191,28 +194,29 @@ impl Failure<'_, '_> {
         let found = self.found;
         let (message, help) = match (self.rule, found) {
             (Rule::closed_item, "[") => (
-                message!("the rule's name stands behind `closed` without brackets"),
+                message!("write the rule name after `closed` without brackets"),
                 message!("write `closed \"name\"`"),
             ),
             (Rule::require_item | Rule::forbid_item, _)
                 if self.is_behind("require") || self.is_behind("forbid") =>
             {
                 (
-                    message!("a rule has a name"),
+                    message!("a rule needs a name"),
                     message!("write it in quotes: `require \"amount.small\": amount < 100`"),
                 )
             }
             (_, ":") if self.is_behind("default") || self.is_behind("in") || self.is_behind("rank") => {
-                (message!("the value follows without `{found}`"), message!("write for example `default 3`"))
+                (message!("write the value without `{found}`"), message!("write for example `default 3`"))
             }
             (_, "not") => (
-                message!("only `not blank` stands here"),
+                message!("only `not blank` is allowed here"),
                 message!(
-                    "write `not blank` for a text; for a list write a rule: `require \"tags.some\" at tags: len(tags) > 0`"
+                    "write `not blank` for a text; for a list write a separate rule: `require \"tags.some\" \
+                    at tags: len(tags) > 0`"
                 ),
             ),
             (Rule::field_item, _) if self.wants(Rule::EOI) => (
-                message!("`{}` is no part of a field", self.cx.short(self.span)),
+                message!("`{}` is not part of a field declaration", self.cx.short(self.span)),
                 foreign::schema_help(found)?,
             ),
             (_, ",") => {
@@ -236,7 +240,7 @@ impl Failure<'_, '_> {
             let span = sigs[at].token.span(file);
             return Some(super::unexpected(
                 span,
-                message!("`{}` cannot stand in a condition", word(at)),
+                message!("`{}` cannot be used in a condition", word(at)),
                 foreign::NO_IF,
             ));
         }
@@ -246,7 +250,7 @@ impl Failure<'_, '_> {
                 && sigs.get(at + 2).is_some_and(|third| self.text(third.token) == "in")
         };
         if let Some(at) = (0..sigs.len()).find(quantifies) {
-            let message = message!("`{}` is written `any` or `all`", word(at));
+            let message = message!("`{}` must be written as `any` or `all`", word(at));
             let help = message!("write `any x in list: condition` or `all x in list: condition`");
             return Some(super::unexpected(sigs[at].token.span(file), message, help));
         }
@@ -258,7 +262,7 @@ impl Failure<'_, '_> {
             let help = message!(
                 "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\""
             );
-            return self.unexpected(message!("a time of day is no value"), help);
+            return self.unexpected(message!("a time of day is not a value"), help);
         }
         None
     }
