@@ -26,7 +26,7 @@ use super::entry::targets;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
 use base::Base;
-use edit::Reading;
+use edit::ParsedEdit;
 use rulec_base::json::JsonError;
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
@@ -281,8 +281,8 @@ impl LiveRules {
         }
         loop {
             let base = Arc::clone(&shared.snapshot.load().base);
-            let reading: Result<Vec<Reading<'_>>, EditError> =
-                edits.iter().map(|edit| edit.read(base.rules.sources())).collect();
+            let reading: Result<Vec<ParsedEdit<'_>>, EditError> =
+                edits.iter().map(|edit| edit.parse(base.rules.sources())).collect();
             let mut reading = reading?;
             if reading.is_empty() {
                 return Ok(());
@@ -292,7 +292,7 @@ impl LiveRules {
                 drop(base);
                 return shared.recompile(&reading);
             };
-            // `false` if the base was replaced in the meantime; then read the edit again.
+            // `false` if the base was replaced in the meantime; then parse the edit again.
             if shared.edit_route(&base, edit, &edits[0])? {
                 return Ok(());
             }
@@ -366,7 +366,7 @@ impl LiveRules {
             let writer = self.shared.lock();
             (Arc::clone(&writer.base), writer.changes())
         };
-        changes.apply(&base.rules, &base.places)
+        changes.apply(&base.rules, &base.edit_points)
     }
 
     /// Recompiles everything with all edits so far, and waits until it is done. Other threads can
@@ -420,15 +420,15 @@ impl Shared {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route that was read against `base`; `false` if the base was replaced.
+    /// Applies an edit of one route that was parsed for `base`; `false` if the base was replaced.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
-        edit: Reading<'_>,
+        edit: ParsedEdit<'_>,
         written: &Edit,
     ) -> Result<bool, EditError> {
         let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES))?;
-        self.ask_guards(&base.rules, std::slice::from_ref(&edit))?;
+        self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
         let mut writer = self.lock();
         if !Arc::ptr_eq(base, &writer.base) {
             return Ok(false);
@@ -438,17 +438,17 @@ impl Shared {
             log.push(written.clone());
         }
         self.snapshot.store(writer.snapshot());
-        self.start_what_is_due(&mut writer);
+        self.start_due_work(&mut writer);
         Ok(true)
     }
 
     /// Calls the guards for every handler that the edits can select.
-    fn ask_guards(&self, rules: &Rules, edits: &[Reading<'_>]) -> Result<(), EditError> {
+    fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
             return Ok(());
         }
-        let statements = edits.iter().filter_map(|edit| Some(&edit.draft()?.statement));
+        let statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
         let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
         for target in statements.flat_map(targets_of) {
             match target {

@@ -10,7 +10,7 @@ use super::Shared;
 use super::base;
 use super::declarations::name_in;
 use super::route::Route;
-use super::segment::{Place, Segment};
+use super::segment::{Segment, SequenceNumber};
 use super::writer::Writer;
 use crate::engine::{CompileError, Rules};
 use hashbrown::HashMap;
@@ -32,7 +32,7 @@ const LARGE: usize = 512;
 
 impl Shared {
     /// Starts a compaction and a merge if they are due.
-    pub fn start_what_is_due(self: &Arc<Self>, writer: &mut Writer) {
+    pub fn start_due_work(self: &Arc<Self>, writer: &mut Writer) {
         if !writer.compacting && writer.due().is_some() {
             writer.compacting = self.spawn("rulec-compact", |shared| {
                 let running = Running { shared, end: |writer| writer.compacting = false };
@@ -106,7 +106,7 @@ impl Shared {
         drop(writer);
 
         let running = Running { shared: self, end: |writer| (writer.merging, writer.sealed) = (false, 0) };
-        let files = base.files.with(merged.changes.apply(&base.rules, &base.places));
+        let files = base.files.with(merged.changes.apply(&base.rules, &base.edit_points));
         // Use one thread: threads that decide need the other cores.
         let compiled = base::compile(&self.compiler, &files, &files, |_| false, Threads::One);
 
@@ -128,7 +128,7 @@ impl Shared {
                 Err(error)
             }
         };
-        self.start_what_is_due(&mut writer);
+        self.start_due_work(&mut writer);
         drop(writer);
         self.idle.notify_all();
         drop_late(base);
@@ -138,7 +138,7 @@ impl Shared {
 
 /// Creates a segment from rules that were compiled together; `None` if a route is missing from
 /// them. The routes are put in the order of the rules.
-fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Option<Segment> {
+fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut by_name: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
     let ordered = program.rules.iter().map(|rule| {
@@ -146,7 +146,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Opti
         by_name.remove(&(table, rule.name.clone()))
     });
     let ordered = ordered.collect::<Option<Vec<_>>>()?;
-    by_name.is_empty().then(|| Segment::young(rules, base, ordered))
+    by_name.is_empty().then(|| Segment::added(rules, base, ordered))
 }
 
 /// Runs `end` on the writer when dropped, so that a panic also ends the work.
@@ -186,7 +186,7 @@ impl Writer {
     fn due(&self) -> Option<Vec<Arc<Segment>>> {
         let home = |segment: &Segment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);
-            self.base.declarations.home(name_in(&self.base.rules, table))
+            self.base.declarations.file_of_table(name_in(&self.base.rules, table))
         };
         let open = self.young.get(self.sealed..)?;
         let newest = home(open.last()?);

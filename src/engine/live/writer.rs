@@ -6,8 +6,8 @@ use super::declarations::name_in;
 use super::edit::{Action, Edit};
 use super::error::{EditError, UnknownStatement};
 use super::goto_graph::Jumps;
-use super::route::{Draft, Named, Route, RouteKey, refusal};
-use super::segment::{INSERTED, Place, Segment};
+use super::route::{ParsedStatement, Route, RouteKey, RouteKeyRef, refusal};
+use super::segment::{FIRST_INSERTED, Segment, SequenceNumber};
 use super::snapshot::Snapshot;
 use super::source_edits::Changes;
 use super::statement_ref::Head;
@@ -30,8 +30,8 @@ pub(super) struct Home {
 }
 
 impl Home {
-    fn place(&self) -> Place {
-        self.segment.place(self.rule)
+    fn sequence(&self) -> SequenceNumber {
+        self.segment.sequence(self.rule)
     }
 
     /// Returns the parsed route; `None` for a route of the base.
@@ -58,8 +58,8 @@ pub(super) struct Writer {
     gone: HashSet<RuleId>,
     /// The routes removed since the current merge began.
     gone_since: Vec<RouteKey>,
-    /// The rank of the next inserted route.
-    next_place: Place,
+    /// The sequence number of the next inserted route.
+    next_sequence: SequenceNumber,
     /// The version of the last edit, which tombstones refer to.
     version: u64,
     /// The generation of the rules with all edits; merges and compactions keep it.
@@ -86,7 +86,7 @@ pub(super) struct Writer {
 pub(super) struct Merged {
     pub changes: Changes,
     edits: usize,
-    next_place: Place,
+    next_sequence: SequenceNumber,
 }
 
 impl Writer {
@@ -100,7 +100,7 @@ impl Writer {
             names: HashMap::new(),
             gone: HashSet::new(),
             gone_since: Vec::new(),
-            next_place: INSERTED,
+            next_sequence: FIRST_INSERTED,
             version: 0,
             edits: 0,
             merging: false,
@@ -124,7 +124,7 @@ impl Writer {
     }
 
     pub fn find(&self, table: TableId, name: &str) -> Option<Home> {
-        if let Some(home) = self.names.get(&Named(table, name)) {
+        if let Some(home) = self.names.get(&RouteKeyRef(table, name)) {
             return Some(home.clone());
         }
         let rule = self.base.named(table, name).filter(|id| !self.gone.contains(id))?;
@@ -147,7 +147,7 @@ impl Writer {
 
     /// Compiles a new base with these changes; other edits wait.
     fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
-        let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.places));
+        let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.edit_points));
         let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
         self.start_anew(Writer::new(base, counted));
         Ok(())
@@ -168,19 +168,22 @@ impl Writer {
         table: TableId,
         edit: Action<'_>,
     ) -> Result<Option<Changes>, EditError> {
-        let (old, draft) = match edit {
+        let (old, new_statement) = match edit {
             Action::Remove(route) => (Some(self.existing(table, route)?), None),
-            Action::Replace(draft) => (Some(self.existing(table, draft.head())?), Some(draft)),
-            Action::Insert(draft) if self.find(table, draft.head().name).is_some() => {
-                return Err(EditError::Duplicate(draft.head().to_string()));
+            Action::Replace(new_statement) => {
+                (Some(self.existing(table, new_statement.head())?), Some(new_statement))
             }
-            Action::Insert(draft) => (None, Some(draft)),
+            Action::Insert(new_statement) if self.find(table, new_statement.head().name).is_some() => {
+                return Err(EditError::Duplicate(new_statement.head().to_string()));
+            }
+            Action::Insert(new_statement) => (None, Some(new_statement)),
         };
         // Compile against the rules without the old route.
         let used = old.as_ref().and_then(|old| self.uses_of(old));
         let same = used.as_ref().zip(self.uses()).is_none_or(|(used, uses)| uses.remove(used));
         let refused = if same {
-            let new = draft.map(|draft| self.compile(compiler, table, draft, old.as_ref()));
+            let new =
+                new_statement.map(|new_statement| self.compile(compiler, table, new_statement, old.as_ref()));
             match new.transpose() {
                 Ok(new) => {
                     self.publish(table, old, new);
@@ -190,7 +193,11 @@ impl Writer {
             }
         } else {
             // Recompiling everything also reports errors in this route.
-            Ok(Some(self.changes_with(table, old.as_ref(), draft.map(|draft| draft.text))))
+            Ok(Some(self.changes_with(
+                table,
+                old.as_ref(),
+                new_statement.map(|new_statement| new_statement.text),
+            )))
         };
         if let Some((uses, used)) = self.uses().zip(used) {
             uses.add(used);
@@ -221,19 +228,19 @@ impl Writer {
         &self,
         compiler: &Compiler,
         table: TableId,
-        draft: Draft,
+        new_statement: ParsedStatement,
         old: Option<&Home>,
     ) -> Result<(Route, Rules), CompileError> {
         let Base { rules: base, declarations, .. } = &*self.base;
-        let compile = || declarations.compile(compiler, base, table, draft, self.counted.known());
+        let compile = || declarations.compile(compiler, base, table, new_statement, self.counted.known());
         let (route, rules) = text::keeping_parsed(compile)?;
-        let old_jump = old.and_then(|old| Some((table, old.segment.jump(old.rule)?)));
+        let old_jump = old.and_then(|old| Some((table, old.segment.goto_target(old.rule)?)));
         if let Some((to, span)) = route.goto
             && let Err((code, message)) = self.jumps.check(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
                 .help(message!("let tables jump to their goal directly, and never back"));
-            return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
+            return Err(refusal(base.sources(), &route.parsed.text, vec![wrong]));
         }
         Ok((route, rules))
     }
@@ -251,10 +258,10 @@ impl Writer {
         self.version += 1;
         self.generation = next_generation();
         self.edits += 1;
-        let mut place = None;
+        let mut sequence = None;
         if let Some(Home { segment, rule }) = old {
-            place = Some(segment.place(rule));
-            segment.jump(rule).into_iter().for_each(|to| self.jumps.remove((table, to)));
+            sequence = Some(segment.sequence(rule));
+            segment.goto_target(rule).into_iter().for_each(|to| self.jumps.remove((table, to)));
             segment.remove(rule, self.version);
             let key = (table, segment.rules.program().rules[rule.index()].name.clone());
             if self.names.remove(&key).is_none() {
@@ -267,15 +274,15 @@ impl Writer {
             }
         }
         let Some((mut route, rules)) = new else { return };
-        let place = place.unwrap_or_else(|| {
-            self.next_place += 1;
-            self.next_place - 1
+        let sequence = sequence.unwrap_or_else(|| {
+            self.next_sequence += 1;
+            self.next_sequence - 1
         });
         route.goto.into_iter().for_each(|(to, _)| self.jumps.add((table, to)));
         if let Some(uses) = self.uses() {
             route.uses = uses.add(route.uses);
         }
-        let segment = Arc::new(Segment::young(rules, &self.base.rules, vec![(Arc::new(route), place)]));
+        let segment = Arc::new(Segment::added(rules, &self.base.rules, vec![(Arc::new(route), sequence)]));
         self.enter(&segment, 0);
         self.young.push(segment);
     }
@@ -315,7 +322,7 @@ impl Writer {
     pub fn seal(&mut self) -> Merged {
         self.sealed = self.young.len();
         self.gone_since.clear();
-        Merged { changes: self.changes(), edits: self.edits, next_place: self.next_place }
+        Merged { changes: self.changes(), edits: self.edits, next_sequence: self.next_sequence }
     }
 
     /// Installs a base with merged edits. Edits made during the merge are kept in the added
@@ -331,19 +338,19 @@ impl Writer {
         self.gone = gone.collect();
         self.version += 1;
         self.gone.iter().for_each(|id| base.segment.remove(*id, self.version));
-        // Segments added during the merge. A replacement takes the rank of the route that it
+        // Segments added during the merge. A replacement takes the number of the route that it
         // replaces.
         let later = self.young.split_off(self.sealed);
         let living = std::mem::take(&mut self.names);
         (self.young, self.sealed) = (Vec::new(), 0);
         for segment in later {
-            let place = |(at, route): (usize, &Arc<Route>)| {
-                let place = segment.place(RuleId(at as u32));
-                let known = base.named(route.table, &route.name).filter(|_| place < merged.next_place);
-                known.map_or(place, |id| base.segment.place(id))
+            let sequence = |(at, route): (usize, &Arc<Route>)| {
+                let sequence = segment.sequence(RuleId(at as u32));
+                let known = base.named(route.table, &route.name).filter(|_| sequence < merged.next_sequence);
+                known.map_or(sequence, |id| base.segment.sequence(id))
             };
-            let places = segment.routes.iter().enumerate().map(place).collect();
-            let segment = Arc::new(segment.moved(places));
+            let sequences = segment.routes.iter().enumerate().map(sequence).collect();
+            let segment = Arc::new(segment.with_sequences(sequences));
             for (at, route) in segment.routes.iter().enumerate() {
                 if living.get(&route.key()).is_some_and(|home| home.is(route)) {
                     self.enter(&segment, at);
@@ -356,20 +363,20 @@ impl Writer {
         (self.error, self.retry_at, self.incompatible) = (None, 0, false);
     }
 
-    /// Returns the current routes that were inserted after the base, with their ranks.
-    fn living(&self) -> impl Iterator<Item = (&Arc<Route>, Place)> {
-        self.names.values().filter_map(|home| Some((home.route()?, home.place())))
+    /// Returns the current routes that were inserted after the base, with their sequence numbers.
+    fn living(&self) -> impl Iterator<Item = (&Arc<Route>, SequenceNumber)> {
+        self.names.values().filter_map(|home| Some((home.route()?, home.sequence())))
     }
 
-    /// Returns the current routes of some segments, in the order of their ranks.
-    pub fn living_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, Place)> {
-        let places = |segment: &Segment| {
-            let place = |(at, route)| (Arc::clone(route), segment.place(RuleId(at as u32)));
-            segment.routes.iter().enumerate().map(place).collect::<Vec<_>>()
+    /// Returns the current routes of some segments, in the order of their sequence numbers.
+    pub fn living_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
+        let sequences = |segment: &Segment| {
+            let sequence = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
+            segment.routes.iter().enumerate().map(sequence).collect::<Vec<_>>()
         };
-        let mut routes: Vec<_> = segments.iter().flat_map(|segment| places(segment)).collect();
+        let mut routes: Vec<_> = segments.iter().flat_map(|segment| sequences(segment)).collect();
         routes.retain(|(route, _)| self.is_there(route));
-        routes.sort_by_key(|(_, place)| *place);
+        routes.sort_by_key(|(_, sequence)| *sequence);
         routes
     }
 
@@ -383,15 +390,15 @@ impl Writer {
     fn changes_with(&self, table: TableId, old: Option<&Home>, new: Option<Arc<str>>) -> Changes {
         let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is(route));
         let living = self.living().filter(|(route, _)| !is_old(route));
-        let mut texts: Vec<(TableId, Place, Arc<str>)> =
-            living.map(|(route, place)| (route.table, place, Arc::clone(&route.draft.text))).collect();
-        texts.extend(new.map(|text| (table, old.map_or(self.next_place, Home::place), text)));
-        texts.sort_by_key(|(_, place, _)| *place);
+        let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> =
+            living.map(|(route, sequence)| (route.table, sequence, Arc::clone(&route.parsed.text))).collect();
+        texts.extend(new.map(|text| (table, old.map_or(self.next_sequence, Home::sequence), text)));
+        texts.sort_by_key(|(_, sequence, _)| *sequence);
         let mut gone: HashSet<RuleId> = self.gone.clone();
         gone.extend(old.filter(|old| old.route().is_none()).map(|old| old.rule));
         let mut changes = Changes::default();
-        for (table, place, text) in texts {
-            match u32::try_from(place) {
+        for (table, sequence, text) in texts {
+            match u32::try_from(sequence) {
                 Ok(id) => {
                     gone.remove(&RuleId(id));
                     changes.replaced.push((RuleId(id), text));
