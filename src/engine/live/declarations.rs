@@ -275,7 +275,10 @@ impl Declarations {
         let uses = Arc::new(std::mem::take(&mut checked.uses));
         let (rules, statement) = match (checked.finish(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
-            (Ok(_), _) => return refused(Vec::new()),
+            (Ok(_), _) => {
+                debug_assert!(false, "one route was compiled to several rules or to none");
+                return refused(Vec::new());
+            }
             (Err(diagnostics), _) => return refused(diagnostics),
         };
         parsed.statement = statement;

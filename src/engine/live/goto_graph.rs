@@ -38,7 +38,9 @@ impl Jumps {
 
     /// Removes one count of a jump.
     pub fn remove(&mut self, jump: Jump) {
-        if let Some(count) = self.counts.get_mut(&jump) {
+        let count = self.counts.get_mut(&jump).filter(|count| **count > 0);
+        debug_assert!(count.is_some(), "the removed jump {jump:?} was never counted");
+        if let Some(count) = count {
             *count -= 1;
         }
     }

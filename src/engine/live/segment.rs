@@ -118,7 +118,10 @@ impl Segment {
     /// Removes a route, effective from `version` on. A route that can never hold is not in the
     /// order, so nothing is recorded.
     pub fn remove(&self, rule: RuleId, version: u64) {
-        let Some(info) = self.rules.program().rules.get(rule.index()) else { return };
+        let Some(info) = self.rules.program().rules.get(rule.index()) else {
+            debug_assert!(false, "the removed route {rule:?} is not in its segment");
+            return;
+        };
         let index = self.count_before(info.table, self.key(rule));
         if self.order(info.table).get(index as usize) == Some(&rule) {
             self.tombstones.remove(info.table, index, version);

@@ -115,6 +115,7 @@ impl Changes {
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
             let previous_end = points.previous_ends.get(id.index());
             let Some((rule, previous_end)) = rules.get(id.index()).zip(previous_end) else {
+                debug_assert!(false, "the edited route {id:?} is not in the base");
                 continue;
             };
             let file = edits.entry(rule.span.file).or_default();
@@ -133,6 +134,7 @@ impl Changes {
                 Some(brace) => Some((brace.file, brace.start as usize)),
                 None => points.main.map(|file| (file, sources.file(file).text.len())),
             };
+            debug_assert!(end.is_some(), "editable rules have a main file");
             if let Some((file, at)) = end {
                 edits.entry(file).or_default().push(append_splice(at, *table != TableId(0), text));
             }

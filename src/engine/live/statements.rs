@@ -194,8 +194,7 @@ impl<'f> Editor<'f> {
     /// earlier edit changed the table.
     fn checked_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<Located<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
-            let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
-            return Err(EditError::UnknownFile(name.to_owned(), names.join(", ")));
+            return Err(self.unknown_file(name));
         }
         let table = self.table(edit)?;
         let changed = |table: &Located<'_>| self.changed.contains(&(table.file, table.range()));
@@ -225,8 +224,17 @@ impl<'f> Editor<'f> {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);
-        let file = self.files.iter().position(|file| file.name == name).unwrap_or_default();
-        Ok((file, self.files.get(file).map_or(0, |file| file.text.len())))
+        let Some(file) = self.files.iter().position(|file| file.name == name) else {
+            // An unknown file of the edit is refused by `checked_table`.
+            debug_assert!(false, "the main file `{name}` is not among the files");
+            return Err(self.unknown_file(name));
+        };
+        Ok((file, self.files[file].text.len()))
+    }
+
+    fn unknown_file(&self, name: &str) -> EditError {
+        let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
+        EditError::UnknownFile(name.to_owned(), names.join(", "))
     }
 }
 
@@ -239,4 +247,22 @@ fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<I
         previous_end = statement.span.end;
         found
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Edit;
+    use rulec_base::source::SourceMap;
+
+    /// A statement must never be inserted into another file than the main file.
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is not among the files"))]
+    fn an_insertion_without_a_main_file_is_an_error() {
+        let texts = vec![("other.rules".to_owned(), String::new())];
+        let edit = Edit::insert("default -> h");
+        let edits = [edit.parse(&SourceMap::new()).expect("it parses")];
+        let result = edited(texts, "main.rules", &edits);
+        assert!(matches!(result, Err(EditError::UnknownFile(..))), "{result:?}");
+    }
 }
