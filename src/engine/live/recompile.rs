@@ -6,7 +6,7 @@
 //! wait. Edits of routes during the compilation are logged. They are applied to the new rules
 //! before the new rules replace the old ones.
 
-use super::background::{Running, drop_late};
+use super::background::drop_when_unshared;
 use super::base;
 use super::edit::{Edit, ParsedEdit};
 use super::error::EditError;
@@ -19,9 +19,9 @@ use rulec_sema::hir::ROUTES;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Up to this number of logged edits is applied while the writer is locked.
+/// Up to this number of logged edits is replayed while the writer is locked.
 const MAX_LOCKED_REPLAYS: usize = 16;
-/// Number of rounds after which the writer is locked even if edits keep arriving.
+/// Number of rounds of replays with an unlocked writer, if edits keep arriving.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl Shared {
@@ -29,12 +29,8 @@ impl Shared {
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // One recompilation at a time: each starts from the texts that the last one produced.
         let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
-        let (base, changes) = {
-            let mut writer = self.lock();
-            writer.log = Some(Vec::new());
-            (Arc::clone(&writer.base), writer.changes())
-        };
-        let _logging = Running { shared: self, end: |writer| writer.log = None };
+        let (base, changes) = self.lock().begin_recompilation();
+        let _logging = scopeguard::guard(self, |shared| shared.lock().end_recompilation());
         let texts = changes.apply(&base.rules, &base.edit_points);
         let texts = statements::edited(texts, &base.files.main, edits)?;
         let files = base.files.with(texts);
@@ -48,7 +44,7 @@ impl Shared {
 
         let mut writer = self.lock();
         for round in 1.. {
-            let log = writer.log.replace(Vec::new()).unwrap_or_default();
+            let log = writer.take_logged_edits();
             if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_ROUNDS {
                 replay(&mut fresh, &self.compiler, &log)?;
                 break;
@@ -57,13 +53,13 @@ impl Shared {
             replay(&mut fresh, &self.compiler, &log)?;
             writer = self.lock();
         }
-        let old = writer.start_anew(fresh);
-        self.snapshot.store(writer.snapshot());
+        let old = writer.replace_state(fresh);
+        self.publish(&writer);
         self.start_due_work(&mut writer);
         drop(writer);
-        let base = Arc::clone(&old.base);
+        let base = Arc::clone(old.base());
         drop(old);
-        drop_late(base);
+        drop_when_unshared(base);
         Ok(())
     }
 }
@@ -79,9 +75,9 @@ fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
 /// Applies logged edits of routes again.
 fn replay(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
-        let edit = edit.parse(writer.base.rules.sources())?;
-        let table = table_of(&writer.base.rules, edit.table.unwrap_or(ROUTES))?;
-        writer.make(compiler, table, edit.action)?;
+        let edit = edit.parse(writer.base().rules.sources())?;
+        let table = table_of(&writer.base().rules, edit.table.unwrap_or(ROUTES))?;
+        writer.apply_edit(compiler, table, edit.action)?;
     }
     Ok(())
 }

@@ -176,8 +176,9 @@ impl Loader for Files {
     }
 }
 
-/// Returns the lines before a statement that belong to it: `##` documentation and `# rulec:`
-/// comments. `previous_end` is the end of the previous statement, `start` the first byte of this one.
+/// Returns the lines before a statement that belong to the statement: `##` documentation and
+/// `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the first
+/// byte of this statement.
 fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let between = text.get(previous_end..start).unwrap_or("");
     let mut at = previous_end;
@@ -229,7 +230,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the text edit that adds a statement at the end of a file, or before the closing brace of a table.
+/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of a
+/// table.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", formatted(in_table, text)))
 }
