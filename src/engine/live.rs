@@ -26,7 +26,7 @@ use super::entry::targets;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
 use base::Base;
-use edit::Reading;
+use edit::ParsedEdit;
 use rulec_base::diag::Message;
 use rulec_base::json::JsonError;
 use rulec_base::parallel::Threads;
@@ -103,7 +103,7 @@ pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::fixed(rules), Counted::Uses(CountedUses::default()));
-        LiveRules::serving(Compiler::new(), writer, true)
+        LiveRules::with_writer(Compiler::new(), writer, true)
     }
 }
 
@@ -126,10 +126,10 @@ impl LiveRules {
 
     fn load(compiler: Compiler, loader: &dyn Loader, files: Files) -> Result<LiveRules, CompileError> {
         let (base, known) = base::compile(&compiler, loader, &files, |_| true, Threads::All)?;
-        Ok(LiveRules::serving(compiler, Writer::new(base, known), false))
+        Ok(LiveRules::with_writer(compiler, Writer::new(base, known), false))
     }
 
-    fn serving(compiler: Compiler, writer: Writer, fixed: bool) -> LiveRules {
+    fn with_writer(compiler: Compiler, writer: Writer, fixed: bool) -> LiveRules {
         LiveRules {
             shared: Arc::new(Shared {
                 compiler,
@@ -282,18 +282,18 @@ impl LiveRules {
         }
         loop {
             let base = Arc::clone(&shared.snapshot.load().base);
-            let reading: Result<Vec<Reading<'_>>, EditError> =
-                edits.iter().map(|edit| edit.read(base.rules.sources())).collect();
-            let mut reading = reading?;
-            if reading.is_empty() {
+            let parsed: Result<Vec<ParsedEdit<'_>>, EditError> =
+                edits.iter().map(|edit| edit.parse(base.rules.sources())).collect();
+            let mut parsed = parsed?;
+            if parsed.is_empty() {
                 return Ok(());
             }
-            let Some(edit) = reading.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
+            let Some(edit) = parsed.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
                 // Recompilation waits for users of the base, so release this reference first.
                 drop(base);
-                return shared.recompile(&reading);
+                return shared.recompile(&parsed);
             };
-            // `false` if the base was replaced in the meantime; then read the edit again.
+            // `false` if the base was replaced in the meantime; then parse the edit again.
             if shared.edit_route(&base, edit, &edits[0])? {
                 return Ok(());
             }
@@ -356,8 +356,8 @@ impl LiveRules {
     /// If there is no such table.
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
         let writer = self.shared.lock();
-        let table = table_of(&writer.base.rules, table)?;
-        Ok(writer.find(table, name).is_some())
+        let table = table_of(&writer.base().rules, table)?;
+        Ok(writer.contains(table, name))
     }
 
     /// Returns the names and texts of all rule files, with all edits applied. Word lists in
@@ -365,9 +365,9 @@ impl LiveRules {
     pub fn texts(&self) -> Vec<(String, String)> {
         let (base, changes) = {
             let writer = self.shared.lock();
-            (Arc::clone(&writer.base), writer.changes())
+            (Arc::clone(writer.base()), writer.changes())
         };
-        changes.apply(&base.rules, &base.places)
+        changes.apply(&base.rules, &base.edit_points)
     }
 
     /// Recompiles everything with all edits so far, and waits until it is done. Other threads can
@@ -377,24 +377,24 @@ impl LiveRules {
     /// If the edited texts do not compile. The rules then continue unchanged. Because every edit
     /// was checked before, this error is a bug in this library.
     pub fn merge(&self) -> Result<(), CompileError> {
-        let writer = self.shared.wait(self.shared.lock());
+        let writer = self.shared.wait_until_idle(self.shared.lock());
         self.shared.merge_now(writer)
     }
 
     /// Waits until the current background work, a merge or a compaction, is done.
     pub fn wait_for_merge(&self) {
-        drop(self.shared.wait(self.shared.lock()));
+        drop(self.shared.wait_until_idle(self.shared.lock()));
     }
 
     /// Returns the error of the last merge, if it failed. No edit is lost then: the rules still
     /// decide with all edits and can be edited further.
     pub fn merge_error(&self) -> Option<CompileError> {
-        self.shared.lock().error.clone()
+        self.shared.lock().merge_error().cloned()
     }
 
     /// Returns the number of edits that are not merged yet.
     pub fn pending(&self) -> usize {
-        self.shared.lock().edits
+        self.shared.lock().pending()
     }
 }
 
@@ -421,35 +421,33 @@ impl Shared {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route that was read against `base`; `false` if the base was replaced.
+    /// Applies an edit of one route that was parsed for `base`; `false` if the base was replaced.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
-        edit: Reading<'_>,
+        edit: ParsedEdit<'_>,
         written: &Edit,
     ) -> Result<bool, EditError> {
         let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES))?;
-        self.ask_guards(&base.rules, std::slice::from_ref(&edit))?;
+        self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
         let mut writer = self.lock();
-        if !Arc::ptr_eq(base, &writer.base) {
+        if !Arc::ptr_eq(base, writer.base()) {
             return Ok(false);
         }
-        writer.make(&self.compiler, table, edit.action)?;
-        if let Some(log) = &mut writer.log {
-            log.push(written.clone());
-        }
-        self.snapshot.store(writer.snapshot());
-        self.start_what_is_due(&mut writer);
+        writer.apply_edit(&self.compiler, table, edit.action)?;
+        writer.log_edit(written);
+        self.publish(&writer);
+        self.start_due_work(&mut writer);
         Ok(true)
     }
 
     /// Calls the guards for every handler that the edits can select.
-    fn ask_guards(&self, rules: &Rules, edits: &[Reading<'_>]) -> Result<(), EditError> {
+    fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
             return Ok(());
         }
-        let statements = edits.iter().filter_map(|edit| Some(&edit.draft()?.statement));
+        let statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
         let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
         for target in statements.flat_map(targets_of) {
             match target {
@@ -460,18 +458,21 @@ impl Shared {
             }
         }
         handlers.extend(targets(rules.program(), tables));
-        let asked = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
-        asked.collect::<Result<(), Message>>().map_err(EditError::Refused)
+        let answers = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
+        answers.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until neither a merge nor a compaction runs.
-    fn wait<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
-        self.idle
-            .wait_while(writer, |writer| writer.merging || writer.compacting)
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Makes the current state of the writer visible to decisions.
+    fn publish(&self, writer: &Writer) {
+        self.snapshot.store(writer.snapshot());
+    }
+
+    /// Waits until neither a merge nor a compaction is scheduled or runs.
+    fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
+        self.idle.wait_while(writer, |writer| !writer.is_idle()).unwrap_or_else(PoisonError::into_inner)
     }
 }

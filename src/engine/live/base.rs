@@ -2,7 +2,7 @@
 
 use super::declarations::Declarations;
 use super::segment::Segment;
-use super::source_edits::{Files, Places, Recorder};
+use super::source_edits::{EditPoints, Files, Recorder};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;
@@ -19,7 +19,7 @@ pub(super) struct Base {
     pub segment: Arc<Segment>,
     /// The routes of each table by name, including disabled routes.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
-    pub places: Places,
+    pub edit_points: EditPoints,
     pub declarations: Declarations,
     /// The field uses of the base routes; empty if the message fields are declared.
     pub uses: UsesByRoute,
@@ -30,12 +30,12 @@ impl Base {
     /// Creates a base of compiled rules that cannot be edited.
     pub fn fixed(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
-        Base::new(rules, Places::default(), declarations, UsesByRoute::default(), Files::default())
+        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), Files::default())
     }
 
     fn new(
         rules: Rules,
-        places: Places,
+        edit_points: EditPoints,
         declarations: Declarations,
         uses: UsesByRoute,
         files: Files,
@@ -48,7 +48,7 @@ impl Base {
             }
         }
         let segment = Arc::new(Segment::base(rules.clone()));
-        Base { segment, rules, names, places, declarations, uses, files }
+        Base { segment, rules, names, edit_points, declarations, uses, files }
     }
 
     pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
@@ -87,8 +87,8 @@ fn compile_loaded(
 ) -> Result<(Base, Counted), CompileError> {
     let (program, found, (counted, uses)) = check_counting(&loaded);
     let mut allows = Allows::of(&loaded);
-    let places = Places::of(&loaded.units);
+    let edit_points = EditPoints::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
-    Ok((Base::new(rules, places, declarations, uses, files), counted))
+    Ok((Base::new(rules, edit_points, declarations, uses, files), counted))
 }

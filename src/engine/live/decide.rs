@@ -122,7 +122,7 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     let mut all: Vec<(Key, &str)> = Vec::new();
     with_machines(snapshot, message, |machines, _| {
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
-            let Some(table) = segment.local(entry) else { continue };
+            let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;
             let hits = machine.hits(table).into_iter();
             all.extend(hits.map(|hit| (segment.key(hit.route), &*rules[hit.route.index()].name)));
@@ -155,14 +155,14 @@ impl Search<'_, '_, '_> {
         let mut best: Option<(Key, Hit)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
-            let Some(local) = segment.local(table) else { continue };
-            let from = resume.map_or(0, |key| segment.up_to(local, key));
-            let to = best.map_or(u32::MAX, |(key, _)| segment.before(local, key));
+            let Some(local) = segment.local_table(table) else { continue };
+            let from = resume.map_or(0, |key| segment.count_through(local, key));
+            let to = best.map_or(u32::MAX, |(key, _)| segment.count_before(local, key));
             if from >= to {
                 continue;
             }
             if let Some(hit) = self.machines[number].first(local, from..to) {
-                let goto = hit.goto.map(|inner| segment.global(inner));
+                let goto = hit.goto.map(|inner| segment.base_table(inner));
                 best = Some((segment.key(hit.route), Hit { segment: number, rule: hit.route, table, goto }));
             }
         }

@@ -2,7 +2,8 @@
 //! compiled alone: the route is checked with the declarations that it mentions, directly or
 //! indirectly. Compaction compiles several routes the same way.
 
-use super::route::{Draft, Route, refusal};
+use super::route::{ParsedStatement, Route, refusal};
+use super::segment::SequenceNumber;
 use super::statement_ref::Head;
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
@@ -45,7 +46,7 @@ impl Declarations {
         let (by_name, always) = (HashMap::new(), Vec::new());
         let mut this = Declarations { units, statements: Vec::new(), by_name, always };
         for (unit, statements) in statements.into_iter().enumerate() {
-            statements.into_iter().for_each(|statement| this.keep(unit, statement));
+            statements.into_iter().for_each(|statement| this.add(unit, statement));
         }
         for at in 0..this.statements.len() {
             let mut names = Vec::new();
@@ -55,7 +56,7 @@ impl Declarations {
         this
     }
 
-    fn keep(&mut self, unit: usize, mut statement: Statement) {
+    fn add(&mut self, unit: usize, mut statement: Statement) {
         let at = self.statements.len() as u32;
         let is_handler = |statement: &Statement| matches!(statement.kind, StatementKind::Handler { .. });
         if is_handler(&statement) && !self.statements.iter().any(|kept| is_handler(&kept.statement)) {
@@ -120,15 +121,15 @@ impl Declarations {
     }
 
     /// Returns the index of the declaration of the table; `None` outside any table.
-    fn head(&self, table: Option<&str>) -> Option<u32> {
+    fn table_declaration(&self, table: Option<&str>) -> Option<u32> {
         let is_table =
             |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
         self.by_name.get(table?)?.iter().copied().find(is_table)
     }
 
     /// Returns the index of the file that contains the table; for top-level routes, the main file.
-    pub fn home(&self, table: Option<&str>) -> usize {
-        match self.head(table) {
+    pub fn file_of_table(&self, table: Option<&str>) -> usize {
+        match self.table_declaration(table) {
             Some(at) => self.statements[at as usize].unit,
             None => self.units.len().saturating_sub(1),
         }
@@ -138,13 +139,13 @@ impl Declarations {
     /// text. Also returns the statement of the last route, so that the caller need not clone it.
     fn check(
         &self,
-        drafts: Drafts<'_>,
+        routes: TableStatements<'_>,
         file: FileId,
         needed: &[u32],
         known: Known,
     ) -> (Checked, Option<Statement>) {
-        let Some((table, _)) = drafts.last() else { return Default::default() };
-        let home = self.home(*table);
+        let Some((table, _)) = routes.last() else { return Default::default() };
+        let table_unit = self.file_of_table(*table);
         let unit = |file, imports| {
             let (statements, broken, lists) = Default::default();
             Unit { file, imports, statements, broken, lists }
@@ -153,9 +154,9 @@ impl Declarations {
         let mut units = Vec::with_capacity(self.units.len() + 1);
         units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
-        let (heads, statements) = self.statements_of(drafts, needed, home, file);
+        let (table_indexes, statements) = self.statements_of(routes, needed, table_unit, file);
         for Declaration { unit, statement, .. } in
-            needed.iter().filter(|at| !heads.contains(at)).map(|at| &self.statements[*at as usize])
+            needed.iter().filter(|at| !table_indexes.contains(at)).map(|at| &self.statements[*at as usize])
         {
             let into = &mut loaded.units[*unit];
             into.statements.push(statement.clone());
@@ -165,7 +166,7 @@ impl Declarations {
                 into.lists.insert(name.node.clone(), elements.clone());
             }
         }
-        let imports = self.units.get(home).map(|unit| unit.file).into_iter().collect();
+        let imports = self.units.get(table_unit).map(|unit| unit.file).into_iter().collect();
         loaded.units.push(Unit { statements, ..unit(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
         let last = loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost);
@@ -176,39 +177,39 @@ impl Declarations {
     /// routes. Also returns the indexes of those tables' declarations.
     fn statements_of(
         &self,
-        drafts: Drafts<'_>,
+        routes: TableStatements<'_>,
         needed: &[u32],
-        home: usize,
+        table_unit: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
-        let settings = needed.iter().find_map(|at| self.settings_for(*at, home, file));
-        let (mut heads, mut tables) = (Vec::new(), Vec::<Statement>::new());
-        let mut outside = Vec::with_capacity(drafts.len() + 1);
+        let settings = needed.iter().find_map(|at| self.settings_for(*at, table_unit, file));
+        let (mut table_indexes, mut tables) = (Vec::new(), Vec::<Statement>::new());
+        let mut outside = Vec::with_capacity(routes.len() + 1);
         outside.extend(settings);
-        for (table, draft) in drafts {
-            let Some(head) = self.head(table) else {
-                outside.push(draft);
+        for (table, route) in routes {
+            let Some(table_index) = self.table_declaration(table) else {
+                outside.push(route);
                 continue;
             };
-            let at = heads.iter().position(|known| *known == head).unwrap_or_else(|| {
-                heads.push(head);
-                tables.push(self.statements[head as usize].statement.clone());
+            let at = table_indexes.iter().position(|known| *known == table_index).unwrap_or_else(|| {
+                table_indexes.push(table_index);
+                tables.push(self.statements[table_index as usize].statement.clone());
                 tables.len() - 1
             });
             if let StatementKind::Table { statements, .. } = &mut tables[at].kind {
-                statements.push(draft);
+                statements.push(route);
             }
         }
         outside.extend(tables);
-        (heads, outside)
+        (table_indexes, outside)
     }
 
     /// Returns the settings of the file that a route belongs to, moved to the file of the route's
     /// text.
-    fn settings_for(&self, at: u32, home: usize, file: FileId) -> Option<Statement> {
+    fn settings_for(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
-        if *unit != home {
+        if *unit != table_unit {
             return None;
         }
         // Other settings apply to all files and are checked with their own file.
@@ -232,16 +233,20 @@ impl Declarations {
 
     /// Checks routes that were inserted later, so that they can be compiled together. They must all
     /// belong to one file.
-    pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
-        let Some(file) = routes.first().map(|(route, _)| route.draft.file) else { return Checked::default() };
-        let drafts = || {
-            let placed =
-                |(route, _): &(Arc<Route>, u64)| (name_in(base, route.table), route.draft.statement.clone());
-            routes.iter().map(placed).collect()
+    pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, SequenceNumber)], known: Known) -> Checked {
+        let routes = || routes.iter().map(|(route, _)| route);
+        let Some(file) = routes().next().map(|route| route.parsed.file) else { return Checked::default() };
+        let statements = || {
+            let statement = |route: &Arc<Route>| route.parsed.statement.clone();
+            routes().map(|route| (name_in(base, route.table), statement(route))).collect()
         };
-        let needed = self.needed(routes.iter().filter_map(|(route, _)| route.draft.route()));
-        let (checked, _) = self.check(drafts(), file, &needed, known.clone());
-        if fails(&checked.diagnostics) { self.check(drafts(), file, &self.all(), known).0 } else { checked }
+        let needed = self.needed(routes().filter_map(|route| route.parsed.route()));
+        let (checked, _) = self.check(statements(), file, &needed, known.clone());
+        if fails(&checked.diagnostics) {
+            self.check(statements(), file, &self.all(), known).0
+        } else {
+            checked
+        }
     }
 
     /// Compiles a single route for a table, or for the top level. `known` describes the message
@@ -251,17 +256,17 @@ impl Declarations {
         compiler: &Compiler,
         base: &Rules,
         table: TableId,
-        mut draft: Draft,
+        mut parsed: ParsedStatement,
         known: Known,
     ) -> Result<(Route, Rules), CompileError> {
-        let Draft { ref text, file, .. } = draft;
+        let ParsedStatement { ref text, file, .. } = parsed;
         let refused = |diagnostics| Err(refusal(base.sources(), text, diagnostics));
         let check = |statement, needed: &[u32], known| {
             self.check(vec![(name_in(base, table), statement)], file, needed, known)
         };
         // The statement is moved into the check and returned, because a clone would be expensive.
-        let needed = self.needed(draft.route().into_iter());
-        let (mut checked, mut statement) = check(draft.statement, &needed, known.clone());
+        let needed = self.needed(parsed.route().into_iter());
+        let (mut checked, mut statement) = check(parsed.statement, &needed, known.clone());
         if fails(&checked.diagnostics)
             && let Some(lent) = statement
         {
@@ -270,29 +275,32 @@ impl Declarations {
         let uses = Arc::new(std::mem::take(&mut checked.uses));
         let (rules, statement) = match (checked.finish(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
-            (Ok(_), _) => return refused(Vec::new()),
+            (Ok(_), _) => {
+                debug_assert!(false, "one route was compiled to several rules or to none");
+                return refused(Vec::new());
+            }
             (Err(diagnostics), _) => return refused(diagnostics),
         };
-        draft.statement = statement;
+        parsed.statement = statement;
         let program = rules.program();
-        let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
+        let goto = match (&program.rules[0].outcome, parsed.route().map(|route| &route.target)) {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = message!("the table of the `goto` does not exist");
                     let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
-                    return Err(refusal(base.sources(), &draft.text, found));
+                    return Err(refusal(base.sources(), &parsed.text, found));
                 };
                 Some((to, *span))
             }
             _ => None,
         };
         let name = program.rules[0].name.clone();
-        Ok((Route { name, table, goto, uses, draft }, rules))
+        Ok((Route { name, table, goto, uses, parsed }, rules))
     }
 }
 
-/// Routes to check together, each with the name of its table.
-type Drafts<'d> = Vec<(Option<&'d str>, Statement)>;
+/// Statements of routes to check together, each with the name of its table.
+type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement of a table; a statement of another kind is returned unchanged.
 fn innermost(mut statement: Statement) -> Option<Statement> {

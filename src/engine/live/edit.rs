@@ -1,7 +1,7 @@
 //! The edits that callers request, and how they are parsed.
 
 use super::error::EditError;
-use super::route::{Draft, draft};
+use super::route::{ParsedStatement, parse_statement};
 use super::statement_ref::Head;
 use rulec_base::source::SourceMap;
 use rulec_sema::hir::ROUTES;
@@ -77,42 +77,42 @@ impl Edit {
     }
 
     /// Parses the edit. Errors in its text refer to `sources` followed by that text.
-    pub(super) fn read(&self, sources: &SourceMap) -> Result<Reading<'_>, EditError> {
+    pub(super) fn parse(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
-            Change::Insert(text) => Action::Insert(draft(text, sources)?),
-            Change::Replace(text) => Action::Replace(draft(text, sources)?),
-            Change::Remove(name) => Action::Remove(Head::read(name)),
+            Change::Insert(text) => Action::Insert(parse_statement(text, sources)?),
+            Change::Replace(text) => Action::Replace(parse_statement(text, sources)?),
+            Change::Remove(name) => Action::Remove(Head::parse(name)),
         };
-        Ok(Reading { action, table: self.table.as_deref(), file: self.file.as_deref() })
+        Ok(ParsedEdit { action, table: self.table.as_deref(), file: self.file.as_deref() })
     }
 }
 
 /// A parsed edit.
-pub(super) struct Reading<'e> {
+pub(super) struct ParsedEdit<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,
     pub file: Option<&'e str>,
 }
 
 pub(super) enum Action<'e> {
-    Insert(Draft),
-    Replace(Draft),
+    Insert(ParsedStatement),
+    Replace(ParsedStatement),
     Remove(Head<'e>),
 }
 
-impl Reading<'_> {
+impl ParsedEdit<'_> {
     /// Returns the keyword and name of the edited statement.
     pub fn head(&self) -> Head<'_> {
         match &self.action {
-            Action::Insert(draft) | Action::Replace(draft) => draft.head(),
+            Action::Insert(new) | Action::Replace(new) => new.head(),
             Action::Remove(head) => *head,
         }
     }
 
     /// Returns the new statement; `None` for a removal.
-    pub fn draft(&self) -> Option<&Draft> {
+    pub fn new_statement(&self) -> Option<&ParsedStatement> {
         match &self.action {
-            Action::Insert(draft) | Action::Replace(draft) => Some(draft),
+            Action::Insert(new) | Action::Replace(new) => Some(new),
             Action::Remove(_) => None,
         }
     }

@@ -38,7 +38,9 @@ impl Jumps {
 
     /// Removes one count of a jump.
     pub fn remove(&mut self, jump: Jump) {
-        if let Some(count) = self.counts.get_mut(&jump) {
+        let count = self.counts.get_mut(&jump).filter(|count| **count > 0);
+        debug_assert!(count.is_some(), "the removed jump {jump:?} was never counted");
+        if let Some(count) = count {
             *count -= 1;
         }
     }
@@ -54,29 +56,29 @@ impl Jumps {
         if edges.contains(&(from, to)) {
             return Ok(());
         }
-        // The longest paths from `to` and to `from`; they are finite, because there are no cycles
-        // yet.
+        // The lengths of the longest paths from `to` and to `from`. The paths are finite, because
+        // the graph has no cycle yet.
         let longest = |start: TableId, forward: bool| {
             let mut depth: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
             let mut open = vec![start];
             while let Some(at) = open.pop() {
                 let next = depth[&at] + 1;
                 for (a, b) in &edges {
-                    let (here, there) = if forward { (*a, *b) } else { (*b, *a) };
-                    if here == at && depth.get(&there).is_none_or(|known| *known < next) {
-                        depth.insert(there, next);
-                        open.push(there);
+                    let (near, far) = if forward { (*a, *b) } else { (*b, *a) };
+                    if near == at && depth.get(&far).is_none_or(|known| *known < next) {
+                        depth.insert(far, next);
+                        open.push(far);
                     }
                 }
             }
             depth
         };
-        let (behind, ahead) = (longest(to, true), longest(from, false));
-        if behind.contains_key(&from) {
+        let (from_target, to_source) = (longest(to, true), longest(from, false));
+        if from_target.contains_key(&from) {
             return Err((Code::JumpCycle, message!("these jumps form a cycle")));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
-        if deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS {
+        if deepest(&from_target) + deepest(&to_source) + 1 > MAX_JUMPS {
             return Err((Code::JumpsTooDeep, message!("jumps lead through more than {MAX_JUMPS} tables")));
         }
         Ok(())

@@ -6,9 +6,9 @@
 //! wait. Edits of routes during the compilation are logged. They are applied to the new rules
 //! before the new rules replace the old ones.
 
-use super::background::{Running, drop_late};
+use super::background::drop_when_unshared;
 use super::base;
-use super::edit::{Edit, Reading};
+use super::edit::{Edit, ParsedEdit};
 use super::error::EditError;
 use super::statements;
 use super::writer::Writer;
@@ -19,23 +19,19 @@ use rulec_sema::hir::ROUTES;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Up to this number of logged edits is applied while the writer is locked.
-const FEW: usize = 16;
-/// Number of rounds after which the writer is locked even if edits keep arriving.
-const ROUNDS: usize = 8;
+/// Up to this number of logged edits is replayed while the writer is locked.
+const MAX_LOCKED_REPLAYS: usize = 16;
+/// Number of rounds of replays with an unlocked writer, if edits keep arriving.
+const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl Shared {
     /// Applies edits by recompiling everything.
-    pub(super) fn recompile(self: &Arc<Self>, edits: &[Reading<'_>]) -> Result<(), EditError> {
+    pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // One recompilation at a time: each starts from the texts that the last one produced.
         let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
-        let (base, changes) = {
-            let mut writer = self.lock();
-            writer.log = Some(Vec::new());
-            (Arc::clone(&writer.base), writer.changes())
-        };
-        let _logging = Running { shared: self, end: |writer| writer.log = None };
-        let texts = changes.apply(&base.rules, &base.places);
+        let (base, changes) = self.lock().begin_recompilation();
+        let _logging = scopeguard::guard(self, |shared| shared.lock().end_recompilation());
+        let texts = changes.apply(&base.rules, &base.edit_points);
         let texts = statements::edited(texts, &base.files.main, edits)?;
         let files = base.files.with(texts);
         drop(base);
@@ -43,45 +39,45 @@ impl Shared {
         let tests: Vec<&str> = edits.iter().filter_map(test).collect();
         let is_new = |name: &str| tests.contains(&name);
         let (base, counted) = base::compile(&self.compiler, &files, &files, is_new, Threads::One)?;
-        self.ask_guards(&base.rules, edits)?;
+        self.call_guards(&base.rules, edits)?;
         let mut fresh = Writer::new(base, counted);
 
         let mut writer = self.lock();
         for round in 1.. {
-            let log = writer.log.replace(Vec::new()).unwrap_or_default();
-            if log.len() <= FEW || round > ROUNDS {
-                again(&mut fresh, &self.compiler, &log)?;
+            let log = writer.take_logged_edits();
+            if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_ROUNDS {
+                replay(&mut fresh, &self.compiler, &log)?;
                 break;
             }
             drop(writer);
-            again(&mut fresh, &self.compiler, &log)?;
+            replay(&mut fresh, &self.compiler, &log)?;
             writer = self.lock();
         }
-        let old = writer.start_anew(fresh);
-        self.snapshot.store(writer.snapshot());
-        self.start_what_is_due(&mut writer);
+        let old = writer.replace_state(fresh);
+        self.publish(&writer);
+        self.start_due_work(&mut writer);
         drop(writer);
-        let base = Arc::clone(&old.base);
+        let base = Arc::clone(old.base());
         drop(old);
-        drop_late(base);
+        drop_when_unshared(base);
         Ok(())
     }
 }
 
 /// Returns the name of the test that an edit inserts or replaces.
-fn test<'e>(edit: &'e Reading<'_>) -> Option<&'e str> {
-    match &edit.draft()?.statement.kind {
+fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
+    match &edit.new_statement()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),
         _ => None,
     }
 }
 
 /// Applies logged edits of routes again.
-fn again(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
+fn replay(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
-        let edit = edit.read(writer.base.rules.sources())?;
-        let table = table_of(&writer.base.rules, edit.table.unwrap_or(ROUTES))?;
-        writer.make(compiler, table, edit.action)?;
+        let edit = edit.parse(writer.base().rules.sources())?;
+        let table = table_of(&writer.base().rules, edit.table.unwrap_or(ROUTES))?;
+        writer.apply_edit(compiler, table, edit.action)?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) struct Route {
     pub goto: Option<(TableId, Span)>,
     /// The route's uses of undeclared message fields, shared by all routes with the same uses.
     pub uses: Arc<RouteUses>,
-    pub draft: Draft,
+    pub parsed: ParsedStatement,
 }
 
 /// The table of a route, by its id in the base, and the name of the route.
@@ -33,9 +33,9 @@ pub(super) type RouteKey = (TableId, Arc<str>);
 
 /// A borrowed [`RouteKey`] for lookups.
 #[derive(Hash)]
-pub(super) struct Named<'n>(pub TableId, pub &'n str);
+pub(super) struct RouteKeyRef<'n>(pub TableId, pub &'n str);
 
-impl Equivalent<RouteKey> for Named<'_> {
+impl Equivalent<RouteKey> for RouteKeyRef<'_> {
     fn equivalent(&self, (table, name): &RouteKey) -> bool {
         *table == self.0 && **name == *self.1
     }
@@ -48,14 +48,14 @@ impl Route {
 }
 
 /// A parsed statement.
-pub(super) struct Draft {
+pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
     /// The file id in the statement's spans.
     pub file: FileId,
 }
 
-impl Draft {
+impl ParsedStatement {
     pub fn route(&self) -> Option<&ast::Route> {
         match &self.statement.kind {
             StatementKind::Route(route) => Some(route),
@@ -69,7 +69,7 @@ impl Draft {
 }
 
 /// Parses a statement. Its file id is the next one after the files of the rules.
-pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
+pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
     let mut parsed = parse(Threads::One, file, text);
@@ -79,7 +79,7 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     let wrong = |what| Err(EditError::NotOneStatement(what));
     match parsed.statements.pop() {
         Some(_) if !parsed.statements.is_empty() => wrong(message!("more than one")),
-        Some(statement) => Ok(Draft { statement, text: text.into(), file }),
+        Some(statement) => Ok(ParsedStatement { statement, text: text.into(), file }),
         None => wrong(message!("none")),
     }
 }

@@ -10,14 +10,14 @@ use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The rank of a route among routes of equal priority: the rule id of a base route, or a number
-/// from [`INSERTED`] up.
-pub(super) type Place = u64;
-/// The first rank after all base routes.
-pub(super) const INSERTED: Place = 1 << 32;
+/// The number that orders routes of equal priority: the rule id of a base route, or a number from
+/// [`FIRST_INSERTED`] up.
+pub(super) type SequenceNumber = u64;
+/// The sequence number of the first route that is inserted after the base was compiled.
+pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 
-/// The sort key of a route in its table: priority, then rank.
-pub(super) type Key = (Reverse<i64>, Place);
+/// The sort key of a route in its table: priority, then sequence number.
+pub(super) type Key = (Reverse<i64>, SequenceNumber);
 
 /// A group of rules compiled together.
 #[derive(Clone)]
@@ -27,8 +27,8 @@ pub(super) struct Segment {
     tables: Arc<[TableId]>,
     /// The routes of each table in evaluation order, without routes that can never hold.
     orders: Arc<[Vec<RuleId>]>,
-    /// The rank of each route; `None` in the base, where the rule id is the rank.
-    places: Option<Box<[Place]>>,
+    /// The sequence number of each route; `None` in the base, where the rule id is that number.
+    sequences: Option<Box<[SequenceNumber]>>,
     /// The removed routes.
     pub tombstones: Arc<Tombstones>,
     /// The parsed routes of a segment that was added later; empty for the base.
@@ -42,72 +42,72 @@ impl Segment {
     }
 
     /// Creates a segment of routes inserted later. `routes` are in the order of `rules`.
-    pub fn young(rules: Rules, base: &Rules, routes: Vec<(Arc<Route>, Place)>) -> Segment {
+    pub fn added(rules: Rules, base: &Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Segment {
         let named = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
         let tables = rules.program().tables.iter().map(named).collect();
-        let (routes, places): (Vec<_>, Vec<_>) = routes.into_iter().unzip();
-        Segment::new(rules, tables, Some(places.into()), routes.into())
+        let (routes, sequences): (Vec<_>, Vec<_>) = routes.into_iter().unzip();
+        Segment::new(rules, tables, Some(sequences.into()), routes.into())
     }
 
     fn new(
         rules: Rules,
         tables: Arc<[TableId]>,
-        places: Option<Box<[Place]>>,
+        sequences: Option<Box<[SequenceNumber]>>,
         routes: Arc<[Arc<Route>]>,
     ) -> Segment {
         let chunk = rules.bytecode().chunk();
         let orders: Arc<[Vec<RuleId>]> =
             (0..chunk.tables.len()).map(|table| chunk.order(table).collect()).collect();
         let tombstones = Arc::new(Tombstones::new(orders.iter().map(Vec::len)));
-        Segment { rules, tables, orders, places, tombstones, routes }
+        Segment { rules, tables, orders, sequences, tombstones, routes }
     }
 
-    /// Returns a copy with other ranks, which must keep the order of the routes.
-    pub fn moved(&self, places: Box<[Place]>) -> Segment {
-        Segment { places: Some(places), ..self.clone() }
+    /// Returns a copy with other sequence numbers, which must keep the order of the routes.
+    pub fn with_sequences(&self, sequences: Box<[SequenceNumber]>) -> Segment {
+        Segment { sequences: Some(sequences), ..self.clone() }
     }
 
     /// Maps a table id of the base to this segment's id; `None` if the segment has no such table.
-    pub fn local(&self, table: TableId) -> Option<TableId> {
-        match self.places {
+    pub fn local_table(&self, table: TableId) -> Option<TableId> {
+        match self.sequences {
             None => Some(table),
             Some(_) => self.tables.iter().position(|known| *known == table).map(|at| TableId(at as u32)),
         }
     }
 
     /// Maps a table id of this segment to the id in the base.
-    pub fn global(&self, table: TableId) -> TableId {
+    pub fn base_table(&self, table: TableId) -> TableId {
         self.tables.get(table.index()).copied().unwrap_or(table)
     }
 
-    /// Returns the rank of a route among routes of equal priority.
-    pub fn place(&self, rule: RuleId) -> Place {
-        match &self.places {
-            None => Place::from(rule.0),
-            Some(places) => places.get(rule.index()).copied().unwrap_or(INSERTED),
+    /// Returns the sequence number of a route.
+    pub fn sequence(&self, rule: RuleId) -> SequenceNumber {
+        match &self.sequences {
+            None => SequenceNumber::from(rule.0),
+            Some(sequences) => sequences.get(rule.index()).copied().unwrap_or(FIRST_INSERTED),
         }
     }
 
     /// Returns the sort key of a route.
     pub fn key(&self, rule: RuleId) -> Key {
-        (Reverse(self.rules.program().rules[rule.index()].priority), self.place(rule))
+        (Reverse(self.rules.program().rules[rule.index()].priority), self.sequence(rule))
     }
 
     /// Returns the table that a route jumps to, by its id in the base.
-    pub fn jump(&self, rule: RuleId) -> Option<TableId> {
+    pub fn goto_target(&self, rule: RuleId) -> Option<TableId> {
         match self.rules.program().rules[rule.index()].outcome {
-            Outcome::Goto(to) => Some(self.global(to)),
+            Outcome::Goto(to) => Some(self.base_table(to)),
             _ => None,
         }
     }
 
     /// Returns the number of routes of a table that come before a key.
-    pub fn before(&self, table: TableId, key: Key) -> u32 {
+    pub fn count_before(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
     }
 
     /// Returns the number of routes of a table that come before a key or at the key.
-    pub fn up_to(&self, table: TableId, key: Key) -> u32 {
+    pub fn count_through(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
     }
 
@@ -118,10 +118,13 @@ impl Segment {
     /// Removes a route, effective from `version` on. A route that can never hold is not in the
     /// order, so nothing is recorded.
     pub fn remove(&self, rule: RuleId, version: u64) {
-        let Some(info) = self.rules.program().rules.get(rule.index()) else { return };
-        let rank = self.before(info.table, self.key(rule));
-        if self.order(info.table).get(rank as usize) == Some(&rule) {
-            self.tombstones.remove(info.table, rank, version);
+        let Some(info) = self.rules.program().rules.get(rule.index()) else {
+            debug_assert!(false, "the removed route {rule:?} is not in its segment");
+            return;
+        };
+        let index = self.count_before(info.table, self.key(rule));
+        if self.order(info.table).get(index as usize) == Some(&rule) {
+            self.tombstones.remove(info.table, index, version);
         }
     }
 }

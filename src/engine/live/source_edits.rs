@@ -54,36 +54,39 @@ impl Loader for Recorder<'_> {
 
 /// Positions of routes in the texts, and positions where statements can be added.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct EditPoints {
     /// For each route, the end offset of the previous statement.
-    leads: Vec<u32>,
+    previous_ends: Vec<u32>,
     /// For each table, the span of its closing brace; `None` for the top level, which is the first.
-    ends: Vec<Option<Span>>,
+    closing_braces: Vec<Option<Span>>,
     main: Option<FileId>,
 }
 
-impl Places {
+impl EditPoints {
     /// Collects the positions from files without errors. Routes and tables are numbered as in the
     /// checker.
-    pub fn of(units: &[Unit]) -> Places {
-        let mut places =
-            Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
-        let mut keep_leads = |statements: &[Statement], mut lead: u32| {
+    pub fn of(units: &[Unit]) -> EditPoints {
+        let mut points = EditPoints {
+            previous_ends: Vec::new(),
+            closing_braces: vec![None],
+            main: units.last().map(|unit| unit.file),
+        };
+        let mut keep_ends = |statements: &[Statement], mut previous_end: u32| {
             for statement in statements {
                 if matches!(statement.kind, StatementKind::Route(_)) {
-                    places.leads.push(lead);
+                    points.previous_ends.push(previous_end);
                 }
-                lead = statement.span.end;
+                previous_end = statement.span.end;
             }
         };
-        units.last().into_iter().for_each(|main| keep_leads(&main.statements, 0));
+        units.last().into_iter().for_each(|main| keep_ends(&main.statements, 0));
         for statement in units.iter().flat_map(|unit| &unit.statements) {
             let StatementKind::Table { statements, .. } = &statement.kind else { continue };
-            keep_leads(statements, statement.span.start);
+            keep_ends(statements, statement.span.start);
             let end = statement.span.end;
-            places.ends.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
+            points.closing_braces.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
         }
-        places
+        points
     }
 }
 
@@ -104,32 +107,41 @@ pub(super) type Splice = (Range<usize>, String);
 impl Changes {
     /// Returns the files with the changes applied, as pairs of name and text, in the order of the
     /// base.
-    pub fn apply(&self, base: &Rules, places: &Places) -> Vec<(String, String)> {
+    pub fn apply(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
         let rules = &base.program().rules;
         let replaced = self.replaced.iter().map(|(id, text)| (*id, Some(&**text)));
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
-            let (Some(rule), Some(lead)) = (rules.get(id.index()), places.leads.get(id.index())) else {
+            let previous_end = points.previous_ends.get(id.index());
+            let Some((rule, previous_end)) = rules.get(id.index()).zip(previous_end) else {
+                debug_assert!(false, "the edited route {id:?} is not in the base");
                 continue;
             };
             let file = edits.entry(rule.span.file).or_default();
             let source = &sources.file(rule.span.file).text;
             let statement = rule.span.range();
-            file.extend(put(source, *lead, statement, rule.table != TableId(0), text));
+            file.extend(replacement_splices(
+                source,
+                *previous_end,
+                statement,
+                rule.table != TableId(0),
+                text,
+            ));
         }
         for (table, text) in &self.appended {
-            let place = match places.ends.get(table.index()).copied().flatten() {
+            let end = match points.closing_braces.get(table.index()).copied().flatten() {
                 Some(brace) => Some((brace.file, brace.start as usize)),
-                None => places.main.map(|file| (file, sources.file(file).text.len())),
+                None => points.main.map(|file| (file, sources.file(file).text.len())),
             };
-            if let Some((file, at)) = place {
-                edits.entry(file).or_default().push(appended(at, *table != TableId(0), text));
+            debug_assert!(end.is_some(), "editable rules have a main file");
+            if let Some((file, at)) = end {
+                edits.entry(file).or_default().push(append_splice(at, *table != TableId(0), text));
             }
         }
         let edited = |(id, file): (FileId, &rulec_base::source::SourceFile)| {
             let text = match edits.remove(&id) {
-                Some(edits) => spliced(&file.text, edits),
+                Some(edits) => apply_splices(&file.text, edits),
                 None => file.text.clone(),
             };
             (file.name.clone(), text)
@@ -164,11 +176,12 @@ impl Loader for Files {
     }
 }
 
-/// Returns the lines before a statement that belong to it: `##` documentation and `# rulec:`
-/// comments. `lead` is the end of the previous statement, `start` the first byte of this one.
-fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
-    let between = text.get(lead..start).unwrap_or("");
-    let mut at = lead;
+/// Returns the lines before a statement that belong to the statement: `##` documentation and
+/// `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the first
+/// byte of this statement.
+fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let between = text.get(previous_end..start).unwrap_or("");
+    let mut at = previous_end;
     let lines = between.split_inclusive('\n').map(move |line| {
         let from = at;
         at += line.len();
@@ -176,7 +189,7 @@ fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item 
     });
     lines.filter_map(move |(from, line)| {
         // A comment on the line where the previous statement ends belongs to that statement.
-        let own_line = from > lead || lead == 0;
+        let own_line = from > previous_end || previous_end == 0;
         let comment = line.trim().strip_prefix('#')?;
         let gone = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
         (own_line && gone && line.ends_with('\n')).then(|| from..from + line.len())
@@ -199,27 +212,28 @@ fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
 }
 
 /// Formats a statement for a table, or for the top level.
-fn as_in(table: bool, text: &str) -> Cow<'_, str> {
-    if table { indented(text).into() } else { text.trim().into() }
+fn formatted(in_table: bool, text: &str) -> Cow<'_, str> {
+    if in_table { indented(text).into() } else { text.trim().into() }
 }
 
-/// Replaces a statement and its documentation comments by `text`, or removes them if `text` is
-/// `None`. `lead` is the end of the previous statement.
-pub(super) fn put(
+/// Returns the text edits that replace a statement and its documentation comments by `text`, or
+/// remove them if `text` is `None`. `previous_end` is the end of the previous statement.
+pub(super) fn replacement_splices(
     source: &str,
-    lead: u32,
+    previous_end: u32,
     statement: Range<usize>,
     in_table: bool,
     text: Option<&str>,
 ) -> impl Iterator<Item = Splice> {
-    let text = text.map(|text| in_place(source, &statement, &as_in(in_table, text))).unwrap_or_default();
-    let comments = comments_before(source, lead as usize, statement.start);
+    let text = text.map(|text| in_place(source, &statement, &formatted(in_table, text))).unwrap_or_default();
+    let comments = comments_before(source, previous_end as usize, statement.start);
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Adds a statement at the end of a file, or before the closing brace of a table.
-pub(super) fn appended(at: usize, in_table: bool, text: &str) -> Splice {
-    (at..at, format!("\n{}\n", as_in(in_table, text)))
+/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of a
+/// table.
+pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
+    (at..at, format!("\n{}\n", formatted(in_table, text)))
 }
 
 /// Indents a statement for a table, because a statement at the margin would end the table.
@@ -237,7 +251,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Applies edits to a text.
-pub(super) fn spliced(text: &str, mut edits: Vec<Splice>) -> String {
+pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // A stable sort keeps the order of texts appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
@@ -257,11 +271,11 @@ mod tests {
 
     #[test]
     fn documentation_goes_with_its_statement() {
-        let check = |text: &str, lead: usize, expected: &str| {
+        let check = |text: &str, previous_end: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
             let edits: Vec<Splice> =
-                comments_before(text, lead, start).map(|range| (range, String::new())).collect();
-            assert_eq!(spliced(text, edits), expected, "{text:?}");
+                comments_before(text, previous_end, start).map(|range| (range, String::new())).collect();
+            assert_eq!(apply_splices(text, edits), expected, "{text:?}");
         };
         check("## one\n# plain\nroute", 0, "# plain\nroute");
         check("a ## of a\n\n  ## one\n  # rulec: allow W0001 x\n  route", 1, "a ## of a\n\n  route");
@@ -279,7 +293,7 @@ mod tests {
         let check = |source: &str, text: &str, expected: &str| {
             let start = source.find("route").expect("there is a route");
             let old = start..start + "route".len();
-            assert_eq!(spliced(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
+            assert_eq!(apply_splices(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
         };
         check("a\n  route\nb", " new ", "a\n  new\nb");
         check("a route b", "## x\nnew # y", "a \n## x\nnew # y\n b");

@@ -18,7 +18,7 @@ impl<'n> Head<'n> {
     }
 
     /// Parses a caller's text such as `list words`; a bare name means a route.
-    pub fn read(text: &'n str) -> Head<'n> {
+    pub fn parse(text: &'n str) -> Head<'n> {
         let text = text.trim();
         let bare = |name: &'n str| {
             let name = name.trim();
@@ -73,7 +73,7 @@ mod tests {
             ("test \"files are shown\"", "test", "files are shown"),
             ("group node", "group", "node"),
         ] {
-            assert_eq!(Head::read(text), Head { keyword, name }, "{text}");
+            assert_eq!(Head::parse(text), Head { keyword, name }, "{text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Edits of any statement, applied to the source texts as an author would edit the files.
 
-use super::edit::{Action, Reading};
+use super::edit::{Action, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
-use super::source_edits::{Splice, appended, put, spliced};
+use super::source_edits::{Splice, append_splice, apply_splices, replacement_splices};
 use super::statement_ref::Head;
 use crate::engine::UnknownEntry;
 use rulec_base::message;
@@ -20,13 +20,14 @@ use std::ops::Range;
 pub(super) fn edited(
     texts: Vec<(String, String)>,
     main: &str,
-    edits: &[Reading<'_>],
+    edits: &[ParsedEdit<'_>],
 ) -> Result<Vec<(String, String)>, EditError> {
     let files: Vec<File> = texts.into_iter().map(File::new).collect();
-    let mut work = Work { files: &files, main, splices: vec![Vec::new(); files.len()], ..Work::default() };
-    edits.iter().try_for_each(|edit| work.make(edit).map_err(|error| work.not_yet(error)))?;
-    let splices = work.splices;
-    let text = |(file, splices): (&File, Vec<Splice>)| spliced(&file.text, splices);
+    let mut editor =
+        Editor { files: &files, main, splices: vec![Vec::new(); files.len()], ..Editor::default() };
+    edits.iter().try_for_each(|edit| editor.apply(edit).map_err(|error| editor.mention_import(error)))?;
+    let splices = editor.splices;
+    let text = |(file, splices): (&File, Vec<Splice>)| apply_splices(&file.text, splices);
     let texts: Vec<String> = files.iter().zip(splices).map(text).collect();
     Ok(files.into_iter().map(|file| file.name).zip(texts).collect())
 }
@@ -44,22 +45,25 @@ impl File {
     }
 }
 
-/// A statement in a file: the index of the file, and the end offset of the previous statement.
+/// A statement in a file.
 #[derive(Clone, Copy)]
-struct Found<'f> {
+struct Located<'f> {
+    /// The index of the file.
     file: usize,
-    lead: u32,
+    /// The end offset of the previous statement.
+    previous_end: u32,
     statement: &'f Statement,
 }
 
-impl Found<'_> {
+impl Located<'_> {
     fn range(&self) -> Range<usize> {
         self.statement.span.range()
     }
 }
 
+/// Collects the text changes of several edits, and checks that the edits do not conflict.
 #[derive(Default)]
-struct Work<'f> {
+struct Editor<'f> {
     files: &'f [File],
     main: &'f str,
     /// The splices of each file.
@@ -72,16 +76,16 @@ struct Work<'f> {
     imported: Vec<String>,
 }
 
-impl<'f> Work<'f> {
-    fn make(&mut self, edit: &Reading<'_>) -> Result<(), EditError> {
+impl<'f> Editor<'f> {
+    fn apply(&mut self, edit: &ParsedEdit<'_>) -> Result<(), EditError> {
         let head = edit.head();
         if let Some(name) = edit.table {
-            self.not_brought(Head { keyword: "table", name })?;
+            self.refuse_if_inserted(Head { keyword: "table", name })?;
         }
-        if let Action::Insert(draft) = &edit.action {
-            let (file, at) = self.end(edit)?;
-            let inside = edit.table.is_some();
-            let same = self.all(edit, head).any(|found| found.file == file && !self.is_changed(&found));
+        let in_table = edit.table.is_some();
+        if let Action::Insert(new) = &edit.action {
+            let (file, at) = self.insertion_point(edit)?;
+            let same = self.matching(edit, head).any(|found| found.file == file && !self.is_changed(&found));
             let key = (file, at, head.to_string());
             if same || self.inserted.contains(&key) {
                 return Err(EditError::Duplicate(head.to_string()));
@@ -90,23 +94,24 @@ impl<'f> Work<'f> {
             if head.keyword == "import" && !self.files.iter().any(|file| file.name == head.name) {
                 self.imported.push(head.name.to_owned());
             }
-            self.splices[file].push(appended(at, inside, &draft.text));
+            self.splices[file].push(append_splice(at, in_table, &new.text));
             return Ok(());
         }
-        let found = self.one(edit, head)?;
+        let found = self.single_match(edit, head)?;
         let (range, text) = (found.range(), &self.files[found.file].text);
         let around = |file: usize, at: usize| file == found.file && range.start < at && at < range.end;
         if self.is_changed(&found) || self.inserted.iter().any(|(file, at, _)| around(*file, *at)) {
             return Err(EditError::Twice(head.to_string()));
         }
-        let new = edit.draft().map(|draft| &*draft.text);
-        self.splices[found.file].extend(put(text, found.lead, range.clone(), edit.table.is_some(), new));
+        let new = edit.new_statement().map(|new| &*new.text);
+        let splices = replacement_splices(text, found.previous_end, range.clone(), in_table, new);
+        self.splices[found.file].extend(splices);
         self.changed.push((found.file, range));
         Ok(())
     }
 
     /// True if the statement, or one that contains it or is inside it, was replaced or removed.
-    fn is_changed(&self, found: &Found<'_>) -> bool {
+    fn is_changed(&self, found: &Located<'_>) -> bool {
         let range = found.range();
         let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
@@ -114,36 +119,41 @@ impl<'f> Work<'f> {
 
     /// Returns the statements that an edit can refer to: in its file and table, or at the top
     /// level.
-    fn scope(&self, edit: &Reading<'_>) -> impl Iterator<Item = Found<'f>> {
+    fn scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = Located<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
         let files = files.filter(move |(_, file)| named.is_none_or(|name| name == file.name));
         files.flat_map(move |(file, File { statements, .. })| {
             let tables = statements.iter().filter_map(move |statement| match &statement.kind {
                 StatementKind::Table { name, statements } if Some(&*name.node) == table => {
-                    Some(found(file, statement.span.start, statements))
+                    Some(located(file, statement.span.start, statements))
                 }
                 _ => None,
             });
-            let outside = table.is_none().then(|| found(file, 0, statements));
+            let outside = table.is_none().then(|| located(file, 0, statements));
             outside.into_iter().chain(tables).flatten()
         })
     }
 
-    fn all<'h>(&self, edit: &Reading<'_>, head: Head<'h>) -> impl Iterator<Item = Found<'f>> + use<'f, 'h> {
-        let found: Vec<Found<'f>> =
+    /// Returns the statements in the scope of an edit that have this keyword and name.
+    fn matching<'h>(
+        &self,
+        edit: &ParsedEdit<'_>,
+        head: Head<'h>,
+    ) -> impl Iterator<Item = Located<'f>> + use<'f, 'h> {
+        let found: Vec<Located<'f>> =
             self.scope(edit).filter(|found| Head::of(&found.statement.kind) == head).collect();
         found.into_iter()
     }
 
     /// Returns the single statement that an edit replaces or removes.
-    fn one(&self, edit: &Reading<'_>, head: Head<'_>) -> Result<Found<'f>, EditError> {
-        self.look_around(edit)?;
-        let found: Vec<Found<'f>> = self.all(edit, head).collect();
+    fn single_match(&self, edit: &ParsedEdit<'_>, head: Head<'_>) -> Result<Located<'f>, EditError> {
+        self.checked_table(edit)?;
+        let found: Vec<Located<'f>> = self.matching(edit, head).collect();
         match found.as_slice() {
             [one] => Ok(*one),
             [] => {
-                self.not_brought(head)?;
+                self.refuse_if_inserted(head)?;
                 let heads = || self.scope(edit).map(|found| Head::of(&found.statement.kind));
                 let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
                 let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
@@ -161,7 +171,7 @@ impl<'f> Work<'f> {
     }
 
     /// Adds to an error that the statement may be in a file that an earlier edit imports.
-    fn not_yet(&self, error: EditError) -> EditError {
+    fn mention_import(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
                 error @ (EditError::UnknownStatement(_)
@@ -175,7 +185,7 @@ impl<'f> Work<'f> {
 
     /// Refuses an edit of a statement that an earlier edit of the same call inserts, because that
     /// statement is not in the texts yet.
-    fn not_brought(&self, head: Head<'_>) -> Result<(), EditError> {
+    fn refuse_if_inserted(&self, head: Head<'_>) -> Result<(), EditError> {
         let head = head.to_string();
         match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
             true => Err(EditError::Twice(head)),
@@ -185,23 +195,25 @@ impl<'f> Work<'f> {
 
     /// Returns the table of an edit. Checks that the edit's file and table exist, and that no
     /// earlier edit changed the table.
-    fn look_around(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
+    fn checked_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<Located<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
-            let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
-            return Err(EditError::UnknownFile(name.to_owned(), names.join(", ")));
+            return Err(self.unknown_file(name));
         }
         let table = self.table(edit)?;
-        let changed = |table: &Found<'_>| self.changed.contains(&(table.file, table.range()));
+        let changed = |table: &Located<'_>| self.changed.contains(&(table.file, table.range()));
         match table.as_ref().filter(|table| changed(table)) {
             Some(table) => Err(EditError::Twice(Head::of(&table.statement.kind).to_string())),
             None => Ok(table),
         }
     }
 
-    fn table(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
+    fn table(&self, edit: &ParsedEdit<'_>) -> Result<Option<Located<'f>>, EditError> {
         let Some(table) = edit.table else { return Ok(None) };
-        let outside =
-            Reading { action: Action::Remove(Head { keyword: "table", name: table }), table: None, ..*edit };
+        let outside = ParsedEdit {
+            action: Action::Remove(Head { keyword: "table", name: table }),
+            table: None,
+            ..*edit
+        };
         let of_kind =
             || self.scope(&outside).filter(|found| Head::of(&found.statement.kind).keyword == "table");
         let known: Vec<&str> = of_kind().map(|found| Head::of(&found.statement.kind).name).collect();
@@ -210,22 +222,50 @@ impl<'f> Work<'f> {
     }
 
     /// Returns where an inserted statement is added: the index of the file, and the byte offset.
-    fn end(&self, edit: &Reading<'_>) -> Result<(usize, usize), EditError> {
-        if let Some(table) = self.look_around(edit)? {
+    fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
+        if let Some(table) = self.checked_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);
-        let file = self.files.iter().position(|file| file.name == name).unwrap_or_default();
-        Ok((file, self.files.get(file).map_or(0, |file| file.text.len())))
+        let Some(file) = self.files.iter().position(|file| file.name == name) else {
+            // An unknown file of the edit is refused by `checked_table`.
+            debug_assert!(false, "the main file `{name}` is not among the files");
+            return Err(self.unknown_file(name));
+        };
+        Ok((file, self.files[file].text.len()))
+    }
+
+    fn unknown_file(&self, name: &str) -> EditError {
+        let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
+        EditError::UnknownFile(name.to_owned(), names.join(", "))
     }
 }
 
-/// Pairs each statement with the end offset of the previous one.
-fn found(file: usize, lead: u32, statements: &[Statement]) -> impl Iterator<Item = Found<'_>> {
-    let mut lead = lead;
+/// Pairs each statement with the end offset of the previous statement. `start` is that offset for
+/// the first statement.
+fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<Item = Located<'_>> {
+    let mut previous_end = start;
     statements.iter().map(move |statement| {
-        let found = Found { file, lead, statement };
-        lead = statement.span.end;
+        let found = Located { file, previous_end, statement };
+        previous_end = statement.span.end;
         found
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Edit;
+    use rulec_base::source::SourceMap;
+
+    /// A statement must never be inserted into another file than the main file.
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is not among the files"))]
+    fn an_insertion_without_a_main_file_is_an_error() {
+        let texts = vec![("other.rules".to_owned(), String::new())];
+        let edit = Edit::insert("default -> h");
+        let edits = [edit.parse(&SourceMap::new()).expect("it parses")];
+        let result = edited(texts, "main.rules", &edits);
+        assert!(matches!(result, Err(EditError::UnknownFile(..))), "{result:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Unit tests of live rules; `tests/live.rs` compares them with the reference evaluator.
 
+mod background;
 mod statements;
 
 use super::{EditError, LiveRules};
@@ -119,7 +120,7 @@ fn jumps_go_both_ways() {
 }
 
 #[test]
-fn young_segments_are_compacted_and_stay_editable() {
+fn added_segments_are_compacted_and_stay_editable() {
     let rules = live("route base when n == 1 -> b\ntable t {\n  default -> dt\n}");
     for n in 0..60 {
         rules.insert(&format!("route r{n} priority {} when n == {n} -> h{n}", n % 3)).expect("it fits");
@@ -387,7 +388,7 @@ fn a_merge_that_fails_leaves_everything_as_it_was() {
         let shared = Arc::get_mut(&mut rules.shared).expect("nobody else has the rules");
         shared.snapshot.store(live("").shared.snapshot.load_full());
         let mut writer = shared.lock();
-        Arc::get_mut(&mut writer.base).expect("no decision is made").files.main = name.to_owned();
+        writer.base_mut().expect("no decision is made").files.main = name.to_owned();
         shared.snapshot.store(writer.snapshot());
     }
     let mut rules = live("route a when n > 1 -> a\ndefault -> h");

@@ -1,19 +1,25 @@
 //! The mutable state of live rules. One thread at a time edits it; the result is then published as
-//! one new snapshot.
+//! one new snapshot. Only this module and its submodules change the state.
+
+mod catalog;
+mod compaction;
+mod merge;
+
+pub(super) use compaction::{CompactionInput, Incompatible};
 
 use super::base::{self, Base};
-use super::declarations::name_in;
 use super::edit::{Action, Edit};
-use super::error::{EditError, UnknownStatement};
+use super::error::EditError;
 use super::goto_graph::Jumps;
-use super::route::{Draft, Named, Route, RouteKey, refusal};
-use super::segment::{INSERTED, Place, Segment};
+use super::route::{ParsedStatement, Route, refusal};
+use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::source_edits::Changes;
-use super::statement_ref::Head;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
-use hashbrown::{HashMap, HashSet};
+use catalog::{Catalog, RouteLocation};
+use compaction::CompactionState;
+use merge::{MergeFailure, MergeState};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
@@ -22,182 +28,55 @@ use rulec_sema::check::{Counted, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// Location of a live route: its segment, and its rule id in the segment.
-#[derive(Clone)]
-pub(super) struct Home {
-    segment: Arc<Segment>,
-    rule: RuleId,
-}
-
-impl Home {
-    fn place(&self) -> Place {
-        self.segment.place(self.rule)
-    }
-
-    /// Returns the parsed route; `None` for a route of the base.
-    fn route(&self) -> Option<&Arc<Route>> {
-        self.segment.routes.get(self.rule.index())
-    }
-
-    fn is(&self, route: &Arc<Route>) -> bool {
-        self.route().is_some_and(|known| Arc::ptr_eq(known, route))
-    }
-}
-
 /// The state from which snapshots are made.
 pub(super) struct Writer {
-    pub base: Arc<Base>,
-    /// The segments added after the base, oldest first.
-    pub young: Vec<Arc<Segment>>,
+    catalog: Catalog,
+    /// The segments added after the base, oldest first, without those that a running merge covers.
+    added: Vec<Arc<Segment>>,
+    constraints: Constraints,
+    revision: Revision,
+    background: Background,
+    /// The edits of routes since a recompilation began; `None` if no recompilation runs.
+    edit_log: Option<Vec<Edit>>,
+}
+
+/// The uses and jumps of all current routes, which restrict new routes.
+struct Constraints {
     /// The declared input, or the counted field uses of the base and all edits.
-    pub counted: Counted,
+    counted: Counted,
     jumps: Jumps,
-    /// The current routes that were inserted after the base, by table and name.
-    names: HashMap<RouteKey, Home>,
-    /// The base routes that were removed.
-    gone: HashSet<RuleId>,
-    /// The routes removed since the current merge began.
-    gone_since: Vec<RouteKey>,
-    /// The rank of the next inserted route.
-    next_place: Place,
+}
+
+/// The counters that edits advance.
+struct Revision {
     /// The version of the last edit, which tombstones refer to.
     version: u64,
     /// The generation of the rules with all edits; merges and compactions keep it.
     generation: u64,
     /// Number of edits that are not merged.
-    pub edits: usize,
-    /// Whether a merge runs.
-    pub merging: bool,
-    /// Number of added segments that the current merge includes.
-    pub sealed: usize,
-    /// Whether a compaction runs.
-    pub compacting: bool,
-    /// Whether a compaction failed because the segments do not compile together.
-    pub incompatible: bool,
-    /// The error of the last merge, if it failed.
-    pub error: Option<CompileError>,
-    /// After a failed merge, the number of pending edits that starts the next automatic merge.
-    pub retry_at: usize,
-    /// The edits of routes since a recompilation began; `None` if no recompilation runs.
-    pub log: Option<Vec<Edit>>,
+    pending: usize,
 }
 
-/// The input of a merge.
-pub(super) struct Merged {
-    pub changes: Changes,
-    edits: usize,
-    next_place: Place,
+/// The state of the background work. A compaction may run during a merge: a merge takes seconds for
+/// large rule sets, and decisions would be slow without compaction.
+#[derive(Default)]
+struct Background {
+    compaction: CompactionState,
+    merge: MergeState,
+    /// The failure of the last merge; `None` if the merge succeeded.
+    last_failure: Option<MergeFailure>,
 }
 
-impl Writer {
-    pub fn new(base: Base, counted: Counted) -> Writer {
-        Writer {
-            jumps: Jumps::of(base.rules.program()),
-            generation: base.rules.generation(),
-            base: Arc::new(base),
-            young: Vec::new(),
-            counted,
-            names: HashMap::new(),
-            gone: HashSet::new(),
-            gone_since: Vec::new(),
-            next_place: INSERTED,
-            version: 0,
-            edits: 0,
-            merging: false,
-            sealed: 0,
-            compacting: false,
-            incompatible: false,
-            error: None,
-            retry_at: 0,
-            log: None,
-        }
-    }
+/// How a merge or a compaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Completion {
+    /// The result was installed; the caller must publish a snapshot.
+    Installed,
+    /// The base was replaced since the work began, so the result was discarded.
+    Superseded,
+}
 
-    /// Creates a snapshot of the current state.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
-        let mut segments = Vec::with_capacity(1 + self.young.len());
-        segments.push(Arc::clone(&self.base.segment));
-        segments.extend(self.young.iter().cloned());
-        let edited = !self.young.is_empty() || !self.gone.is_empty();
-        let Writer { version, generation, .. } = *self;
-        Arc::new(Snapshot { base: Arc::clone(&self.base), segments, version, generation, edited })
-    }
-
-    pub fn find(&self, table: TableId, name: &str) -> Option<Home> {
-        if let Some(home) = self.names.get(&Named(table, name)) {
-            return Some(home.clone());
-        }
-        let rule = self.base.named(table, name).filter(|id| !self.gone.contains(id))?;
-        Some(Home { segment: Arc::clone(&self.base.segment), rule })
-    }
-
-    /// True if an inserted route still exists.
-    fn is_there(&self, route: &Arc<Route>) -> bool {
-        self.names.get(&route.key()).is_some_and(|home| home.is(route))
-    }
-
-    /// Applies an edit of a route. The next snapshot shows the edit.
-    pub fn make(&mut self, compiler: &Compiler, table: TableId, edit: Action<'_>) -> Result<(), EditError> {
-        match self.apply(compiler, table, edit)? {
-            None => Ok(()),
-            // The removed route fixed a field's type, so other routes must be recompiled.
-            Some(changes) => Ok(self.rebuild(compiler, &changes)?),
-        }
-    }
-
-    /// Compiles a new base with these changes; other edits wait.
-    fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
-        let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.places));
-        let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
-        self.start_anew(Writer::new(base, counted));
-        Ok(())
-    }
-
-    /// Replaces the state by recompiled rules, and returns the old state. A running merge or
-    /// compaction then finds another base and discards its result.
-    pub fn start_anew(&mut self, fresh: Writer) -> Writer {
-        let (merging, compacting, log) = (self.merging, self.compacting, self.log.take());
-        std::mem::replace(self, Writer { generation: next_generation(), merging, compacting, log, ..fresh })
-    }
-
-    /// Applies an edit. `Some` means that the edit changes how other routes read a field: nothing
-    /// was changed, and the caller must recompile with the returned changes.
-    fn apply(
-        &mut self,
-        compiler: &Compiler,
-        table: TableId,
-        edit: Action<'_>,
-    ) -> Result<Option<Changes>, EditError> {
-        let (old, draft) = match edit {
-            Action::Remove(route) => (Some(self.existing(table, route)?), None),
-            Action::Replace(draft) => (Some(self.existing(table, draft.head())?), Some(draft)),
-            Action::Insert(draft) if self.find(table, draft.head().name).is_some() => {
-                return Err(EditError::Duplicate(draft.head().to_string()));
-            }
-            Action::Insert(draft) => (None, Some(draft)),
-        };
-        // Compile against the rules without the old route.
-        let used = old.as_ref().and_then(|old| self.uses_of(old));
-        let same = used.as_ref().zip(self.uses()).is_none_or(|(used, uses)| uses.remove(used));
-        let refused = if same {
-            let new = draft.map(|draft| self.compile(compiler, table, draft, old.as_ref()));
-            match new.transpose() {
-                Ok(new) => {
-                    self.publish(table, old, new);
-                    return Ok(None);
-                }
-                Err(error) => Err(error.into()),
-            }
-        } else {
-            // Recompiling everything also reports errors in this route.
-            Ok(Some(self.changes_with(table, old.as_ref(), draft.map(|draft| draft.text))))
-        };
-        if let Some((uses, used)) = self.uses().zip(used) {
-            uses.add(used);
-        }
-        refused
-    }
-
+impl Constraints {
     /// Returns the counted uses of message fields; `None` if the fields are declared.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
@@ -206,14 +85,177 @@ impl Writer {
         }
     }
 
-    fn existing(&self, table: TableId, route: Head<'_>) -> Result<Home, UnknownStatement> {
-        self.find(table, route.name).ok_or_else(|| {
-            let base = self.base.names.get(table.index()).into_iter().flatten();
-            let base = base.filter(|(_, id)| !self.gone.contains(*id)).map(|(name, _)| &**name);
-            let later = self.names.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
-            let other = self.base.declarations.named(route.name);
-            UnknownStatement::new(route, name_in(&self.base.rules, table), base.chain(later), other)
-        })
+    /// Removes the uses of a route. False if other routes then read a field in another way.
+    fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
+        self.uses().zip(used).is_none_or(|(uses, used)| uses.remove(used))
+    }
+
+    /// Adds the uses of a route; returns the shared copy of equal uses.
+    fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
+        match self.uses() {
+            Some(uses) => uses.add(used),
+            None => used,
+        }
+    }
+
+    /// Takes over the declared input of a merged base, because the spans of the input change with
+    /// the texts. Counted uses are kept: they already include all edits.
+    fn install(&mut self, counted: Counted) {
+        if let Counted::Input(_) = counted {
+            self.counted = counted;
+        }
+    }
+}
+
+impl Revision {
+    /// Counts an edit.
+    fn advance(&mut self) {
+        self.version += 1;
+        self.generation = next_generation();
+        self.pending += 1;
+    }
+}
+
+impl Background {
+    /// Records that a recompilation replaces the base. Returns the segments that a running merge
+    /// covered.
+    fn supersede(&mut self) -> Vec<Arc<Segment>> {
+        self.compaction.supersede();
+        self.last_failure = None;
+        self.merge.supersede()
+    }
+}
+
+impl Writer {
+    pub fn new(base: Base, counted: Counted) -> Writer {
+        Writer {
+            constraints: Constraints { counted, jumps: Jumps::of(base.rules.program()) },
+            revision: Revision { version: 0, generation: base.rules.generation(), pending: 0 },
+            catalog: Catalog::new(base),
+            added: Vec::new(),
+            background: Background::default(),
+            edit_log: None,
+        }
+    }
+
+    pub fn base(&self) -> &Arc<Base> {
+        &self.catalog.base
+    }
+
+    /// Returns the base for a test that changes it; `None` if a snapshot shares the base.
+    #[cfg(test)]
+    pub fn base_mut(&mut self) -> Option<&mut Base> {
+        Arc::get_mut(&mut self.catalog.base)
+    }
+
+    /// True if a table has a current route of this name.
+    pub fn contains(&self, table: TableId, name: &str) -> bool {
+        self.catalog.find(table, name).is_some()
+    }
+
+    /// Returns the text changes since the base was compiled.
+    pub fn changes(&self) -> Changes {
+        self.catalog.changes()
+    }
+
+    /// Returns the number of edits that are not merged.
+    pub fn pending(&self) -> usize {
+        self.revision.pending
+    }
+
+    /// Returns the error of the last merge, if it failed.
+    pub fn merge_error(&self) -> Option<&CompileError> {
+        self.background.last_failure.as_ref().map(|failure| &failure.error)
+    }
+
+    /// True if neither a merge nor a compaction is scheduled or runs.
+    pub fn is_idle(&self) -> bool {
+        self.background.merge.is_idle() && !self.background.compaction.is_running()
+    }
+
+    /// Creates a snapshot of the current state.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let base = Arc::clone(self.base());
+        let covered = self.background.merge.segments();
+        let mut segments = Vec::with_capacity(1 + covered.len() + self.added.len());
+        segments.push(Arc::clone(&base.segment));
+        segments.extend(covered.iter().chain(&self.added).cloned());
+        let edited = segments.len() > 1 || self.catalog.has_removed_base_routes();
+        let Revision { version, generation, .. } = self.revision;
+        Arc::new(Snapshot { base, segments, version, generation, edited })
+    }
+
+    /// Applies an edit of a route. The next snapshot shows the edit.
+    ///
+    /// # Errors
+    /// If the edit cannot be applied. The state is then unchanged.
+    pub fn apply_edit(
+        &mut self,
+        compiler: &Compiler,
+        table: TableId,
+        edit: Action<'_>,
+    ) -> Result<(), EditError> {
+        match self.try_apply(compiler, table, edit)? {
+            None => Ok(()),
+            // The removed route fixed a field's type, so other routes must be recompiled.
+            Some(changes) => Ok(self.rebuild(compiler, &changes)?),
+        }
+    }
+
+    /// Compiles a new base with these changes; other edits wait.
+    fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
+        let base = self.base();
+        let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
+        let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
+        self.replace_state(Writer::new(base, counted));
+        Ok(())
+    }
+
+    /// Replaces the state by recompiled rules, and returns the old state for the caller to free. A
+    /// running merge or compaction is superseded.
+    pub fn replace_state(&mut self, fresh: Writer) -> Writer {
+        let mut background = std::mem::take(&mut self.background);
+        self.added.extend(background.supersede());
+        let revision = Revision { generation: next_generation(), ..fresh.revision };
+        let edit_log = self.edit_log.take();
+        std::mem::replace(self, Writer { revision, background, edit_log, ..fresh })
+    }
+
+    /// Applies an edit. `Some` means that the edit changes how other routes read a field: nothing
+    /// was changed, and the caller must recompile with the returned changes.
+    fn try_apply(
+        &mut self,
+        compiler: &Compiler,
+        table: TableId,
+        edit: Action<'_>,
+    ) -> Result<Option<Changes>, EditError> {
+        let (old, new) = match edit {
+            Action::Remove(route) => (Some(self.catalog.existing(table, route)?), None),
+            Action::Replace(new) => (Some(self.catalog.existing(table, new.head())?), Some(new)),
+            Action::Insert(new) if self.contains(table, new.head().name) => {
+                return Err(EditError::Duplicate(new.head().to_string()));
+            }
+            Action::Insert(new) => (None, Some(new)),
+        };
+        // Compile against the rules without the old route.
+        let used = old.as_ref().and_then(|old| self.catalog.uses_of(old));
+        let result = if self.constraints.remove_uses(used.as_ref()) {
+            let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
+            match compiled.transpose() {
+                Ok(compiled) => {
+                    self.commit(table, old, compiled);
+                    return Ok(None);
+                }
+                Err(error) => Err(error.into()),
+            }
+        } else {
+            // Recompiling everything also reports errors in this route.
+            Ok(Some(self.catalog.changes_with(table, old.as_ref(), new.map(|new| new.text))))
+        };
+        if let Some(used) = used {
+            self.constraints.add_uses(used);
+        }
+        result
     }
 
     /// Compiles a route for a table, which may replace an old route.
@@ -221,185 +263,83 @@ impl Writer {
         &self,
         compiler: &Compiler,
         table: TableId,
-        draft: Draft,
-        old: Option<&Home>,
+        new: ParsedStatement,
+        old: Option<&RouteLocation>,
     ) -> Result<(Route, Rules), CompileError> {
-        let Base { rules: base, declarations, .. } = &*self.base;
-        let compile = || declarations.compile(compiler, base, table, draft, self.counted.known());
+        let Base { rules: base, declarations, .. } = &**self.base();
+        let compile = || declarations.compile(compiler, base, table, new, self.constraints.counted.known());
         let (route, rules) = text::keeping_parsed(compile)?;
-        let old_jump = old.and_then(|old| Some((table, old.segment.jump(old.rule)?)));
+        let old_jump = old.and_then(|old| Some((table, old.segment.goto_target(old.rule)?)));
         if let Some((to, span)) = route.goto
-            && let Err((code, message)) = self.jumps.check(table, to, old_jump)
+            && let Err((code, message)) = self.constraints.jumps.check(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
-            return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
+            return Err(refusal(base.sources(), &route.parsed.text, vec![wrong]));
         }
         Ok((route, rules))
     }
 
-    /// Returns a route's uses of undeclared message fields.
-    fn uses_of(&self, home: &Home) -> Option<Arc<RouteUses>> {
-        match home.route() {
-            Some(route) => Some(Arc::clone(&route.uses)),
-            None => self.base.uses.of(self.base.rules.program().rules[home.rule.index()].span),
-        }
-    }
-
-    /// Applies an edit that compiled. The next snapshot shows the edit.
-    fn publish(&mut self, table: TableId, old: Option<Home>, new: Option<(Route, Rules)>) {
-        self.version += 1;
-        self.generation = next_generation();
-        self.edits += 1;
-        let mut place = None;
-        if let Some(Home { segment, rule }) = old {
-            place = Some(segment.place(rule));
-            segment.jump(rule).into_iter().for_each(|to| self.jumps.remove((table, to)));
-            segment.remove(rule, self.version);
-            let key = (table, segment.rules.program().rules[rule.index()].name.clone());
-            if self.names.remove(&key).is_none() {
-                self.gone.insert(rule);
-            } else if segment.routes.len() == 1 {
-                self.drop_segments(&[segment]);
-            }
-            if self.merging {
-                self.gone_since.push(key);
-            }
+    /// Applies an edit that compiled.
+    fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
+        self.revision.advance();
+        let replaced = old.as_ref().map(RouteLocation::sequence);
+        if let Some(old) = old {
+            self.remove_route(table, old);
         }
         let Some((mut route, rules)) = new else { return };
-        let place = place.unwrap_or_else(|| {
-            self.next_place += 1;
-            self.next_place - 1
-        });
-        route.goto.into_iter().for_each(|(to, _)| self.jumps.add((table, to)));
-        if let Some(uses) = self.uses() {
-            route.uses = uses.add(route.uses);
+        let sequence = replaced.unwrap_or_else(|| self.catalog.take_sequence());
+        route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
+        route.uses = self.constraints.add_uses(route.uses);
+        let routes = vec![(Arc::new(route), sequence)];
+        let segment = Arc::new(Segment::added(rules, &self.base().rules, routes));
+        self.catalog.register(&segment, RuleId(0));
+        self.added.push(segment);
+    }
+
+    /// Removes a current route as of the current version. The uses of the route must already be
+    /// removed from the constraints.
+    fn remove_route(&mut self, table: TableId, old: RouteLocation) {
+        let key = self.catalog.remove(table, &old);
+        let RouteLocation { segment, rule } = old;
+        segment.goto_target(rule).into_iter().for_each(|to| self.constraints.jumps.remove((table, to)));
+        segment.remove(rule, self.revision.version);
+        if segment.routes.len() == 1 {
+            self.drop_segments(&[segment]);
         }
-        let segment = Arc::new(Segment::young(rules, &self.base.rules, vec![(Arc::new(route), place)]));
-        self.enter(&segment, 0);
-        self.young.push(segment);
+        self.background.merge.record_removal(key);
     }
 
-    /// Removes added segments, and returns the index of the first removed one.
-    pub fn drop_segments(&mut self, old: &[Arc<Segment>]) -> usize {
-        let is_old = |young: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, young));
-        let first = self.young.iter().position(is_old).unwrap_or(self.young.len());
-        self.sealed -= self.young.iter().take(self.sealed).filter(|young| is_old(young)).count();
-        self.young.retain(|young| !is_old(young));
-        first
-    }
-
-    /// Registers a route of a segment by its name.
-    fn enter(&mut self, segment: &Arc<Segment>, at: usize) {
-        let home = Home { segment: Arc::clone(segment), rule: RuleId(at as u32) };
-        self.names.insert(segment.routes[at].key(), home);
-    }
-
-    /// Replaces segments by the segment that was compiled from them. Routes removed during the
-    /// compilation are removed from the new segment too.
-    pub fn replace(&mut self, old: &[Arc<Segment>], segment: Segment) {
-        let (sealed, segment) = (self.sealed, Arc::new(segment));
-        let first = self.drop_segments(old);
-        self.young.insert(first, Arc::clone(&segment));
-        self.sealed += usize::from(first < sealed);
-        for (at, route) in segment.routes.iter().enumerate() {
-            match self.is_there(route) {
-                true => self.enter(&segment, at),
-                // No snapshot contains this segment yet, so any version works.
-                false => segment.remove(RuleId(at as u32), 1),
-            }
+    /// Removes added segments that have no current route.
+    fn drop_segments(&mut self, old: &[Arc<Segment>]) {
+        for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added]) {
+            list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
         }
     }
 
-    /// Starts a merge, and returns its input.
-    pub fn seal(&mut self) -> Merged {
-        self.sealed = self.young.len();
-        self.gone_since.clear();
-        Merged { changes: self.changes(), edits: self.edits, next_place: self.next_place }
+    /// Begins a recompilation: edits of routes are logged from now on. Returns the base and the
+    /// text changes since the base was compiled.
+    pub fn begin_recompilation(&mut self) -> (Arc<Base>, Changes) {
+        debug_assert!(self.edit_log.is_none(), "two recompilations at a time");
+        self.edit_log = Some(Vec::new());
+        (Arc::clone(self.base()), self.changes())
     }
 
-    /// Installs a base with merged edits. Edits made during the merge are kept in the added
-    /// segments.
-    pub fn carry_over(&mut self, base: Base, counted: Counted, merged: &Merged) {
-        // Field uses are counted with each edit, but the spans of a declared input change with the
-        // texts.
-        if let Counted::Input(_) = counted {
-            self.counted = counted;
+    /// Logs an edit of a route, which was applied, if a recompilation runs.
+    pub fn log_edit(&mut self, edit: &Edit) {
+        if let Some(log) = &mut self.edit_log {
+            log.push(edit.clone());
         }
-        // Routes that are in the new base but were removed during the merge.
-        let gone = self.gone_since.drain(..).filter_map(|(table, name)| base.named(table, &name));
-        self.gone = gone.collect();
-        self.version += 1;
-        self.gone.iter().for_each(|id| base.segment.remove(*id, self.version));
-        // Segments added during the merge. A replacement takes the rank of the route that it
-        // replaces.
-        let later = self.young.split_off(self.sealed);
-        let living = std::mem::take(&mut self.names);
-        (self.young, self.sealed) = (Vec::new(), 0);
-        for segment in later {
-            let place = |(at, route): (usize, &Arc<Route>)| {
-                let place = segment.place(RuleId(at as u32));
-                let known = base.named(route.table, &route.name).filter(|_| place < merged.next_place);
-                known.map_or(place, |id| base.segment.place(id))
-            };
-            let places = segment.routes.iter().enumerate().map(place).collect();
-            let segment = Arc::new(segment.moved(places));
-            for (at, route) in segment.routes.iter().enumerate() {
-                if living.get(&route.key()).is_some_and(|home| home.is(route)) {
-                    self.enter(&segment, at);
-                }
-            }
-            self.young.push(segment);
-        }
-        self.base = Arc::new(base);
-        self.edits -= merged.edits;
-        (self.error, self.retry_at, self.incompatible) = (None, 0, false);
     }
 
-    /// Returns the current routes that were inserted after the base, with their ranks.
-    fn living(&self) -> impl Iterator<Item = (&Arc<Route>, Place)> {
-        self.names.values().filter_map(|home| Some((home.route()?, home.place())))
+    /// Returns the edits that were logged since the last call.
+    pub fn take_logged_edits(&mut self) -> Vec<Edit> {
+        debug_assert!(self.edit_log.is_some(), "no recompilation runs");
+        self.edit_log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Returns the current routes of some segments, in the order of their ranks.
-    pub fn living_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, Place)> {
-        let places = |segment: &Segment| {
-            let place = |(at, route)| (Arc::clone(route), segment.place(RuleId(at as u32)));
-            segment.routes.iter().enumerate().map(place).collect::<Vec<_>>()
-        };
-        let mut routes: Vec<_> = segments.iter().flat_map(|segment| places(segment)).collect();
-        routes.retain(|(route, _)| self.is_there(route));
-        routes.sort_by_key(|(_, place)| *place);
-        routes
-    }
-
-    /// Returns the text changes since the base was compiled.
-    pub fn changes(&self) -> Changes {
-        self.changes_with(TableId(0), None, None)
-    }
-
-    /// Returns the text changes with one more edit: in `table`, the route `old` is removed and the
-    /// text `new` takes its position.
-    fn changes_with(&self, table: TableId, old: Option<&Home>, new: Option<Arc<str>>) -> Changes {
-        let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is(route));
-        let living = self.living().filter(|(route, _)| !is_old(route));
-        let mut texts: Vec<(TableId, Place, Arc<str>)> =
-            living.map(|(route, place)| (route.table, place, Arc::clone(&route.draft.text))).collect();
-        texts.extend(new.map(|text| (table, old.map_or(self.next_place, Home::place), text)));
-        texts.sort_by_key(|(_, place, _)| *place);
-        let mut gone: HashSet<RuleId> = self.gone.clone();
-        gone.extend(old.filter(|old| old.route().is_none()).map(|old| old.rule));
-        let mut changes = Changes::default();
-        for (table, place, text) in texts {
-            match u32::try_from(place) {
-                Ok(id) => {
-                    gone.remove(&RuleId(id));
-                    changes.replaced.push((RuleId(id), text));
-                }
-                Err(_) => changes.appended.push((table, text)),
-            }
-        }
-        changes.removed = gone.into_iter().collect();
-        changes
+    /// Ends a recompilation: edits of routes are no longer logged.
+    pub fn end_recompilation(&mut self) {
+        self.edit_log = None;
     }
 }

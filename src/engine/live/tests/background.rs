@@ -1,0 +1,142 @@
+//! Tests of the states of merges and compactions, driven without background threads.
+
+use super::{HOLDS, live, order};
+use crate::engine::live::base::{self, Base};
+use crate::engine::live::source_edits::Changes;
+use crate::engine::live::writer::{Completion, Writer};
+use crate::engine::{CompileError, Edit, LiveRules};
+use rulec_base::parallel::Threads;
+use rulec_sema::check::Counted;
+use rulec_sema::hir::TableId;
+use serde_json::json;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Compiles a base with changes, as a merge does.
+fn compiled(rules: &LiveRules, base: &Base, changes: &Changes) -> Result<(Base, Counted), CompileError> {
+    let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
+    base::compile(&rules.shared.compiler, &files, &files, |_| false, Threads::One)
+}
+
+fn insert(rules: &LiveRules, names: &[&str]) {
+    for name in names {
+        rules.insert(&format!("route {name} {HOLDS}")).expect("it fits");
+    }
+}
+
+#[test]
+fn an_aborted_merge_keeps_its_segments() {
+    let rules = live(&format!("route a {HOLDS}"));
+    insert(&rules, &["b", "c"]);
+    let input = rules.shared.lock().begin_merge().expect("edits are pending");
+    insert(&rules, &["d"]);
+    rules.remove("b").expect("it is there");
+    assert!(!rules.shared.lock().is_idle());
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        rules.shared.or_abort(Writer::abort_merge, || panic!("a merge panics"));
+    }));
+    assert!(result.is_err() && rules.shared.lock().is_idle());
+    drop(input);
+    assert_eq!(rules.pending(), 4);
+    order(&rules, &["a", "c", "d"]);
+}
+
+#[test]
+fn a_recompilation_supersedes_a_merge() {
+    let rules = live(&format!("list words = [\"x\"]\nroute a {HOLDS}"));
+    insert(&rules, &["b"]);
+    let input = rules.shared.lock().begin_merge().expect("edits are pending");
+    let merged = compiled(&rules, &input.base, &input.changes);
+    rules.replace("list words = [\"y\"]").expect("it is there");
+    insert(&rules, &["c"]);
+    assert!(!rules.shared.lock().schedule_merge(1), "the superseded merge still runs");
+    let completion = rules.shared.lock().finish_merge(&input, merged);
+    assert!(matches!(completion, Ok(Completion::Superseded)), "{completion:?}");
+    assert!(rules.shared.lock().is_idle());
+    assert_eq!(rules.pending(), 1, "the recompilation includes the earlier edit");
+    order(&rules, &["a", "b", "c"]);
+    assert!(rules.texts()[0].1.contains("\"y\""));
+}
+
+#[test]
+fn a_merge_is_scheduled_once() {
+    let rules = live("");
+    let mut writer = rules.shared.lock();
+    assert!(!writer.schedule_merge(1), "there is no edit");
+    drop(writer);
+    insert(&rules, &["a"]);
+    writer = rules.shared.lock();
+    assert!(!writer.schedule_merge(2));
+    assert!(writer.schedule_merge(1) && !writer.schedule_merge(1));
+    assert!(!writer.is_idle());
+    writer.abort_merge();
+    assert!(writer.is_idle() && writer.schedule_merge(1));
+    writer.abort_merge();
+}
+
+/// Applies an edit without starting background threads.
+fn edit_alone(rules: &LiveRules, edit: &Edit) {
+    let shared = &rules.shared;
+    let mut writer = shared.lock();
+    let parsed = edit.parse(writer.base().rules.sources()).expect("it parses");
+    writer.apply_edit(&shared.compiler, TableId(0), parsed.action).expect("it fits");
+    shared.publish(&writer);
+}
+
+/// A script of steps: `c` begins a compaction and `C` finishes it; `m` begins a merge and `M`
+/// finishes it. Before each step, routes are inserted, replaced and removed.
+fn overlap(script: &str) {
+    let rules = live("");
+    let (mut expected, mut compaction, mut merge) = (Vec::<String>::new(), None, None);
+    let shared = &rules.shared;
+    for (round, step) in script.chars().enumerate() {
+        for at in 0..6 {
+            let name = format!("r{round}_{at}");
+            edit_alone(&rules, &Edit::insert(format!("route {name} {HOLDS}")));
+            expected.push(name);
+        }
+        for at in [round, expected.len() - 3] {
+            edit_alone(&rules, &Edit::replace(format!("route {} {HOLDS}", expected[at])));
+        }
+        for at in [expected.len() - 1, round] {
+            edit_alone(&rules, &Edit::remove(expected.remove(at)));
+        }
+        let completion = match step {
+            'c' => {
+                assert!(shared.lock().schedule_compaction(), "{script}");
+                compaction = shared.lock().next_compaction();
+                None
+            }
+            'm' => {
+                merge = shared.lock().begin_merge();
+                None
+            }
+            'C' => {
+                let mut input = compaction.take().expect("the compaction began");
+                let compiled = shared.compile_together(&mut input);
+                let completion = shared.lock().finish_compaction(&input, compiled);
+                shared.lock().abort_compaction();
+                let superseded = script.contains("cM") || script.contains("cmM");
+                assert_eq!(matches!(completion, Ok(Completion::Superseded)), superseded, "{script}");
+                completion.ok()
+            }
+            _ => {
+                let input = merge.take().expect("the merge began");
+                let merged = compiled(&rules, &input.base, &input.changes);
+                shared.lock().finish_merge(&input, merged).ok()
+            }
+        };
+        if completion == Some(Completion::Installed) {
+            shared.publish(&shared.lock());
+        }
+        assert_eq!(rules.matched(&json!({})), expected, "{script} after {step}");
+    }
+    assert!(shared.lock().is_idle(), "{script}");
+    order(&rules, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_compaction_may_overlap_a_merge() {
+    for script in ["cCmM", "cmCM", "cmMC", "mcCM", "mcMC", "mMcC"] {
+        overlap(script);
+    }
+}

@@ -1,0 +1,187 @@
+//! The catalog of live rules: the current routes by name, and the base routes that were removed.
+
+use super::super::base::Base;
+use super::super::declarations::name_in;
+use super::super::error::UnknownStatement;
+use super::super::route::{Route, RouteKey, RouteKeyRef};
+use super::super::segment::{FIRST_INSERTED, Segment, SequenceNumber};
+use super::super::source_edits::Changes;
+use super::super::statement_ref::Head;
+use hashbrown::{HashMap, HashSet};
+use rulec_sema::check::RouteUses;
+use rulec_sema::hir::{RuleId, TableId};
+use std::sync::Arc;
+
+/// The location of a current route: its segment, and its rule id in the segment.
+#[derive(Clone)]
+pub(super) struct RouteLocation {
+    pub segment: Arc<Segment>,
+    pub rule: RuleId,
+}
+
+impl RouteLocation {
+    pub fn sequence(&self) -> SequenceNumber {
+        self.segment.sequence(self.rule)
+    }
+
+    /// Returns the parsed route; `None` for a route of the base.
+    pub fn route(&self) -> Option<&Arc<Route>> {
+        self.segment.routes.get(self.rule.index())
+    }
+
+    fn is_of(&self, route: &Arc<Route>) -> bool {
+        self.route().is_some_and(|known| Arc::ptr_eq(known, route))
+    }
+}
+
+pub(super) struct Catalog {
+    pub base: Arc<Base>,
+    /// The current routes that were inserted after the base was compiled.
+    inserted: HashMap<RouteKey, RouteLocation>,
+    removed_base_routes: HashSet<RuleId>,
+    /// The sequence number of the next inserted route.
+    next_sequence: SequenceNumber,
+}
+
+impl Catalog {
+    pub fn new(base: Base) -> Catalog {
+        Catalog {
+            base: Arc::new(base),
+            inserted: HashMap::new(),
+            removed_base_routes: HashSet::new(),
+            next_sequence: FIRST_INSERTED,
+        }
+    }
+
+    /// Whether a route of the base was removed or replaced.
+    pub fn has_removed_base_routes(&self) -> bool {
+        !self.removed_base_routes.is_empty()
+    }
+
+    pub fn find(&self, table: TableId, name: &str) -> Option<RouteLocation> {
+        if let Some(location) = self.inserted.get(&RouteKeyRef(table, name)) {
+            return Some(location.clone());
+        }
+        let rule = self.base.named(table, name).filter(|id| !self.removed_base_routes.contains(id))?;
+        Some(RouteLocation { segment: Arc::clone(&self.base.segment), rule })
+    }
+
+    /// Returns the location of a route that an edit replaces or removes.
+    ///
+    /// # Errors
+    /// If there is no such route; the error suggests similar names.
+    pub fn existing(&self, table: TableId, route: Head<'_>) -> Result<RouteLocation, UnknownStatement> {
+        self.find(table, route.name).ok_or_else(|| {
+            let base = self.base.names.get(table.index()).into_iter().flatten();
+            let base =
+                base.filter(|(_, id)| !self.removed_base_routes.contains(*id)).map(|(name, _)| &**name);
+            let inserted = self.inserted.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
+            let other = self.base.declarations.named(route.name);
+            UnknownStatement::new(route, name_in(&self.base.rules, table), base.chain(inserted), other)
+        })
+    }
+
+    /// Returns a route's uses of undeclared message fields; `None` for a base route if the message
+    /// fields are declared.
+    pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
+        match location.route() {
+            Some(route) => Some(Arc::clone(&route.uses)),
+            None => self.base.uses.of(self.base.rules.program().rules[location.rule.index()].span),
+        }
+    }
+
+    /// True if an inserted route was neither removed nor replaced.
+    pub fn is_current(&self, route: &Arc<Route>) -> bool {
+        self.inserted.get(&route.key()).is_some_and(|location| location.is_of(route))
+    }
+
+    /// Registers a route of an added segment by its name.
+    pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
+        let location = RouteLocation { segment: Arc::clone(segment), rule };
+        self.inserted.insert(segment.routes[rule.index()].key(), location);
+    }
+
+    /// Removes a current route, and returns its key.
+    pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
+        let RouteLocation { segment, rule } = location;
+        let key = (table, segment.rules.program().rules[rule.index()].name.clone());
+        match location.route() {
+            Some(_) => drop(self.inserted.remove(&key)),
+            None => drop(self.removed_base_routes.insert(*rule)),
+        }
+        key
+    }
+
+    pub fn next_sequence(&self) -> SequenceNumber {
+        self.next_sequence
+    }
+
+    /// Returns the sequence number for a new route.
+    pub fn take_sequence(&mut self) -> SequenceNumber {
+        self.next_sequence += 1;
+        self.next_sequence - 1
+    }
+
+    /// Installs another base without any inserted routes, and returns the old catalog.
+    /// `removed_base_routes` are ids in the new base.
+    pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
+        let next_sequence = self.next_sequence;
+        let new = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
+        std::mem::replace(self, new)
+    }
+
+    /// Returns the current routes that were inserted after the base was compiled.
+    fn inserted_routes(&self) -> impl Iterator<Item = (&Arc<Route>, SequenceNumber)> {
+        self.inserted.values().filter_map(|location| Some((location.route()?, location.sequence())))
+    }
+
+    /// Returns the current routes of some segments, ordered by their sequence numbers.
+    pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
+        let numbered = |segment: &Segment| {
+            let number = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
+            segment.routes.iter().enumerate().map(number).collect::<Vec<_>>()
+        };
+        let mut routes: Vec<_> = segments.iter().flat_map(|segment| numbered(segment)).collect();
+        routes.retain(|(route, _)| self.is_current(route));
+        routes.sort_by_key(|(_, sequence)| *sequence);
+        routes
+    }
+
+    /// Returns the text changes since the base was compiled.
+    pub fn changes(&self) -> Changes {
+        self.changes_with(TableId(0), None, None)
+    }
+
+    /// Returns the text changes with one more edit: in `table`, the route `old` is removed and the
+    /// text `new` takes its position.
+    pub fn changes_with(
+        &self,
+        table: TableId,
+        old: Option<&RouteLocation>,
+        new: Option<Arc<str>>,
+    ) -> Changes {
+        let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is_of(route));
+        let inserted = self.inserted_routes().filter(|(route, _)| !is_old(route));
+        let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> = inserted
+            .map(|(route, sequence)| (route.table, sequence, Arc::clone(&route.parsed.text)))
+            .collect();
+        let new_sequence = old.map_or(self.next_sequence, RouteLocation::sequence);
+        texts.extend(new.map(|text| (table, new_sequence, text)));
+        texts.sort_by_key(|(_, sequence, _)| *sequence);
+        let mut removed = self.removed_base_routes.clone();
+        removed.extend(old.filter(|old| old.route().is_none()).map(|old| old.rule));
+        let mut changes = Changes::default();
+        for (table, sequence, text) in texts {
+            // A replacement of a base route has the rule id of that route as its sequence number.
+            match u32::try_from(sequence) {
+                Ok(id) => {
+                    removed.remove(&RuleId(id));
+                    changes.replaced.push((RuleId(id), text));
+                }
+                Err(_) => changes.appended.push((table, text)),
+            }
+        }
+        changes.removed = removed.into_iter().collect();
+        changes
+    }
+}

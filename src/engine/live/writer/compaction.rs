@@ -1,0 +1,172 @@
+//! The state of the background compaction, and how the writer starts and finishes a compaction.
+
+use super::super::base::Base;
+use super::super::declarations::name_in;
+use super::super::route::Route;
+use super::super::segment::{Segment, SequenceNumber};
+use super::{Completion, Writer};
+use rulec_sema::check::Known;
+use rulec_sema::hir::{RuleId, TableId};
+use std::sync::Arc;
+
+/// Number of added segments of one file that need no compaction.
+const FEW_SEGMENTS: usize = 3;
+/// Segments with at least this number of routes are left to the next merge.
+const MAX_COMPACTED_ROUTES: usize = 512;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CompactionState {
+    #[default]
+    Idle,
+    /// A thread compacts, or was just started.
+    Running,
+    /// A thread compacts segments of an earlier base; its result will be discarded.
+    Superseded,
+    /// The added segments do not compile together. They stay separate until the base is replaced.
+    Failed,
+}
+
+impl CompactionState {
+    /// Whether a thread compacts.
+    pub fn is_running(self) -> bool {
+        matches!(self, CompactionState::Running | CompactionState::Superseded)
+    }
+
+    /// Records that the base is replaced.
+    pub fn supersede(&mut self) {
+        *self = match self.is_running() {
+            true => CompactionState::Superseded,
+            false => CompactionState::Idle,
+        };
+    }
+}
+
+/// The input of a compaction.
+pub(in super::super) struct CompactionInput {
+    pub base: Arc<Base>,
+    /// The known message fields.
+    pub known: Known,
+    pub segments: Vec<Arc<Segment>>,
+    /// The current routes of the segments, ordered by their sequence numbers.
+    pub routes: Vec<(Arc<Route>, SequenceNumber)>,
+}
+
+/// Error: the routes of some segments do not compile together.
+#[derive(Debug)]
+pub(in super::super) struct Incompatible;
+
+impl Writer {
+    /// Schedules a compaction if one is due and none runs. If true, the caller must start a thread
+    /// that calls [`Writer::next_compaction`] until it returns `None`.
+    pub fn schedule_compaction(&mut self) -> bool {
+        let is_due =
+            self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();
+        if is_due {
+            self.background.compaction = CompactionState::Running;
+        }
+        is_due
+    }
+
+    /// Returns the input of the next compaction. `None` ends the work of the compacting thread,
+    /// because nothing is due.
+    pub fn next_compaction(&mut self) -> Option<CompactionInput> {
+        debug_assert!(self.background.compaction.is_running(), "this compaction was not scheduled");
+        while let Some(segments) = self.segments_to_compact() {
+            let routes = self.catalog.inserted_routes_in(&segments);
+            if routes.is_empty() {
+                self.drop_segments(&segments);
+                continue;
+            }
+            self.background.compaction = CompactionState::Running;
+            let (base, known) = (Arc::clone(self.base()), self.constraints.counted.known());
+            return Some(CompactionInput { base, known, segments, routes });
+        }
+        self.background.compaction = CompactionState::Idle;
+        None
+    }
+
+    /// Finishes a compaction: installs the compiled segment, unless the base was replaced since the
+    /// compaction began.
+    ///
+    /// # Errors
+    /// If the routes do not compile together. The segments then stay separate, and the compacting
+    /// thread must end.
+    pub fn finish_compaction(
+        &mut self,
+        input: &CompactionInput,
+        compiled: Result<Segment, Incompatible>,
+    ) -> Result<Completion, Incompatible> {
+        let is_current = Arc::ptr_eq(&input.base, self.base());
+        debug_assert_eq!(
+            self.background.compaction,
+            if is_current { CompactionState::Running } else { CompactionState::Superseded }
+        );
+        if !is_current {
+            return Ok(Completion::Superseded);
+        }
+        match compiled {
+            Ok(segment) => {
+                self.replace_segments(&input.segments, segment);
+                Ok(Completion::Installed)
+            }
+            Err(error) => {
+                self.background.compaction = CompactionState::Failed;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the compaction without a result: its thread could not be started, or panicked.
+    pub fn abort_compaction(&mut self) {
+        self.background.compaction = CompactionState::Idle;
+    }
+
+    /// Returns the added segments to compact next; `None` if there are few enough. All of them hold
+    /// routes of one file, the file of the newest segment. The segments of a running merge are left
+    /// to the merge.
+    fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
+        let Base { rules, declarations, .. } = &**self.base();
+        let file = |segment: &Segment| {
+            let table = segment.routes.first().map_or(TableId(0), |route| route.table);
+            declarations.file_of_table(name_in(rules, table))
+        };
+        let newest = file(self.added.last()?);
+        let is_candidate =
+            |segment: &Segment| segment.routes.len() < MAX_COMPACTED_ROUTES && file(segment) == newest;
+        let candidates: Vec<&Arc<Segment>> =
+            self.added.iter().rev().filter(|segment| is_candidate(segment)).collect();
+        if candidates.len() <= FEW_SEGMENTS {
+            return None;
+        }
+        let (mut taken, mut routes) = (Vec::new(), 0);
+        for segment in candidates {
+            if taken.len() > 1 && segment.routes.len() > 2 * routes {
+                break;
+            }
+            routes += segment.routes.len();
+            taken.push(Arc::clone(segment));
+        }
+        Some(taken)
+    }
+
+    /// Replaces segments by the segment that was compiled from them. Routes removed during the
+    /// compilation are removed from the new segment too.
+    fn replace_segments(&mut self, old: &[Arc<Segment>], new: Segment) {
+        let new = Arc::new(new);
+        let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
+        // A merge may have begun during the compaction, and now covers the old segments.
+        let covered = self.background.merge.segments_mut().filter(|list| list.iter().any(is_old));
+        let list = covered.unwrap_or(&mut self.added);
+        let first = list.iter().position(is_old).unwrap_or(list.len());
+        list.insert(first, Arc::clone(&new));
+        list.retain(|segment| !is_old(segment));
+        for (at, route) in new.routes.iter().enumerate() {
+            let rule = RuleId(at as u32);
+            match self.catalog.is_current(route) {
+                true => self.catalog.register(&new, rule),
+                // No snapshot contains the new segment yet, so any version works.
+                false => new.remove(rule, 1),
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The state of the merge, and how the writer begins and finishes a merge.
+
+use super::super::base::Base;
+use super::super::route::{Route, RouteKey};
+use super::super::segment::{Segment, SequenceNumber};
+use super::super::source_edits::Changes;
+use super::{Completion, Writer};
+use crate::engine::CompileError;
+use hashbrown::HashSet;
+use rulec_sema::check::Counted;
+use rulec_sema::hir::RuleId;
+use std::sync::Arc;
+
+#[derive(Default)]
+pub(super) enum MergeState {
+    #[default]
+    Idle,
+    /// A thread was started that will begin a merge.
+    Scheduled,
+    /// A thread compiles the edited texts.
+    Running(RunningMerge),
+    /// A thread compiles texts of an earlier base; its result will be discarded.
+    Superseded,
+}
+
+pub(super) struct RunningMerge {
+    /// The added segments that the merge covers, oldest first. Decisions use them until the merge
+    /// is installed.
+    segments: Vec<Arc<Segment>>,
+    /// The routes removed or replaced since the merge began.
+    removed: Vec<RouteKey>,
+}
+
+impl MergeState {
+    pub fn is_idle(&self) -> bool {
+        matches!(self, MergeState::Idle)
+    }
+
+    /// Returns the segments that a running merge covers.
+    pub fn segments(&self) -> &[Arc<Segment>] {
+        match self {
+            MergeState::Running(merge) => &merge.segments,
+            _ => &[],
+        }
+    }
+
+    pub fn segments_mut(&mut self) -> Option<&mut Vec<Arc<Segment>>> {
+        match self {
+            MergeState::Running(merge) => Some(&mut merge.segments),
+            _ => None,
+        }
+    }
+
+    /// Records that a route was removed or replaced.
+    pub fn record_removal(&mut self, route: RouteKey) {
+        if let MergeState::Running(merge) = self {
+            merge.removed.push(route);
+        }
+    }
+
+    /// Records that a merge is scheduled; false if one already is, or runs.
+    fn schedule(&mut self) -> bool {
+        let is_idle = self.is_idle();
+        if is_idle {
+            *self = MergeState::Scheduled;
+        }
+        is_idle
+    }
+
+    /// Begins a merge that covers the added segments, which are moved into the state. False if a
+    /// merge already runs.
+    fn begin(&mut self, added: &mut Vec<Arc<Segment>>) -> bool {
+        let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
+        debug_assert!(can_begin, "two merges at a time");
+        if can_begin {
+            *self =
+                MergeState::Running(RunningMerge { segments: std::mem::take(added), removed: Vec::new() });
+        }
+        can_begin
+    }
+
+    /// Records that the base is replaced. Returns the segments that a running merge covered, for
+    /// the caller to free.
+    pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
+        match std::mem::take(self) {
+            MergeState::Running(merge) => {
+                *self = MergeState::Superseded;
+                return merge.segments;
+            }
+            other => *self = other,
+        }
+        Vec::new()
+    }
+
+    /// Ends the merge. `Some` if it ran: the caller must install its result, or restore its
+    /// segments.
+    fn end(&mut self) -> Option<RunningMerge> {
+        match std::mem::take(self) {
+            MergeState::Running(merge) => Some(merge),
+            MergeState::Idle | MergeState::Scheduled | MergeState::Superseded => None,
+        }
+    }
+}
+
+/// The input of a merge.
+pub(in super::super) struct MergeInput {
+    pub base: Arc<Base>,
+    pub changes: Changes,
+    /// Number of edits that the merge covers.
+    edits: usize,
+    /// The sequence number of the first route that the merge does not cover.
+    next_sequence: SequenceNumber,
+}
+
+/// The failure of the last merge.
+pub(super) struct MergeFailure {
+    pub error: CompileError,
+    /// Number of pending edits that starts the next automatic merge.
+    retry_at: usize,
+}
+
+impl Writer {
+    /// Schedules a merge if there are at least `threshold` pending edits, and no merge is scheduled
+    /// or runs. After a failed merge, the number of pending edits must also have doubled. If true,
+    /// the caller must start a thread that calls [`Writer::begin_merge`].
+    pub fn schedule_merge(&mut self, threshold: usize) -> bool {
+        let retry_at = self.background.last_failure.as_ref().map_or(0, |failure| failure.retry_at);
+        self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
+    }
+
+    /// Begins a merge and returns its input; `None` if there is nothing to merge.
+    pub fn begin_merge(&mut self) -> Option<MergeInput> {
+        if self.revision.pending == 0 {
+            self.abort_merge();
+            return None;
+        }
+        let input = MergeInput {
+            base: Arc::clone(self.base()),
+            changes: self.changes(),
+            edits: self.revision.pending,
+            next_sequence: self.catalog.next_sequence(),
+        };
+        self.background.merge.begin(&mut self.added).then_some(input)
+    }
+
+    /// Finishes a merge: installs the compiled base, unless a recompilation replaced the base since
+    /// the merge began.
+    ///
+    /// # Errors
+    /// If the edited texts did not compile. The rules then continue unchanged.
+    pub fn finish_merge(
+        &mut self,
+        input: &MergeInput,
+        compiled: Result<(Base, Counted), CompileError>,
+    ) -> Result<Completion, CompileError> {
+        let merge = self.background.merge.end();
+        let is_current = Arc::ptr_eq(&input.base, self.base());
+        debug_assert_eq!(merge.is_some(), is_current, "a replaced base supersedes the merge");
+        let Some(merge) = merge else { return Ok(Completion::Superseded) };
+        match compiled {
+            Ok((base, counted)) => {
+                self.install_merge(input, base, counted, &merge.removed);
+                Ok(Completion::Installed)
+            }
+            Err(error) => {
+                self.restore_segments(merge);
+                let retry_at = self.revision.pending.saturating_mul(2);
+                self.background.last_failure = Some(MergeFailure { error: error.clone(), retry_at });
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the merge without a result: nothing is pending, its thread could not be started, or it
+    /// panicked.
+    pub fn abort_merge(&mut self) {
+        if let Some(merge) = self.background.merge.end() {
+            self.restore_segments(merge);
+        }
+    }
+
+    /// Puts the segments of an ended merge back before the segments that were added since.
+    fn restore_segments(&mut self, merge: RunningMerge) {
+        self.added.splice(0..0, merge.segments);
+    }
+
+    /// Installs a base with merged edits. Edits made during the merge are kept in the added
+    /// segments. `removed` are the routes removed or replaced during the merge.
+    fn install_merge(&mut self, input: &MergeInput, base: Base, counted: Counted, removed: &[RouteKey]) {
+        self.constraints.install(counted);
+        let removed_base_routes: HashSet<RuleId> =
+            removed.iter().filter_map(|(table, name)| base.named(*table, name)).collect();
+        self.revision.version += 1;
+        removed_base_routes.iter().for_each(|id| base.segment.remove(*id, self.revision.version));
+        let old_catalog = self.catalog.replace_base(base, removed_base_routes);
+        for segment in std::mem::take(&mut self.added) {
+            let segment = Arc::new(self.renumbered(&segment, input.next_sequence));
+            for (at, route) in segment.routes.iter().enumerate() {
+                if old_catalog.is_current(route) {
+                    self.catalog.register(&segment, RuleId(at as u32));
+                }
+            }
+            self.added.push(segment);
+        }
+        debug_assert!(self.revision.pending >= input.edits, "merged edits were pending");
+        self.revision.pending = self.revision.pending.saturating_sub(input.edits);
+        self.background.compaction.supersede();
+        self.background.last_failure = None;
+    }
+
+    /// Returns a copy of a segment that was added during the merge, with sequence numbers of the
+    /// merged base. A replacement of a merged route takes the number of that route. `next_sequence`
+    /// is the first number after all merged routes.
+    fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
+        let base = self.base();
+        let sequence = |(at, route): (usize, &Arc<Route>)| {
+            let sequence = segment.sequence(RuleId(at as u32));
+            let replaced = base.named(route.table, &route.name).filter(|_| sequence < next_sequence);
+            replaced.map_or(sequence, |id| base.segment.sequence(id))
+        };
+        segment.with_sequences(segment.routes.iter().enumerate().map(sequence).collect())
+    }
+}
