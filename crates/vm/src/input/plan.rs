@@ -1,7 +1,7 @@
 //! The slots and declared fields at each path of a message; built once per rule set.
 
 use rulec_base::text::texts::Texts;
-use rulec_lang::ty::{Kind, KindSet, Record};
+use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
@@ -160,7 +160,7 @@ impl Plan {
         Some(plan)
     }
 
-    fn promise(&mut self, node: u32, record: &Record) {
+    fn promise(&mut self, node: u32, record: &RecordType) {
         for field in &record.fields {
             let child = self.child_or_new(node, &field.name);
             let promise = Promise { kinds: field.ty.kinds, optional: field.optional };
