@@ -138,11 +138,13 @@ impl<'a> Fill<'a> {
     }
 
     /// Returns the values of the slots so far.
+    #[inline]
     pub fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: None }
     }
 
     /// Reports whether the message satisfies the input contract so far.
+    #[inline]
     pub fn satisfies_contract(&self) -> bool {
         self.satisfies_contract
     }

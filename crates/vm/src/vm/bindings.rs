@@ -4,24 +4,13 @@
 //! A VM over bindings begins an epoch with each new value, as a decision does, so memoized results
 //! become invalid. Values in the arena and the results of host functions remain.
 
-use super::scratch::{JsonBuffers, clear_stamps, grow, recycle};
+use super::scratch::{BindingBuffers, JsonBuffers, clear_stamps, grow, recycle};
 use super::{Message, Scratch, Vm};
 use crate::bytecode::Bytecode;
 use rulec_eval::host::Host;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
 use serde_json::Value as Json;
-
-/// The memory of [`BindingSlots`], reused from one pass to the next.
-#[derive(Debug, Default)]
-pub(super) struct BindingBuffers {
-    /// For each slot, the index of its value, and the version of its root when it was read.
-    stamps: Vec<(usize, u64)>,
-    versions: Vec<u64>,
-    version: u64,
-    values: Vec<Value<'static>>,
-    roots: Vec<Value<'static>>,
-}
 
 /// The values of slots, looked up when first used.
 pub struct BindingSlots<'a> {

@@ -1,6 +1,5 @@
 //! The working memory that a thread keeps from decision to decision.
 
-use super::bindings::BindingBuffers;
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, Fill, InputBuffers, Plan};
 use rulec_base::text::PreparedTexts;
@@ -57,6 +56,19 @@ pub(super) struct JsonBuffers {
     pub nodes: Vec<Stamp>,
     pub values: Vec<Value<'static>>,
     pub objects: Vec<Option<&'static Json>>,
+}
+
+/// The memory of [`super::BindingSlots`].
+#[derive(Debug, Default)]
+pub(super) struct BindingBuffers {
+    /// For each slot, the index of its value, and the version of its root when it was read.
+    pub stamps: Vec<(usize, u64)>,
+    /// The version of each binding.
+    pub versions: Vec<u64>,
+    /// The last version.
+    pub version: u64,
+    pub values: Vec<Value<'static>>,
+    pub roots: Vec<Value<'static>>,
 }
 
 /// The index of an item, and the decision in which it was read.
