@@ -8,7 +8,7 @@
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec::Record;
+use rulec::PreparedMessage;
 use rulec_sema::hir::TableId;
 use rulec_vm::vm::{Scratch, Vm};
 use serde_json::Value as Json;
@@ -46,7 +46,7 @@ fn ratios() {
         let all = case.mixed();
         let mixes = case.mixes().into_iter().chain([("all", all.as_slice())]);
         for (mix, messages) in mixes.filter(|(_, messages)| !messages.is_empty()) {
-            let records: Vec<Record<'_>> =
+            let records: Vec<PreparedMessage<'_>> =
                 messages.iter().map(|message| case.rules.prepare(message)).collect();
             let entry = case.rules.main();
             let mut scratch = Scratch::new();
@@ -59,7 +59,7 @@ fn ratios() {
                 messages.iter().for_each(|message| drop(black_box(case.rules.decide(black_box(message)))));
             });
             let record = nanoseconds(messages.len(), || {
-                records.iter().for_each(|record| drop(black_box(entry.decide_record(black_box(record)))));
+                records.iter().for_each(|record| drop(black_box(entry.decide_prepared(black_box(record)))));
             });
             let vm = nanoseconds(messages.len(), || {
                 for message in messages {
@@ -87,7 +87,8 @@ fn decide(c: &mut Criterion) {
     for (name, count, kind) in CASES {
         let case = Case::new(count, kind, false);
         let messages = case.mixed();
-        let records: Vec<Record<'_>> = messages.iter().map(|message| case.rules.prepare(message)).collect();
+        let records: Vec<PreparedMessage<'_>> =
+            messages.iter().map(|message| case.rules.prepare(message)).collect();
         let entry = case.rules.main();
         let mut group = c.benchmark_group(format!("decide/{name}/{count}"));
         group.throughput(Throughput::Elements(messages.len() as u64));
@@ -105,7 +106,7 @@ fn decide(c: &mut Criterion) {
             bencher.iter(|| each(&mut |message| drop(black_box(case.rules.decide(message)))));
         });
         group.bench_function("record", |bencher| {
-            bencher.iter(|| records.iter().for_each(|record| drop(black_box(entry.decide_record(record)))));
+            bencher.iter(|| records.iter().for_each(|record| drop(black_box(entry.decide_prepared(record)))));
         });
         group.finish();
     }

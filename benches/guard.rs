@@ -18,7 +18,7 @@
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
 
-use rulec::{Indexing, Record, Rules, Session, Tier};
+use rulec::{Indexing, PreparedMessage, Rules, Session, Tier};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use workload::detection::Detection;
@@ -60,7 +60,7 @@ fn main() {
     };
     let rules = Rules::from_text(&counted.source).unwrap_or_else(|error| panic!("{error}"));
     let rules = rules.with_tier(counted.tier).with_index(counted.indexing);
-    rules.ready().unwrap_or_else(|error| panic!("{error}"));
+    rules.warm_up().unwrap_or_else(|error| panic!("{error}"));
     let mut session = rules.session();
     let once = counted.messages.len();
     // Decides all messages once before counting, so that lazy initialisation is not counted.
@@ -77,7 +77,8 @@ fn main() {
         println!("{} held", decide_all_that_hold(&mut session, &counted.messages, decisions));
         return;
     }
-    let records: Vec<Record<'_>> = counted.messages.iter().map(|message| rules.prepare(message)).collect();
+    let records: Vec<PreparedMessage<'_>> =
+        counted.messages.iter().map(|message| rules.prepare(message)).collect();
     choose_all(&mut session, &records, once);
     println!("{} hits", decide_all_records(&mut session, &records, decisions));
 }
@@ -123,7 +124,7 @@ fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -
 /// The function whose instructions are counted: callgrind collects inside functions named
 /// `decide_all…`.
 #[inline(never)]
-fn decide_all_records(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
+fn decide_all_records(session: &mut Session, records: &[PreparedMessage<'_>], decisions: usize) -> usize {
     choose_all(session, records, decisions)
 }
 
@@ -137,7 +138,7 @@ fn decide_all_lines(session: &mut Session, lines: &[String], decisions: usize, o
     write_all(session, lines, decisions, out);
 }
 
-fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
+fn choose_all(session: &mut Session, records: &[PreparedMessage<'_>], decisions: usize) -> usize {
     let mut hits = 0;
     for record in records.iter().cycle().take(decisions) {
         let choice = session.choose(black_box(record));

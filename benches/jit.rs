@@ -7,7 +7,7 @@
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec::{Indexing, Record, Rules, Tier};
+use rulec::{Indexing, PreparedMessage, Rules, Tier};
 use rulec_jit::JitCode;
 use rulec_sema::hir::TableId;
 use rulec_vm::vm::{Scratch, Vm};
@@ -33,7 +33,7 @@ impl Case {
         let rules = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
         let rules = rules.with_index(Indexing::Never);
         let (vm, jit) = (rules.with_tier(Tier::Vm), rules.with_tier(Tier::Jit));
-        jit.ready().expect("the host is supported");
+        jit.warm_up().expect("the host is supported");
         for message in &messages {
             assert_eq!(jit.decide(message).chosen(), vm.decide(message).chosen(), "{message}\n{source}");
         }
@@ -147,7 +147,7 @@ fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
 
 /// Returns the engines for one case: choosing by a prepared record, a full decision by the record,
 /// and a decision from JSON.
-fn engines<'r>(case: &'r Case, records: &'r [[Record<'r>; 2]]) -> Vec<Round<'r>> {
+fn engines<'r>(case: &'r Case, records: &'r [[PreparedMessage<'r>; 2]]) -> Vec<Round<'r>> {
     let choose = |rules: &'r Rules, which: usize| {
         let mut session = rules.session();
         Box::new(move || {
@@ -159,7 +159,9 @@ fn engines<'r>(case: &'r Case, records: &'r [[Record<'r>; 2]]) -> Vec<Round<'r>>
     let record = |rules: &'r Rules, which: usize| {
         let entry = rules.main();
         Box::new(move || {
-            records.iter().for_each(|record| drop(black_box(entry.decide_record(black_box(&record[which])))));
+            records
+                .iter()
+                .for_each(|record| drop(black_box(entry.decide_prepared(black_box(&record[which])))));
         })
     };
     let json = |rules: &'r Rules| {
@@ -177,7 +179,7 @@ fn engines<'r>(case: &'r Case, records: &'r [[Record<'r>; 2]]) -> Vec<Round<'r>>
     ]
 }
 
-fn records(case: &Case) -> Vec<[Record<'_>; 2]> {
+fn records(case: &Case) -> Vec<[PreparedMessage<'_>; 2]> {
     case.messages.iter().map(|message| [case.vm.prepare(message), case.jit.prepare(message)]).collect()
 }
 

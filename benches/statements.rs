@@ -4,7 +4,7 @@
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec::{Record, Rules};
+use rulec::{PreparedMessage, Rules};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -102,7 +102,7 @@ fn flows(c: &mut Criterion) {
                     case.by_hand(message["text"].as_str().expect("a text")).map(|at| format!("f{at}"));
                 assert_eq!(entry.decide(message).chosen(), wanted.as_deref(), "{message}");
             }
-            let records: Vec<Record<'_>> =
+            let records: Vec<PreparedMessage<'_>> =
                 case.messages.iter().map(|message| case.rules.prepare(message)).collect();
             let mut group = c.benchmark_group(format!("flows/{}/{count}", way.name()));
             group.throughput(Throughput::Elements(MESSAGES as u64));
@@ -123,8 +123,9 @@ fn flows(c: &mut Criterion) {
                 });
             });
             group.bench_function("record", |bencher| {
-                bencher
-                    .iter(|| records.iter().for_each(|record| drop(black_box(entry.decide_record(record)))));
+                bencher.iter(|| {
+                    records.iter().for_each(|record| drop(black_box(entry.decide_prepared(record))))
+                });
             });
             group.finish();
         }
@@ -161,7 +162,7 @@ fn choices(c: &mut Criterion) {
     for message in &messages {
         assert_eq!(entry.decide(message).branch(), reference.decide(message).branch(), "{message}");
     }
-    let records: Vec<Record<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
+    let records: Vec<PreparedMessage<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
     let mut group = c.benchmark_group("choice/5 branches");
     group.throughput(Throughput::Elements(MESSAGES as u64));
     group.sample_size(10).measurement_time(Duration::from_millis(800));
@@ -170,7 +171,7 @@ fn choices(c: &mut Criterion) {
             .iter(|| messages.iter().for_each(|message| drop(black_box(entry.decide(black_box(message))))));
     });
     group.bench_function("record", |bencher| {
-        bencher.iter(|| records.iter().for_each(|record| drop(black_box(entry.decide_record(record)))));
+        bencher.iter(|| records.iter().for_each(|record| drop(black_box(entry.decide_prepared(record)))));
     });
     group.finish();
 }

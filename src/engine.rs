@@ -7,6 +7,7 @@ mod backend;
 mod batch;
 mod compile;
 mod decision;
+mod engine_choice;
 mod entry;
 mod host_registry;
 mod input;
@@ -27,11 +28,12 @@ pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use entry::{Entry, UnknownEntry};
 pub use host_registry::{HostArgument, HostFunction, HostResult};
-pub use input::Record;
+pub use input::PreparedMessage;
 pub use live::{Edit, EditError, Guard, LiveRules, UnknownStatement};
 pub use session::Session;
 pub use strategy::{Indexing, Tier, TierUnavailable};
 pub use test_blocks::TestOutcome;
+pub(crate) use workspace::ThreadWorkspace;
 
 use rulec_base::diag::Diagnostic;
 use rulec_base::json::JsonError;
@@ -49,18 +51,11 @@ use set::{RuleSet, Shared};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use workspace::Workspace;
 
 /// A compiled rule set. It is cheap to clone and can be shared between threads.
 #[derive(Clone)]
 pub struct Rules {
     shared: Arc<Shared>,
-    how: How,
-}
-
-/// The configured engine and index use.
-#[derive(Clone, Copy)]
-struct How {
     tier: Tier,
     indexing: Indexing,
 }
@@ -118,7 +113,7 @@ impl Rules {
 
     /// Reads every field that the rules use, so that several decisions on one message share the
     /// work.
-    pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
+    pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         self.set().prepare(message)
     }
 
@@ -135,7 +130,7 @@ impl Rules {
     /// Returns the entry of a table. Unstable.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.shared, how: self.how, table }
+        Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
     }
 
     /// Returns the entry `name`: `routes` for the top-level routes, or a table.
@@ -235,15 +230,14 @@ impl Rules {
     ///
     /// # Errors
     /// If the engine is not available here. Decisions then use the VM.
-    pub fn ready(&self) -> Result<(), TierUnavailable> {
-        let tier = self.how.tier;
-        tier.available()?;
+    pub fn warm_up(&self) -> Result<(), TierUnavailable> {
+        self.tier.available()?;
         #[cfg(feature = "jit")]
-        if tier == Tier::Jit {
+        if self.tier == Tier::Jit {
             let set = self.set();
-            set.tiers
+            set.tier_up
                 .compiled(&set.bytecode)
-                .map_err(|error| TierUnavailable::new(tier, error.to_message()))?;
+                .map_err(|error| TierUnavailable::new(self.tier, error.to_message()))?;
         }
         Ok(())
     }
@@ -253,19 +247,14 @@ impl Rules {
     /// slots in each block.
     #[doc(hidden)]
     pub fn judging_backend(&self) -> Backend {
-        let tier = if self.how.tier == Tier::Auto { Tier::Vm } else { self.how.tier };
-        self.set().backend(How { tier, indexing: Indexing::Never }, TableId(0), false)
+        let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
+        self.set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
     /// Returns the machine code, if it is compiled.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
         self.set().code().map(|code| &**code)
-    }
-
-    /// Runs `work` with this thread's working memory.
-    pub(crate) fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
-        workspace::with_thread(|workspace, _| work(workspace))
     }
 
     /// Returns how each rule is found (by key, by bitmap or by scanning), for tools.
@@ -277,13 +266,13 @@ impl Rules {
     /// Returns the same rules with another engine. [`Tier::Jit`] compiles them on first use.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
-        Rules { how: How { tier, ..self.how }, ..self.clone() }
+        Rules { tier, ..self.clone() }
     }
 
     /// Returns the same rules with another setting for the index.
     #[must_use]
     pub fn with_index(&self, indexing: Indexing) -> Rules {
-        Rules { how: How { indexing, ..self.how }, ..self.clone() }
+        Rules { indexing, ..self.clone() }
     }
 
     /// Returns the index, for tools; builds it if necessary.

@@ -58,8 +58,8 @@ pub mod prompt;
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard, HostArgument,
-    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
-    TierUnavailable, UnknownEntry, UnknownStatement,
+    HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules, Session, TestOutcome,
+    Tier, TierUnavailable, UnknownEntry, UnknownStatement,
 };
 pub use files::DiskLoader;
 pub use rulec_analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};

@@ -53,7 +53,7 @@ use rulec_base::message;
 use rulec_eval::trace::Truths;
 use rulec_lang::limits;
 use rulec_lang::schema::{Breach, breaches};
-use rulec_lang::ty::Record;
+use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Payload, Program};
 use run::{Found, Pass};
 use serde_json::{Value as Json, json};
@@ -203,7 +203,7 @@ impl Judge {
 
     /// Returns the fields of a declared input; `None` if the input is not a record, or no input is
     /// declared.
-    fn declared(&self, name: &str) -> Result<Option<&Record>, JudgeError> {
+    fn declared(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
             Some(field) => Ok(field.ty.fields()),
@@ -220,7 +220,7 @@ impl Judge {
         message.insert(name.to_owned(), value);
         let message = Json::Object(message);
         if let Some(field) = field {
-            let record = Record::from_iter([field]);
+            let record = RecordType::from_iter([field]);
             if let Some(Breach { path, expected, found, .. }) = breaches(&record, &message).into_iter().next()
             {
                 return Err(JudgeError::WrongType { path, expected, found });

@@ -8,7 +8,7 @@
 mod engines;
 
 use engines::{COLUMNS, Column, REFERENCE};
-use rulec::{Record, Rules};
+use rulec::{PreparedMessage, Rules};
 use serde_json::{Value as Json, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -140,11 +140,11 @@ fn check(settings: &str, input: bool, column: Column) {
     let decide = |message: &Json| drop(black_box(rules.decide(message)));
     for _ in 0..3 {
         messages.iter().for_each(decide);
-        records.iter().for_each(|record| drop(rules.main().decide_record(record)));
+        records.iter().for_each(|record| drop(rules.main().decide_prepared(record)));
     }
     let lines: Vec<String> = messages.iter().map(Json::to_string).collect();
     let session = RefCell::new(rules.session());
-    let choose = |record: &Record<'_>| drop(black_box(session.borrow_mut().choose(record)));
+    let choose = |record: &PreparedMessage<'_>| drop(black_box(session.borrow_mut().choose(record)));
     let decide_held = |message: &Json| drop(black_box(session.borrow_mut().decide(message)));
     let decide_line = |line: &String| {
         let decided = session.borrow_mut().decide_line(line.as_bytes());
@@ -159,7 +159,7 @@ fn check(settings: &str, input: bool, column: Column) {
     for ((message, record), line) in messages.iter().zip(&records).zip(&lines) {
         assert_eq!(rules.decide(message).breaches(), [], "{}", context());
         assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
-        let by_record = || drop(black_box(rules.main().decide_record(record)));
+        let by_record = || drop(black_box(rules.main().decide_prepared(record)));
         assert_eq!(allocations(by_record), 0, "record of {message}: {}", context());
         assert_eq!(allocations(|| choose(record)), 0, "choice by a record of {message}: {}", context());
         assert_eq!(allocations(|| decide_held(message)), 0, "{message}, by a session: {}", context());

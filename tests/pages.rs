@@ -87,14 +87,14 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     let rules = Rules::from_text(TEXT).expect("it compiles");
     let expected = answers(&rules.with_tier(Tier::Reference));
     let compiled = rules.with_tier(Tier::Jit);
-    compiled.ready().expect("this machine has executable pages");
+    compiled.warm_up().expect("this machine has executable pages");
     assert_eq!(compiled.main().backend(false), Backend::Jit);
     assert_eq!((answers(&compiled), both()), (expected.clone(), Vec::new()));
 
     let many = Rules::from_text(&shared()).expect("it compiles");
     let (given, held) = (GIVEN.load(Ordering::SeqCst), HELD.load(Ordering::SeqCst));
     let by_code = many.with_tier(Tier::Jit);
-    by_code.ready().expect("code may lie anywhere");
+    by_code.warm_up().expect("code may lie anywhere");
     assert!(GIVEN.load(Ordering::SeqCst) > given + 2, "several pieces of memory");
     for message in (0..40).map(|n| json!({"n": n, "m": n % 3, "text": format!("a{n}")})) {
         let [code, reference] = [&by_code, &many.with_tier(Tier::Reference)]
@@ -112,7 +112,7 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
         return;
     }
     let rules = Rules::from_text(TEXT).expect("it compiles");
-    let error = rules.with_tier(Tier::Jit).ready().expect_err("there are no executable pages");
+    let error = rules.with_tier(Tier::Jit).warm_up().expect_err("there are no executable pages");
     assert!(!error.to_string().is_empty());
     // Code compiled before the call still runs. In automatic mode the VM decides, however many
     // decisions are made.

@@ -1,6 +1,6 @@
 //! Static analysis of compiled rules; the analyses evaluate messages with the rules' own engine.
 
-use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
+use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
 use rulec_analysis::cost::{TableCost, costs};
 use rulec_analysis::diff::{self, Diff, Version};
@@ -133,7 +133,7 @@ impl Rules {
 
     /// Returns the same rules, decided by the reference evaluator.
     fn by_reference(&self) -> Rules {
-        Rules { shared: self.shared.clone(), how: How { tier: Tier::Reference, ..self.how } }
+        self.with_tier(Tier::Reference)
     }
 }
 
@@ -158,8 +158,7 @@ impl Entry<'_> {
     /// If no statement of that name can be reached from the entry.
     pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
         let set = &self.rules.set;
-        let how = How { tier: Tier::Reference, ..self.how };
-        let session = RefCell::new(Entry { how, ..*self }.session());
+        let session = RefCell::new(Entry { tier: Tier::Reference, ..*self }.session());
         let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
         let (program, sources, entry) = (&set.program, &set.sources, self.table);
         why_not(&Asked { program, sources, entry, route, message, decide: &decide }).map_err(|known| {

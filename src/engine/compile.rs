@@ -2,7 +2,7 @@
 
 use super::host_registry::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
-use super::{How, Indexing, Rules, Tier};
+use super::{Indexing, Rules, Tier};
 use crate::files::DiskLoader;
 use rulec_base::diag::{Argument, Code, Diagnostic, Message, lines};
 use rulec_base::message;
@@ -238,7 +238,7 @@ impl Compiler {
 
     /// Wraps a rule set with the settings of this compiler.
     pub(super) fn rules(&self, set: RuleSet) -> Rules {
-        Rules { shared: Arc::new(Shared::new(set)), how: How { tier: self.tier, indexing: self.indexing } }
+        Rules { shared: Arc::new(Shared::new(set)), tier: self.tier, indexing: self.indexing }
     }
 }
 

@@ -2,15 +2,13 @@
 
 mod serialize;
 
-use super::backend::Calls;
 use super::set::Handle;
-use rulec_eval::decision::{Chosen, Trail};
+use rulec_eval::decision::{Chosen, Details, Trail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
 use rulec_lang::limits::Exceeded;
 use rulec_lang::schema::Breach;
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
-use rulec_vm::vm::Computed;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use std::sync::{Arc, LazyLock};
@@ -42,31 +40,7 @@ pub struct Decision {
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
     pub(super) generation: u64,
     /// Rarely needed data; `None` for most decisions.
-    pub(super) extras: Option<Box<Extras>>,
-}
-
-/// The parts of a decision that are usually empty.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Extras {
-    computed: Computed,
-    breaches: Vec<Breach>,
-    calls: Calls,
-}
-
-impl Extras {
-    /// Returns `None` if all parts are empty.
-    #[inline]
-    pub fn of(
-        computed: Option<Computed>,
-        calls: Option<Calls>,
-        breaches: Vec<Breach>,
-    ) -> Option<Box<Extras>> {
-        if computed.is_none() && calls.is_none() && breaches.is_empty() {
-            return None;
-        }
-        let (computed, calls) = (computed.unwrap_or_default(), calls.unwrap_or_default());
-        Some(Box::new(Extras { computed, breaches, calls }))
-    }
+    pub(super) details: Option<Box<Details>>,
 }
 
 /// A flow whose pattern matched.
@@ -114,8 +88,8 @@ impl Decision {
         self.picked().and_then(|(program, chosen)| chosen.outcome(program))
     }
 
-    fn extra<T>(&self, list: impl Fn(&Extras) -> &[T]) -> &[T] {
-        self.extras.as_deref().map_or(&[], list)
+    fn detail<T>(&self, list: impl Fn(&Details) -> &[T]) -> &[T] {
+        self.details.as_deref().map_or(&[], list)
     }
 
     /// Returns the name of the entry that decided.
@@ -162,7 +136,7 @@ impl Decision {
 
     /// Returns the handler's arguments; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
-        self.extras.as_deref().map_or(&*EMPTY, |extras| &extras.computed.args)
+        self.details.as_deref().map_or(&*EMPTY, |details| &details.args)
     }
 
     /// Deserializes the handler's arguments into a type of the program.
@@ -218,7 +192,7 @@ impl Decision {
     pub fn next(&self) -> Option<NextNodes<'_>> {
         match self.outcome()? {
             Outcome::Next { loopback, .. } => {
-                Some(NextNodes { nodes: self.extra(|extras| &extras.computed.next), loopback: *loopback })
+                Some(NextNodes { nodes: self.detail(|details| &details.next), loopback: *loopback })
             }
             _ => None,
         }
@@ -251,28 +225,28 @@ impl Decision {
 
     /// Returns the violations of the `input` declaration in the message.
     pub fn breaches(&self) -> &[Breach] {
-        self.extra(|extras| &extras.breaches)
+        self.detail(|details| &details.breaches)
     }
 
     /// Returns the names of required arguments that were missing; their values are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
-        self.extra(|extras| &extras.computed.missing_args).iter().map(|name| &**name)
+        self.detail(|details| &details.missing_args).iter().map(|name| &**name)
     }
 
     /// Returns the host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
-        self.extra(|extras| &extras.calls.failures)
+        self.detail(|details| &details.failures)
     }
 
     /// Returns the limits that were exceeded during the decision, each once. A value over a limit
     /// counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
-        self.extra(|extras| &extras.calls.exceeded)
+        self.detail(|details| &details.exceeded)
     }
 
     /// Returns the time spent in host functions.
     pub fn host_time(&self) -> Duration {
-        self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.calls.elapsed)
+        self.details.as_deref().map_or(Duration::ZERO, |details| details.host_time)
     }
 }
 

@@ -1,21 +1,24 @@
 //! The entries of a rule set: tables, choices, routers and flows that decide for one message.
 
-use super::How;
-use super::backend::{Backend, Backends};
+use super::backend::Backend;
 use super::decision::Decision;
-use super::input::{Input, Record};
-use super::session::{Call, Session};
+use super::engine_choice::EngineChoice;
+use super::input::{Input, PreparedMessage};
+use super::session::Session;
 use super::set::{Handle, Shared};
-use super::workspace;
+use super::strategy::{Indexing, Tier};
+use super::workspace::ThreadWorkspace;
 use rulec_base::diag::{Message, listed, nearest};
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{SkippedCondition, Tracer, Truths};
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
+use rulec_vm::vm::Scratch;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Error: no entry has this name, or the entry has no statement with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +60,8 @@ fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r Shared,
-    pub(super) how: How,
+    pub(super) tier: Tier,
+    pub(super) indexing: Indexing,
     pub(super) table: TableId,
 }
 
@@ -85,27 +89,30 @@ impl<'r> Entry<'r> {
 
     /// Opens a session, which resolves the engine once and keeps its own working memory.
     pub fn session(&self) -> Session {
-        Session::new(Handle::new(&self.rules.set), Backends::new(self.how, self.table))
+        Session::new(Handle::new(&self.rules.set), self.choice())
     }
 
-    /// Runs `work` with this thread's workspace.
-    fn call<T>(&self, work: impl FnOnce(Call<'_>) -> T) -> T {
-        workspace::with_thread(|workspace, thread| {
-            let backends = &mut Backends::new(self.how, self.table);
-            work(Call { rules: self.rules.owner(thread), backends, workspace })
+    fn choice(&self) -> EngineChoice {
+        EngineChoice::new(self.tier, self.indexing, self.table)
+    }
+
+    /// Runs `work` with the rules and the memory of this thread.
+    fn with_thread<T>(&self, work: impl FnOnce(EngineChoice, &Arc<Handle>, &mut Scratch) -> T) -> T {
+        ThreadWorkspace::with(|ThreadWorkspace { thread, scratch, .. }| {
+            work(self.choice(), self.rules.owner(*thread), scratch)
         })
     }
 
-    /// Returns the engine that decides now: for a prepared record if `prepared`, else for a JSON
-    /// tree. Unstable.
+    /// Returns the engine that decides now: for a prepared message if `prepared`, else for a
+    /// JSON tree. Unstable.
     #[doc(hidden)]
     pub fn backend(&self, prepared: bool) -> Backend {
-        self.rules.set.backend(self.how, self.table, !prepared)
+        self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
     }
 
     /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&self, message: &Json) -> Decision {
-        self.call(|call| call.decide(Input::Tree(message)))
+        self.with_thread(|mut choice, rules, scratch| choice.decide(rules, scratch, Input::Tree(message)))
     }
 
     /// Decides for a message given as JSON text. The result equals parsing with
@@ -115,7 +122,7 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// The errors of `parse_object_bytes`, also for fields that no rule reads.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.call(|call| call.decide_line(text))
+        self.with_thread(|mut choice, rules, scratch| choice.decide_line(rules, scratch, text))
     }
 
     /// Decides for any value that serializes to a JSON object. The result equals
@@ -125,31 +132,35 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// If the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call(|call| call.decide_value(message, |decide| decide()))
+        self.decide_value_without_lock(message, |decide| decide())
     }
 
     /// Like [`Entry::decide_value`], for an embedding whose values are readable only under a lock.
-    /// After the value is read, `apart` receives the rest of the work and runs it without the lock.
+    /// After the value is read, `without_lock` receives the rest of the work and runs it without the
+    /// lock.
     /// Unstable.
     #[doc(hidden)]
-    pub fn decide_value_apart<T: Serialize>(
+    pub fn decide_value_without_lock<T: Serialize>(
         &self,
         message: &T,
-        apart: impl Fn(&mut (dyn FnMut() + Send)),
+        without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
-        self.call(|call| call.decide_value(message, apart))
+        self.with_thread(|mut choice, rules, scratch| {
+            choice.decide_value(rules, scratch, message, without_lock)
+        })
     }
 
-    /// Decides for a message that the same rules prepared. A record of other rules is prepared
-    /// again.
-    pub fn decide_record(&self, record: &Record<'_>) -> Decision {
-        self.call(|call| call.decide_record(record))
+    /// Decides for a message that the same rules prepared. A message that other rules prepared is
+    /// read again.
+    pub fn decide_prepared(&self, message: &PreparedMessage<'_>) -> Decision {
+        self.with_thread(|mut choice, rules, scratch| choice.decide_prepared(rules, scratch, message))
     }
 
     /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
     /// Only the condition of a jump itself is evaluated.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
-        let ids = self.call(|call| call.matched(message));
+        let ids = self
+            .with_thread(|mut choice, rules, scratch| choice.matched(rules, scratch, Input::Tree(message)));
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
     }
 
@@ -170,8 +181,9 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let set = &self.rules.set;
-        let skipped =
-            set.refer(message, |evaluator| Tracer::new(evaluator, &set.sources, false).skipped(self.table));
+        let skipped = set.with_evaluator(message, |evaluator| {
+            Tracer::new(evaluator, &set.sources, false).skipped(self.table)
+        });
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
             tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
         }
@@ -183,7 +195,7 @@ impl<'r> Entry<'r> {
     /// route that surely holds. A jump counts as all targets of its table. The names are sorted,
     /// without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
-        let possible = self.rules.set.refer(message, |mut evaluator| evaluator.possible(self.table));
+        let possible = self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible(self.table));
         let names = possible.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
             Some(Outcome::Handler { name, .. }) => Some(&**name),
             _ => None,
@@ -195,14 +207,16 @@ impl<'r> Entry<'r> {
     /// `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let set = &self.rules.set;
-        set.refer(message, |evaluator| explain::explain(evaluator, self.table, &set.sources, show_private))
+        set.with_evaluator(message, |evaluator| {
+            explain::explain(evaluator, self.table, &set.sources, show_private)
+        })
     }
 
     /// Adds the results of all conditions that the decision evaluates to `truths`, for coverage.
     /// This includes conditions inside computed arguments.
     #[doc(hidden)]
     pub fn count(&self, message: &Json, truths: &mut Truths) {
-        self.rules.set.refer(message, |evaluator| truths.see_decision(evaluator, self.table));
+        self.rules.set.with_evaluator(message, |evaluator| truths.see_decision(evaluator, self.table));
     }
 }
 

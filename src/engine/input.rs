@@ -2,14 +2,15 @@
 
 use rulec_lang::schema::Breach;
 use rulec_lang::value::Value;
-use rulec_vm::vm::Record as Slots;
+use rulec_vm::input::Fill;
+use rulec_vm::vm::SlotValues;
 use serde_json::Value as Json;
 
 /// A message whose fields were read into the slots of one rule set by
 /// [`Rules::prepare`](super::Rules::prepare).
 #[derive(Clone, Debug)]
-pub struct Record<'m> {
-    pub(super) slots: Vec<Value<'m>>,
+pub struct PreparedMessage<'m> {
+    pub(super) values: Vec<Value<'m>>,
     /// The indexes of slots that have a value.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
@@ -17,39 +18,27 @@ pub struct Record<'m> {
     pub(super) generation: u64,
 }
 
+impl PreparedMessage<'_> {
+    /// Returns the values of the slots.
+    #[inline(always)]
+    pub(super) fn slots(&self) -> SlotValues<'_> {
+        SlotValues { values: &self.values, present: Some(&self.present) }
+    }
+}
+
+/// A message in the form that an engine reads.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
-    /// A JSON tree together with the slots read from it.
-    Record(&'m Record<'m>),
-    /// Only the slots, read from JSON text or from a `Serialize` value without building a tree.
-    Slots(&'m [Value<'m>]),
+    /// The slots read from the message, and the violations of the `input` declaration in it.
+    Slots(SlotValues<'m>, &'m [Breach]),
 }
 
 impl<'m> Input<'m> {
-    /// True if fields are looked up on first use.
-    #[inline]
-    pub fn is_tree(self) -> bool {
-        matches!(self, Input::Tree(_))
-    }
-
-    /// Returns the message as a JSON tree, if there is one.
-    pub fn tree(self) -> Option<&'m Json> {
-        match self {
-            Input::Tree(message) => Some(message),
-            Input::Record(record) => Some(record.message),
-            Input::Slots(_) => None,
-        }
-    }
-
-    /// Returns the values of the slots; `Err` with the tree if the slots have not been read.
-    #[inline(always)]
-    pub fn slots(self) -> Result<Slots<'m>, &'m Json> {
-        match self {
-            Input::Tree(message) => Err(message),
-            Input::Record(record) => Ok(Slots { values: &record.slots, present: Some(&record.present) }),
-            Input::Slots(slots) => Ok(slots.into()),
-        }
+    /// Returns the slots that a source has read. `None` if the message violates the `input`
+    /// declaration, because violations are computed from the whole JSON tree.
+    pub fn filled(fill: &'m Fill<'_>) -> Option<Input<'m>> {
+        fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
     }
 }

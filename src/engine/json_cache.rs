@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 #[derive(Default)]
 pub(crate) struct Answers(OnceLock<Box<[Answer]>>);
 
-/// One serialized decision, empty until it is first needed.
+/// The fields of one serialized decision without the braces, empty until they are first needed.
 type Answer = OnceLock<Box<[u8]>>;
 
 impl Answers {
-    /// Returns the JSON for an entry that chose `chosen` in its own table, or chose nothing. Calls
+    /// Returns the JSON fields for an entry that chose `chosen` in its own table, or chose nothing. Calls
     /// `write` only the first time.
     #[inline]
     pub fn get(

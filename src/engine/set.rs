@@ -1,12 +1,16 @@
 //! A compiled rule set, and its reference counting across threads.
 
-use super::input::{Input, Record};
+use super::input::{Input, PreparedMessage};
 use super::json_cache::Answers;
 #[cfg(feature = "jit")]
-use super::tier_up::Tiers;
+use super::tier_up::TierUp;
 use rulec_base::diag::Diagnostic;
 use rulec_base::source::SourceMap;
-use rulec_eval::host::Host;
+use rulec_eval::evaluator::Evaluator;
+use rulec_eval::host::{Host, HostCalls};
+#[cfg(feature = "jit")]
+use rulec_jit::JitCode;
+use rulec_lang::arena::Arena;
 use rulec_lang::schema::{Breach, Promises};
 use rulec_lang::value::Value;
 use rulec_sema::check::Allows;
@@ -33,7 +37,7 @@ pub(crate) struct RuleSet {
     pub plan: OnceLock<Option<Plan>>,
     pub answers: Answers,
     #[cfg(feature = "jit")]
-    pub tiers: Arc<Tiers>,
+    pub tier_up: Arc<TierUp>,
     /// False for an artifact that no trusted key signed: the automatic tier then never compiles it
     /// to machine code.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
@@ -64,7 +68,7 @@ impl RuleSet {
             plan: OnceLock::new(),
             answers: Answers::default(),
             #[cfg(feature = "jit")]
-            tiers: Tiers::new(&bytecode),
+            tier_up: TierUp::new(&bytecode),
             may_compile: true,
             bytecode: Arc::new(bytecode),
             hosts,
@@ -76,12 +80,12 @@ impl RuleSet {
     }
 
     /// Reads every slot of a message.
-    pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
-        let slots: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
-        let present = (0..).zip(&slots).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
-        Record {
+    pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
+        let values: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
+        let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
+        PreparedMessage {
             present: present.collect(),
-            slots,
+            values,
             message,
             breaches: self.breaches_of(message),
             generation: self.generation,
@@ -92,9 +96,7 @@ impl RuleSet {
     pub fn breaches(&self, input: Input<'_>) -> Vec<Breach> {
         match input {
             Input::Tree(message) => self.breaches_of(message),
-            Input::Record(record) => record.breaches.clone(),
-            // Messages with violations are never decided by slots alone.
-            Input::Slots(_) => Vec::new(),
+            Input::Slots(_, breaches) => breaches.to_vec(),
         }
     }
 
@@ -103,6 +105,19 @@ impl RuleSet {
             Some(promises) if !promises.surely_kept(message) => self.program.breaches(message),
             _ => Vec::new(),
         }
+    }
+
+    /// Runs `work` with the reference evaluator for a message.
+    pub fn with_evaluator<T>(&self, message: &Json, work: impl FnOnce(Evaluator<'_>) -> T) -> T {
+        let arena = Arena::new(&self.program.limits);
+        work(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
+    }
+
+    /// Returns the machine code, if it is compiled.
+    #[cfg(feature = "jit")]
+    #[inline(always)]
+    pub fn code(&self) -> Option<&Arc<JitCode>> {
+        self.tier_up.code().and_then(Result::ok)
     }
 
     /// Returns the index; builds it if necessary.

@@ -16,7 +16,7 @@ pub enum Tier {
     /// The bytecode VM.
     Vm,
     /// Machine code, compiled on first use of a rule set. If machine code is not available, the VM
-    /// decides; [`Tier::available`] and [`Rules::ready`](super::Rules::ready) report why.
+    /// decides; [`Tier::available`] and [`Rules::warm_up`](super::Rules::warm_up) report why.
     Jit,
 }
 

@@ -16,7 +16,7 @@ fn a_record_of_other_rules_is_resolved_anew() {
     for tier in Tier::ALL {
         for (rules, wanted) in [(&first, "a"), (&second, "d")] {
             let rules = rules.with_tier(tier);
-            let decision = rules.main().decide_record(&record);
+            let decision = rules.main().decide_prepared(&record);
             assert_eq!(decision.chosen(), Some(wanted), "{tier:?}");
             let choice = rules.session().choose(&record);
             assert_eq!(choice.chosen, decision.statement(), "{tier:?}");
@@ -40,7 +40,7 @@ fn rules_that_become_hot_are_compiled_and_answer_as_before() {
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let expected: Vec<_> = records.iter().map(|record| reference.choose(record)).collect();
     let mut session = rules.session();
-    let code = || rules.set().tiers.code();
+    let code = || rules.set().tier_up.code();
     assert!(code().is_none());
     let mut rounds = 0;
     while rounds < 1_000 || code().is_none() {
@@ -53,7 +53,7 @@ fn rules_that_become_hot_are_compiled_and_answer_as_before() {
     assert!(matches!(code(), Some(Ok(_))), "{:?}", code());
     for (record, expected) in records.iter().zip(&expected) {
         assert_eq!(session.choose(record), *expected);
-        assert_eq!(rules.main().decide_record(record).statement(), expected.chosen);
+        assert_eq!(rules.main().decide_prepared(record).statement(), expected.chosen);
     }
     assert_eq!(session.slots_backend(), Backend::Jit);
 }

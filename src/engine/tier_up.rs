@@ -27,7 +27,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// The machine code of a rule set, and the counters that trigger compilation.
 #[derive(Debug)]
-pub(crate) struct Tiers {
+pub(crate) struct TierUp {
     code: OnceLock<Result<Arc<JitCode>, JitError>>,
     /// Number of decisions so far, up to [`HOT`]. Updates may be lost to a race between threads,
     /// which does no harm.
@@ -39,8 +39,8 @@ pub(crate) struct Tiers {
     pays_on_trees: bool,
 }
 
-impl Tiers {
-    pub fn new(bytecode: &Bytecode) -> Arc<Tiers> {
+impl TierUp {
+    pub fn new(bytecode: &Bytecode) -> Arc<TierUp> {
         let chunk = bytecode.chunk();
         let counts = |instr: &&Instr| {
             matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
@@ -48,7 +48,7 @@ impl Tiers {
         };
         let weight = |instr: &Instr| if instr.target().is_some() { 1 } else { 5 };
         let weights = chunk.instrs.iter().filter(counts).map(weight);
-        Arc::new(Tiers {
+        Arc::new(TierUp {
             code: OnceLock::new(),
             hotness: AtomicU32::new(0),
             is_small: chunk.instrs.len() <= LARGEST && chunk.slots.len() <= MOST_SLOTS,
@@ -74,7 +74,7 @@ impl Tiers {
     }
 
     /// Counts a decision, and starts compilation when the count reaches [`HOT`].
-    pub fn record(self: &Arc<Tiers>, bytecode: &Arc<Bytecode>) {
+    pub fn count_decision(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
         let hotness = self.hotness.load(Ordering::Relaxed);
         if hotness < HOT {
             self.hotness.store(hotness + 1, Ordering::Relaxed);
@@ -85,15 +85,15 @@ impl Tiers {
     }
 
     #[cold]
-    fn spawn_compile(self: &Arc<Tiers>, bytecode: &Arc<Bytecode>) {
+    fn spawn_compile(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
         if BUSY.swap(true, Ordering::Acquire) {
             // Another rule set is being compiled; try again after some more decisions.
             self.hotness.store(HOT / 2, Ordering::Relaxed);
             return;
         }
-        let (tiers, bytecode) = (self.clone(), bytecode.clone());
+        let (tier_up, bytecode) = (self.clone(), bytecode.clone());
         let work = move || {
-            let _ = tiers.compiled(&bytecode);
+            let _ = tier_up.compiled(&bytecode);
             BUSY.store(false, Ordering::Release);
         };
         if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(work).is_err() {

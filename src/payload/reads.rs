@@ -9,12 +9,12 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Read<'p> {
     pub slot: &'p Slot,
-    pub how: How,
+    pub used: FieldUse,
 }
 
 /// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct How {
+pub(super) struct FieldUse {
     /// Whether only the presence of the field is tested.
     pub presence: bool,
     /// Whether a missing field is replaced by another value (`??`).
@@ -55,34 +55,34 @@ impl<'p> Reads<'p> {
     fn of(&self, part: Part<'p>) -> Vec<Read<'p>> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
-        let mut waiting = vec![(part, How::default())];
-        while let Some((part, how)) = waiting.pop() {
+        let mut waiting = vec![(part, FieldUse::default())];
+        while let Some((part, used)) = waiting.pop() {
             match part {
                 Part::Let(id) => {
-                    if seen.insert((id.0, false, how)) {
-                        waiting.push((self.program.let_body(id).part(), how));
+                    if seen.insert((id.0, false, used)) {
+                        waiting.push((self.program.let_body(id).part(), used));
                     }
                     continue;
                 }
                 Part::Expr(expr) => match &expr.kind {
                     ExprKind::Slot(id) => {
                         let slot = &self.program.slots[id.index()];
-                        found.push(Read { slot, how });
+                        found.push(Read { slot, used });
                         let value = slot.root.as_ref().and_then(|root| self.named.get(&root.id));
-                        if let Some(value) = value.filter(|value| seen.insert((value.0, true, how))) {
-                            let how = How { presence: false, ..how };
-                            waiting.push((Part::Expr(self.program.value(*value)), how));
+                        if let Some(value) = value.filter(|value| seen.insert((value.0, true, used))) {
+                            let used = FieldUse { presence: false, ..used };
+                            waiting.push((Part::Expr(self.program.value(*value)), used));
                         }
                     }
                     ExprKind::Op(Op::Coalesce, left, Some(right)) => {
-                        waiting.push((Part::Expr(left), How { defaulted: true, ..how }));
-                        waiting.push((Part::Expr(right), how));
+                        waiting.push((Part::Expr(left), FieldUse { defaulted: true, ..used }));
+                        waiting.push((Part::Expr(right), used));
                         continue;
                     }
                     ExprKind::Read(..) => {}
                     _ => {
-                        let how = How { presence: false, ..how };
-                        waiting.extend(part.parts().into_iter().map(|part| (part, how)));
+                        let used = FieldUse { presence: false, ..used };
+                        waiting.extend(part.parts().into_iter().map(|part| (part, used)));
                         continue;
                     }
                 },
@@ -92,11 +92,12 @@ impl<'p> Reads<'p> {
                         _ => None,
                     };
                     let presence = matches!(tests, Some(Op::IsPresent | Op::IsMissing));
-                    waiting.extend(part.parts().into_iter().map(|part| (part, How { presence, ..how })));
+                    waiting
+                        .extend(part.parts().into_iter().map(|part| (part, FieldUse { presence, ..used })));
                     continue;
                 }
             }
-            waiting.extend(part.parts().into_iter().map(|part| (part, how)));
+            waiting.extend(part.parts().into_iter().map(|part| (part, used)));
         }
         found
     }

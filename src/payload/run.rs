@@ -7,7 +7,7 @@ use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
 use super::unchecked::Blind;
 use crate::condition::{Condition, ConditionError};
-use crate::engine::Rules;
+use crate::engine::ThreadWorkspace;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -19,7 +19,6 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
     self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId, ValueId,
 };
-use rulec_vm::vm::Rooted;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -86,14 +85,13 @@ pub(super) fn run<'a>(
         }];
         return Pass { found, ..Pass::default() };
     }
-    Rules::with_workspace(|workspace| {
+    ThreadWorkspace::with(|ThreadWorkspace { scratch, .. }| {
         let (program, count) = (rules.program(), kind.bindings as usize);
         let arena = Arena::new(&program.limits);
-        let slots = Rooted::new(&program.slots, input, count, &mut workspace.rooted);
         let mut run = Run {
             program,
             payload,
-            engine: Engine::new(rules, input, &arena, slots, &mut workspace.machine),
+            engine: Engine::new(rules, input, &arena, count, scratch),
             sources: traced.then(|| rules.sources()),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
@@ -239,7 +237,7 @@ impl<'a> Run<'a> {
                 self.element(each, Value::Int(index as i64), value, entry(Step::Index(index)));
             }
         }
-        self.engine.stand_in(outer);
+        self.engine.enter_blocks(outer);
         // Discard cached values that were computed under the tighter limits inside the `each`.
         self.bind(each.element, Value::Missing, None);
     }

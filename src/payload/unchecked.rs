@@ -1,7 +1,7 @@
 //! Finds rules that cannot be evaluated because an input was not given. The judge reports such
 //! rules as unchecked, so that a missing input does not look like a passed check.
 
-use super::reads::{How, Read, Reads};
+use super::reads::{FieldUse, Read, Reads};
 use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ impl Blind {
         let reads = Reads::new(program, payload);
         let absent = |reads: Vec<Read<'_>>| {
             let needed =
-                reads.into_iter().filter(|read| read.how == How::default() && read.slot.root.is_none());
+                reads.into_iter().filter(|read| read.used == FieldUse::default() && read.slot.root.is_none());
             let mut slots = needed.map(|read| read.slot);
             let slot = slots.find(|slot| &*slot.path[0] != OPTIONS && slot.load(input).is_missing())?;
             Some(slot.name())

@@ -44,7 +44,7 @@ fn ways() -> impl Iterator<Item = Way> {
 
 impl Way {
     fn decide(&self, rules: &Rules, entry: &Entry<'_>, message: &Json) -> Decision {
-        if self.prepared { entry.decide_record(&rules.prepare(message)) } else { entry.decide(message) }
+        if self.prepared { entry.decide_prepared(&rules.prepare(message)) } else { entry.decide(message) }
     }
 }
 

@@ -113,7 +113,7 @@ impl Engine {
         assert_eq!(seen(&self.rules, entry, message), *expected, "{name}: {}", context());
         let handle = self.rules.entry(entry).expect("the generator names the entries");
         let record = self.rules.prepare(message);
-        let prepared = handle.decide_record(&record);
+        let prepared = handle.decide_prepared(&record);
         assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
         assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
         let session = &mut self.sessions[at];

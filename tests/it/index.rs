@@ -36,7 +36,7 @@ fn rule_sets_of_every_size_are_decided_alike() {
                     let context = || format!("{name}, {size} routes, {message}");
                     assert_eq!(rules.decide(&message).chosen(), chosen.chosen(), "{}", context());
                     let record = rules.prepare(&message);
-                    let prepared = rules.main().decide_record(&record);
+                    let prepared = rules.main().decide_prepared(&record);
                     assert_eq!(prepared.chosen(), chosen.chosen(), "prepared, {}", context());
                     assert_eq!(rules.main().matched(&message), expected, "all, {}", context());
                 }
@@ -276,7 +276,7 @@ fn edges_of_texts_are_decided_alike() {
         let line =
             session.decide_line(message.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(line.chosen(), chosen.chosen(), "{message}");
-        assert_eq!(session.decide_record(&index.prepare(&message)).chosen(), chosen.chosen(), "{message}");
+        assert_eq!(session.decide_prepared(&index.prepare(&message)).chosen(), chosen.chosen(), "{message}");
     }
 }
 

@@ -45,7 +45,7 @@ fn a_type_that_another_statement_decides_is_reported() {
         let rules = rules.with_tier(*tier);
         for decision in [
             rules.decide(&message),
-            rules.main().decide_record(&rules.prepare(&message)),
+            rules.main().decide_prepared(&rules.prepare(&message)),
             rules.main().decide_line(line.as_bytes()).expect("it is JSON"),
         ] {
             let [breach] = decision.breaches() else { panic!("{tier:?}: {:?}", decision.breaches()) };
@@ -263,7 +263,7 @@ fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
         let line = message.to_string();
         let ways: [(&str, &dyn Fn() -> Json); 3] = [
             ("tree", &|| json!(rules.decide(&message).args())),
-            ("record", &|| json!(rules.main().decide_record(&record).args())),
+            ("record", &|| json!(rules.main().decide_prepared(&record).args())),
             ("line", &|| json!(rules.main().decide_line(line.as_bytes()).expect("it is JSON").args())),
         ];
         for (name, given) in ways {

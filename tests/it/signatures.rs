@@ -157,7 +157,7 @@ fn machine_code_is_made_of_trusted_rules_alone_unless_asked_for() {
         assert!(!decide_often(&loaded), "nobody vouches for them here");
     }
     let asked = Compiler::new().tier(Tier::Jit).load_artifact(&plain).expect("they load");
-    asked.ready().expect("machine code is there");
+    asked.warm_up().expect("machine code is there");
     assert!(decides_by_machine_code(&asked));
 }
 

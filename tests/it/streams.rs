@@ -31,7 +31,7 @@ fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str]))
             assert_eq!(session.matched(message), expected, "{}", context());
             assert_eq!(session.decide(message).chosen(), chosen.chosen(), "{}", context());
             let record = rules.prepare(message);
-            assert_eq!(session.decide_record(&record).chosen(), chosen.chosen(), "{}", context());
+            assert_eq!(session.decide_prepared(&record).chosen(), chosen.chosen(), "{}", context());
             let line = session.decide_line(message.to_string().as_bytes());
             let line = line.unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(line.chosen(), chosen.chosen(), "{}", context());

@@ -39,7 +39,7 @@ impl Column {
     #[track_caller]
     pub fn of(&self, rules: &Rules) -> Rules {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
-        rules.ready().unwrap_or_else(|error| panic!("{self:?}: {error}"));
+        rules.warm_up().unwrap_or_else(|error| panic!("{self:?}: {error}"));
         for name in rules.entries() {
             let entry = rules.entry(name).expect("entries have names");
             for prepared in [false, true] {

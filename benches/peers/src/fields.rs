@@ -11,7 +11,7 @@ use crate::report::{Section, thousands};
 use crate::workload::detection::{Comparison, Detection, Event, FIELDS, Rule, Test};
 use crate::workload::random::Random;
 use memchr::memmem::Finder;
-use rulec::{Record, Session};
+use rulec::{PreparedMessage, Session};
 use rulec_eval::decision::Chosen;
 use serde_json::Value as Json;
 use std::cell::OnceCell;
@@ -159,7 +159,7 @@ impl Ready for Closures<'_> {
 /// rulec with default settings.
 struct Ours<'e> {
     session: Session,
-    records: Vec<Record<'e>>,
+    records: Vec<PreparedMessage<'e>>,
     json: &'e [Json],
     all: bool,
 }

@@ -7,7 +7,7 @@ use super::solver::{Answer, Solver};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{Record, Ty};
+use rulec_lang::ty::{RecordType, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
@@ -130,7 +130,7 @@ pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
 }
 
 /// True if the input declares a field, or a record that contains it, as optional.
-fn is_optional(record: &Record, path: &[std::sync::Arc<str>]) -> bool {
+fn is_optional(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };
     field.optional || field.ty.fields().is_some_and(|inner| is_optional(inner, rest))

@@ -5,7 +5,7 @@
 use super::atoms::{Atoms, Literal};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Program};
 use rulec_sema::normal::{ExprId, NExpr, Normal};
@@ -201,7 +201,7 @@ fn fill(message: &mut Json, required: &Json) {
     }
 }
 
-fn sample_record(record: &Record) -> Json {
+fn sample_record(record: &RecordType) -> Json {
     let required = record.fields.iter().filter(|field| !field.optional);
     let fields: Map<String, Json> =
         required.map(|field| (field.name.to_string(), sample(&field.ty))).collect();

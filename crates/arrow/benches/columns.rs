@@ -168,7 +168,7 @@ impl Sides {
         if routes <= 10 {
             case.rules = case.rules.with_tier(Tier::Jit);
         }
-        case.rules.ready().expect("what decides is made");
+        case.rules.warm_up().expect("what decides is made");
         let messages = table.messages(&case, routes);
         let lines = messages.iter().map(Json::to_string).collect();
         let batch = batch(&messages, table);

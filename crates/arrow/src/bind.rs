@@ -9,7 +9,7 @@ use rulec::{Language, Message, Session, UnknownEntry};
 use rulec_base::diag::{listed, nearest};
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_vm::input::{Place, Plan, ROOT};
+use rulec_vm::input::{PathId, Plan, ROOT};
 use std::collections::BTreeSet;
 
 /// Error of binding columns: missing columns, and columns of types that the rules cannot read.
@@ -147,7 +147,7 @@ impl Source {
 pub(crate) struct Bound {
     /// Index of the field among the columns of its object.
     pub at: usize,
-    pub place: Place,
+    pub place: PathId,
     /// Kinds (list or dict) whose value the rules read as a whole.
     pub whole: KindSet,
     /// Whether a time is also read as text.
@@ -291,7 +291,7 @@ impl Binder<'_> {
     }
 
     /// Binds the fields of an object to the plan's places inside it.
-    fn places(&mut self, object: Place, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
+    fn places(&mut self, object: PathId, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
         for (name, place) in self.plan.inside(object) {
@@ -317,7 +317,7 @@ impl Binder<'_> {
     fn bound(
         &self,
         at: usize,
-        place: Place,
+        place: PathId,
         inside: Option<Vec<Bound>>,
         (given, plain): (KindSet, bool),
     ) -> Bound {
@@ -337,7 +337,7 @@ impl Binder<'_> {
     }
 
     /// Binds a column or a field of one. Reports a problem if the rules cannot read its type.
-    fn column(&mut self, place: Place, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
+    fn column(&mut self, place: PathId, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
         let is_object = self.plan.inside(place).next().is_some();
         let wanted = match self.plan.kinds(place) {
             kinds if is_object => kinds.union(KindSet::DICT),
@@ -368,7 +368,7 @@ impl Binder<'_> {
     }
 
     /// Reports a field without a column, unless the rules allow the field to be missing.
-    fn missing<'n>(&mut self, place: Place, path: &str, names: impl Iterator<Item = &'n str>) {
+    fn missing<'n>(&mut self, place: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(place) {
             return;
         }

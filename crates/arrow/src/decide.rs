@@ -200,7 +200,9 @@ fn row_of(
     message: &Reader<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
-    if let Some(decision) = session.decide_from(|fill| rows::fill(fill, &binding.bound, message, row)) {
+    if let Some(decision) =
+        session.decide_from(message, |fill, message| rows::fill(fill, &binding.bound, message, row))
+    {
         return Ok(decision);
     }
     tree_of(session, message, row)
@@ -214,7 +216,9 @@ fn matched<'r>(
     message: &Reader<'_>,
     row: usize,
 ) -> Vec<Cow<'r, str>> {
-    if let Some(found) = session.matched_from(|fill| rows::fill(fill, &binding.bound, message, row)) {
+    if let Some(found) =
+        session.matched_from(message, |fill, message| rows::fill(fill, &binding.bound, message, row))
+    {
         return found.into_iter().map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name)).collect();
     }
     let Ok(tree) = rows::tree(message, row) else { return Vec::new() };

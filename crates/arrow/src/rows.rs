@@ -51,17 +51,17 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
         Cell::Json(text) => return fill.json(place, text),
         Cell::List(..) if field.whole.has(Kind::List) => {
             let list = whole(fill.bump(), cell)?;
-            return Some(fill.spread(place, list));
+            return Some(fill.put_built(place, list));
         }
         Cell::Struct(..) | Cell::Map(..) if field.whole.has(Kind::Dict) => {
             let dict = whole(fill.bump(), cell)?;
-            return Some(fill.spread(place, dict));
+            return Some(fill.put_built(place, dict));
         }
-        Cell::List(..) => return Some(fill.pass(place, Kind::List)),
+        Cell::List(..) => return Some(fill.put_unread(place, Kind::List)),
         Cell::Struct(columns, row) if field.is_object => {
             let given = fields(fill, &field.inside, columns, row)?;
             fill.end(place, given);
-            return Some(fill.pass(place, Kind::Dict));
+            return Some(fill.put_unread(place, Kind::Dict));
         }
         Cell::Struct(..) | Cell::Map(..) => return object(fill, field, cell),
         Cell::Wide(value) => Value::Float(value as f64),
@@ -78,10 +78,10 @@ fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32>
     let Value::Entries(entries) = value else { return None };
     let (plan, mut given) = (fill.plan(), 0);
     for (key, value) in entries {
-        given += fill.spread(plan.child(field.place, key), *value);
+        given += fill.put_built(plan.child(field.place, key), *value);
     }
     fill.end(field.place, given);
-    Some(fill.pass(field.place, Kind::Dict))
+    Some(fill.put_unread(field.place, Kind::Dict))
 }
 
 /// Converts a cell to a value with all its parts; `None` if only a JSON tree can represent the

@@ -10,7 +10,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use bumpalo::Bump;
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
-use rulec_vm::input::{Place, Plan, ROOT};
+use rulec_vm::input::{PathId, Plan, ROOT};
 use std::ops::Range;
 
 /// The columns of a batch, each with the slots that it fills.
@@ -29,7 +29,7 @@ struct Lane<'b> {
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
     /// Kinds that the declared input requires, if the column type does not already guarantee them.
-    promised: Option<KindSet>,
+    contract: Option<KindSet>,
     /// Whether a time is also read as text.
     as_text: bool,
 }
@@ -46,13 +46,13 @@ impl<'b> Lanes<'b> {
     fn object(
         &mut self,
         plan: &Plan,
-        place: Place,
+        place: PathId,
         bound: &[Bound],
         columns: &'b [(&'b str, Reader<'b>)],
         around: Option<&NullBuffer>,
     ) {
         for (_, inside) in plan.inside(place) {
-            let wanted = plan.promised(inside).is_some_and(|(_, optional)| !optional);
+            let wanted = plan.contract(inside).is_some_and(|(_, optional)| !optional);
             let field = bound.iter().find(|field| field.place == inside);
             let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
             let Some((field, reader)) = column else {
@@ -71,10 +71,10 @@ impl<'b> Lanes<'b> {
             }
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
-            let promised =
-                plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
-            if !slots.is_empty() || promised.is_some() {
-                self.lanes.push(Lane { reader, nulls, slots, promised, as_text: field.as_text });
+            let contract =
+                plan.contract(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+            if !slots.is_empty() || contract.is_some() {
+                self.lanes.push(Lane { reader, nulls, slots, contract, as_text: field.as_text });
             }
         }
     }
@@ -112,7 +112,7 @@ impl Lane<'_> {
     fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
-        let simple = self.promised.is_none()
+        let simple = self.contract.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
                 self.reader.spread(rows.clone(), bump, *kinds, block.cells(*slot, there))
             });
@@ -132,7 +132,7 @@ impl Lane<'_> {
                 Cell::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => whole(bump, cell),
             };
-            let fits = |value: &Value<'_>| self.promised.is_none_or(|kinds| !value.read(kinds).is_missing());
+            let fits = |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read(kinds).is_missing());
             match value.filter(fits) {
                 Some(value) => self.put(block, at, value),
                 None => block.trees |= 1 << at,

@@ -217,13 +217,9 @@ impl Worker for Decider<'_> {
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
-    let at = out.len();
-    decision.write_json(out);
-    out.push(b'\n');
-    // The first `{` of the decision is replaced by a comma.
-    if let Some(brace) = out.get_mut(at) {
-        *brace = b',';
-    }
+    out.push(b',');
+    decision.write_json_fields(out);
+    out.extend_from_slice(b"}\n");
 }
 
 /// Returns the entry to decide with. Without a name, this is the routes outside all tables, or else

@@ -40,7 +40,7 @@ type Verdict = Result<(), Message>;
 fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
-    rules.ready().map_err(|error| error.to_message())?;
+    rules.warm_up().map_err(|error| error.to_message())?;
     let wanted = match tier {
         Tier::Auto => return Ok(rules),
         Tier::Reference => Backend::Reference,

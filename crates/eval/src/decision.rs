@@ -1,8 +1,15 @@
-//! The internal result of a decision: the chosen statement, and the `goto`s that led to it. Every
-//! engine returns a [`Choice`], so that their results can be compared.
+//! The internal result of a decision: the chosen statement and the `goto`s that led to it, and the
+//! [`Details`]. Every engine returns a [`Choice`], so that their results can be compared.
 
+use crate::host::{HostCalls, HostFailure};
+use rulec_lang::arena::Arena;
+use rulec_lang::limits::{self, Exceeded};
+use rulec_lang::schema::Breach;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
+use serde_json::{Map, Value as Json};
 use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The result of a decision; `R` is the type of rule ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +28,57 @@ pub enum Chosen<R = RuleId> {
     Rule(R),
     /// The default of this table.
     Default(TableId),
+}
+
+/// The data of a decision apart from the choice. Most decisions have none, so engines return
+/// `Option<Box<Details>>`.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// The arguments of a handler, without missing optional ones.
+    pub args: Map<String, Json>,
+    /// The names of the required arguments that were missing; their value is null.
+    pub missing_args: Vec<Arc<str>>,
+    /// The ids of the nodes that a router sends to.
+    pub next: Vec<String>,
+    /// The violations of the `input` declaration.
+    pub breaches: Vec<Breach>,
+    /// The host functions that failed.
+    pub failures: Vec<HostFailure>,
+    /// The time spent in host functions.
+    pub host_time: Duration,
+    /// The limits that were exceeded, each once.
+    pub exceeded: Vec<Exceeded>,
+}
+
+impl Details {
+    /// Adds the failures and the time of host functions, and the exceeded limits of `arena`. If
+    /// `details` has such a record of another engine, a failure in both records appears once.
+    #[inline]
+    pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
+        if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
+            details.get_or_insert_default().add_record(calls, arena);
+        }
+    }
+
+    #[cold]
+    fn add_record(&mut self, calls: &HostCalls<'_>, arena: &Arena) {
+        let is_first = self.failures.is_empty() && self.host_time.is_zero() && self.exceeded.is_empty();
+        for failure in &calls.failures {
+            if is_first || !self.failures.contains(failure) {
+                self.failures.push(failure.clone());
+            }
+        }
+        self.host_time += calls.elapsed;
+        limits::add(&mut self.exceeded, arena.exceeded());
+    }
+
+    /// Adds the violations of the `input` declaration.
+    #[inline]
+    pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<Breach>) {
+        if !breaches.is_empty() {
+            details.get_or_insert_default().breaches = breaches;
+        }
+    }
 }
 
 impl<R> Choice<R> {

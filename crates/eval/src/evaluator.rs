@@ -20,7 +20,7 @@ pub use order::operands;
 use crate::host::HostCalls;
 use order::HostUse;
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::{Meaning, TestMode};
 use rulec_lang::value::{Tri, Value};
@@ -337,7 +337,13 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     Operand::Value(right) => self.is_constant(right),
                     _ => true,
                 };
-                budget::test(op, left, right, predicate.mode, How { arena: self.arena, constant })
+                budget::test(
+                    op,
+                    left,
+                    right,
+                    predicate.mode,
+                    PredicateContext { arena: self.arena, constant },
+                )
             }
         };
         if predicate.negated { result.not() } else { result }

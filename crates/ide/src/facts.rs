@@ -2,7 +2,7 @@
 //! of routes. For a program with errors, only the facts that the checker could determine.
 
 use rulec_base::span::Span;
-use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_sema::hir::{Program, TableKind, Term};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Field {
 #[derive(Default)]
 pub struct Facts {
     /// The declared input.
-    input: Option<Record>,
+    input: Option<RecordType>,
     /// The kinds of each field, if inferred from its uses.
     fields: HashMap<Vec<Arc<str>>, KindSet>,
     /// The type of each `let`, by the span of its name.

@@ -20,7 +20,7 @@ use rulec_vm::bytecode::Bytecode;
 use rulec_vm::bytecode::chunk::Pred;
 use rulec_vm::bytecode::pools::{Matcher, MemberSet};
 use rulec_vm::vm::Message;
-use rulec_vm::vm::compiled::{Cells, LateVm, Memo};
+use rulec_vm::vm::compiled::{Cells, LazyVm, Memo};
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -197,14 +197,14 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
-    pub(super) vm: LateVm<'a, M>,
+    pub(super) vm: LazyVm<'a, M>,
     /// The cells of slots that are read at their first use; `None` if all slots were read before.
-    pub(super) lent: Option<Lent<'a>>,
+    pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
 /// The slots' cells, and where they are kept between decisions.
-pub(super) struct Lent<'a> {
+pub(super) struct SlotCells<'a> {
     pub cells: Cells<'a>,
     pub home: &'a mut Cells<'static>,
 }
@@ -248,7 +248,7 @@ pub struct EntryCode {
     search: Search,
     /// Number of slots and of memo cells that the code uses.
     pub(super) slots: usize,
-    pub(super) answers: usize,
+    pub(super) memo_len: usize,
 }
 
 impl EntryCode {
@@ -256,8 +256,8 @@ impl EntryCode {
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
         let search = code.segments(table.index()).first()?.search;
         let chunk = code.bytecode().chunk();
-        let (slots, answers) = (chunk.slots.len(), chunk.memo_len());
-        Some(EntryCode { code: Arc::clone(code), table, search, slots, answers })
+        let (slots, memo_len) = (chunk.slots.len(), chunk.memo_len());
+        Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
     }
 
     /// Runs the first segment; `None` if the machine belongs to other code.

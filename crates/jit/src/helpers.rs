@@ -4,83 +4,72 @@
 //! helpers of the decision then return default results, and the panic resumes after the compiled
 //! code returns.
 
-use super::code::{Helpers, JitCode, Lent, Machine};
+use super::code::{Helpers, JitCode, Machine, SlotCells};
 use memchr::memmem::Finder;
+use rulec_eval::host::Host;
 use rulec_lang::value::{Tri, Value, compare_int_float, recycle};
 use rulec_vm::bytecode::chunk::Pred;
 use rulec_vm::bytecode::pools::{Matcher, MemberSet};
-use rulec_vm::vm::compiled::{Basis, Begun, Cells, LateVm, has_element};
-use rulec_vm::vm::{Message, Vm};
+use rulec_vm::vm::compiled::{Cells, DecisionMemory, LazyVm, Memo, has_element};
+use rulec_vm::vm::{Message, SlotValues, Vm};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a> Machine<'a, SlotValues<'a>> {
     /// Creates a machine over slots that have been read: a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
-        begun: Begun<'a, M>,
-        values: &'a [Value<'a>],
-    ) -> Machine<'a, M> {
-        let vm = LateVm::new(begun.message, begun.memory);
-        Machine::new(code, begun.basis, vm, None, values.as_ptr())
+        memory: DecisionMemory<'a>,
+        slots: SlotValues<'a>,
+    ) -> Machine<'a, SlotValues<'a>> {
+        let vm = LazyVm::new(slots, memory.vm);
+        Machine::new(code, memory.hosts, memory.memo, vm, None, slots.values.as_ptr())
     }
+}
 
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Creates a machine over slots that are read at their first use.
     #[inline(never)]
-    pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
-        let Begun { basis, message, memory, home } = begun;
+    pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
+        let DecisionMemory { hosts, memo, vm, cells: home, .. } = memory;
         let mut cells: Cells<'a> = recycle(std::mem::take(home));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
-        Machine::new(code, basis, LateVm::new(message, memory), Some(Lent { cells, home }), slots)
+        Machine::new(code, hosts, memo, LazyVm::new(message, vm), Some(SlotCells { cells, home }), slots)
     }
 
     // Inlined, because moving a machine, or a VM not yet created, copies all of it.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
-        basis: Basis<'a>,
-        vm: LateVm<'a, M>,
-        lent: Option<Lent<'a>>,
+        hosts: &'a [Host],
+        memo: Memo<'a>,
+        vm: LazyVm<'a, M>,
+        cells: Option<SlotCells<'a>>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        Machine {
-            slots,
-            memo: basis.memo,
-            helpers: &Self::HELPERS,
-            result: Value::Missing,
-            code,
-            hosts: basis.hosts,
-            vm,
-            lent,
-            panic: None,
-        }
+        let (helpers, result) = (&Self::HELPERS, Value::Missing);
+        Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
     /// Returns the VM that the compiled code uses, if it was created.
-    pub fn machine(&self) -> Option<&Vm<'a, M>> {
-        self.vm.made()
+    pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
+        self.vm.if_created()
     }
 
     /// Returns the VM for the compiled code, creating it if needed; `None` only if that panicked
     /// before.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
-        let basis = self.basis();
-        self.vm.get(&basis)
-    }
-
-    #[inline(always)]
-    fn basis(&self) -> Basis<'a> {
-        Basis { code: self.code.bytecode(), hosts: self.hosts, memo: self.memo }
+        self.vm.get(self.code.bytecode(), self.hosts, self.memo)
     }
 
     /// True if the machine holds memory that must be released.
     #[inline]
     pub(super) fn has_taken(&self) -> bool {
-        self.vm.made().is_some() || self.lent.is_some()
+        self.vm_if_created().is_some() || self.cells.is_some()
     }
 
     /// Runs a helper's work. Returns `otherwise` if the work panics, returns `None`, or a helper
@@ -100,7 +89,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for SlotCells<'_> {
     fn drop(&mut self) {
         *self.home = recycle(std::mem::take(&mut self.cells));
     }
@@ -128,7 +117,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     extern "C" fn load(&mut self, slot: usize) -> u64 {
         let value = self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The cell is filled in any case, because compiled code reads it again.
-        if let Some(cell) = self.lent.as_ref().and_then(|lent| lent.cells.get(slot)) {
+        if let Some(cell) = self.cells.as_ref().and_then(|slots| slots.cells.get(slot)) {
             cell.set(Some(value));
         }
         0
@@ -153,8 +142,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     extern "C" fn prepared(&mut self, pred: &Pred, matcher: &Matcher, value: &Value<'a>) -> u64 {
         self.guarded(0, |machine| {
-            let basis = machine.basis();
-            let text = machine.vm.prepared(&basis, pred, value.as_str()?)?;
+            let (code, epoch) = (machine.code.bytecode(), machine.memo.epoch);
+            let text = machine.vm.prepared(code, epoch, pred, value.as_str()?)?;
             Some(matcher.holds(text).into())
         })
     }

@@ -5,8 +5,7 @@
 //! | `lower` | lowering from bytecode to Cranelift IR |
 //! | `code` | finished code, the layout of values, the machine state, the call: all unsafe code |
 //! | `helpers` | the functions that compiled code calls |
-//! | `run` | decisions by compiled code |
-//! | `bound` | values of outcomes, and bindings that change |
+//! | `run` | decisions by compiled code, values of outcomes, and bindings that change |
 //!
 //! A rule set becomes one module, which is compiled at once and freed as a whole. Tests of a slot
 //! are inline: tags, numbers, booleans, presence, equality with a constant text, short lists,
@@ -16,7 +15,6 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
-mod bound;
 mod code;
 mod helpers;
 mod lower;
@@ -24,7 +22,6 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use bound::BoundMachine;
 pub use code::{EntryCode, JitCode, Machine};
 
 use code::Owned;

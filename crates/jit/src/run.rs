@@ -2,34 +2,32 @@
 
 use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
-use rulec_eval::decision::Choice;
+use rulec_eval::decision::{Choice, Details};
 use rulec_eval::host::Host;
+use rulec_lang::arena::Blocks;
 use rulec_lang::value::{Tri, Value};
-use rulec_sema::hir::{RuleId, TableId};
+use rulec_sema::hir::{BindingId, Outcome, RuleId, Slot, TableId, ValueId};
 use rulec_vm::table_search::{self, End, Searcher};
-use rulec_vm::vm::compiled::{Begun, Memo};
-use rulec_vm::vm::{JsonMessage, Message, Record, Scratch};
+use rulec_vm::vm::compiled::Memo;
+use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
 use serde_json::Value as Json;
 
 impl JitCode {
-    /// Prepares a decision over a record: the value of each slot of the program, read at the slot's
-    /// kinds. Slots beyond the end are missing.
+    /// Prepares a decision over the value of each slot of the program, read at the slot's kinds.
+    /// Slots beyond the end are missing.
     #[inline(always)]
-    pub fn record<'a>(
+    pub fn slots<'a>(
         &'a self,
         hosts: &'a [Host],
-        record: &'a [Value<'a>],
+        slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
-    ) -> Machine<'a, Record<'a>> {
+    ) -> Machine<'a, SlotValues<'a>> {
+        let (code, chunk) = (self.bytecode(), self.bytecode().chunk());
         // Constructed in place in both branches, since passing it on would copy it.
-        if record.len() >= self.bytecode().chunk().slots.len() {
-            Machine::over_values(
-                self,
-                Begun::over(self.bytecode(), hosts, Record::from(record), scratch),
-                record,
-            )
+        if slots.values.len() >= chunk.slots.len() {
+            Machine::over_values(self, scratch.start(code, hosts, chunk.memo_len()), slots)
         } else {
-            Machine::over_cells(self, Begun::over(self.bytecode(), hosts, Record::from(record), scratch))
+            Machine::over_cells(self, scratch.start(code, hosts, chunk.memo_len()), slots)
         }
     }
 
@@ -41,7 +39,22 @@ impl JitCode {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, JsonMessage<'a>> {
-        Machine::over_cells(self, Begun::json(self.bytecode(), hosts, message, scratch))
+        let (memory, message) = scratch.start_json(self.bytecode(), hosts, message);
+        Machine::over_cells(self, memory, message)
+    }
+
+    /// Prepares compiled code over a message and a number of bindings, none of which has a value
+    /// yet.
+    pub fn bindings<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, BindingSlots<'a>> {
+        let (memory, message) = scratch.start_bindings(self.bytecode(), hosts, slots, message, bindings);
+        Machine::over_cells(self, memory, message)
     }
 
     /// Prepares a decision over any source of slot values.
@@ -52,20 +65,21 @@ impl JitCode {
         message: M,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, M> {
-        Machine::over_cells(self, Begun::over(self.bytecode(), hosts, message, scratch))
+        let memory = scratch.start(self.bytecode(), hosts, self.bytecode().chunk().memo_len());
+        Machine::over_cells(self, memory, message)
     }
 }
 
 impl EntryCode {
-    /// Decides for a record with the value of each slot of the program. The record is read as by
-    /// [`JitCode::record`].
+    /// Decides for the value of each slot of the program. The slots are read as by
+    /// [`JitCode::slots`].
     #[inline]
-    pub fn choose(&self, hosts: &[Host], record: &[Value<'_>], scratch: &mut Scratch) -> Choice {
-        if record.len() < self.slots {
-            return self.code.record(hosts, record, scratch).decide(self.table);
+    pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
+        if slots.values.len() < self.slots {
+            return self.code.slots(hosts, slots, scratch).decide(self.table);
         }
-        let begun = Begun::keeping(self.answers, self.code.bytecode(), hosts, Record::from(record), scratch);
-        let mut machine = Machine::over_values(&self.code, begun, record);
+        let memory = scratch.start(self.code.bytecode(), hosts, self.memo_len);
+        let mut machine = Machine::over_values(&self.code, memory, slots);
         let answer = self.enter(&mut machine);
         let end = machine.ended(self.table, 0, answer);
         let choice = table_search::resolve(&mut machine, end);
@@ -90,7 +104,13 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns every matching route of the table, in the order in which routes are tried.
+    ///
+    /// If the computation repeats for each element of a list, the VM runs instead, because compiled
+    /// code does not count repetitions against the limits.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        if self.vm_if_created().is_some_and(|vm| vm.arena().is_repeated()) {
+            return self.vm().map_or_else(Vec::new, |vm| vm.matched(entry));
+        }
         let (mut routes, mut from) = (Vec::new(), 0);
         while let Some((position, route)) = self.first(entry, from) {
             routes.push(route);
@@ -186,5 +206,49 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
 
     fn exhaust(&mut self, table: TableId) {
         self.memo.keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
+    }
+}
+
+/// The values of outcomes, which the VM computes for compiled code.
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+        self.vm().map_or(Value::Missing, |vm| vm.value(id))
+    }
+
+    /// Computes the values of an outcome; `None` if the outcome has none.
+    #[inline]
+    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
+        if outcome.has_values() { self.vm()?.outcome(outcome) } else { None }
+    }
+
+    /// Adds the failures and the time of host functions, and the exceeded limits, to `details`.
+    #[inline]
+    pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
+        if let Some(vm) = self.vm_if_created() {
+            vm.add_calls(details);
+        }
+    }
+}
+
+/// Compiled code over bindings that get new values while it runs.
+impl<'a> Machine<'a, BindingSlots<'a>> {
+    /// Sets the value of a binding.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        if let Some(vm) = self.vm() {
+            self.memo.epoch = vm.bind(binding, value);
+        }
+        self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
+    }
+
+    /// Continues inside the given nested blocks of a payload, for counting against the limits.
+    pub fn enter_blocks(&mut self, blocks: Blocks) {
+        if let Some(vm) = self.vm() {
+            vm.arena().enter_blocks(blocks);
+        }
+    }
+
+    /// Returns the values of the bindings.
+    pub fn roots(&mut self) -> &[Value<'a>] {
+        self.vm().map_or(&[], |vm| vm.roots())
     }
 }

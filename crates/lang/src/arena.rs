@@ -54,7 +54,7 @@ impl Arena {
     pub fn begin(&mut self, limits: &Limits) {
         empty(&mut self.bump);
         self.limits = *limits;
-        self.stand_in(Blocks::default());
+        self.enter_blocks(Blocks::default());
         if self.is_exceeded.replace(false) {
             self.exceeded.iter().for_each(|cell| cell.set((0, 0)));
         }
@@ -129,7 +129,7 @@ impl Arena {
     }
 
     /// Sets the enclosing `each` blocks.
-    pub fn stand_in(&self, blocks: Blocks) {
+    pub fn enter_blocks(&self, blocks: Blocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
     }

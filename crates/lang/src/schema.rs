@@ -2,7 +2,7 @@
 //! still decided, and each wrong value counts as missing. This module finds and names the
 //! violations.
 
-use crate::ty::{KindSet, Record};
+use crate::ty::{KindSet, RecordType};
 use crate::value::Value;
 use rulec_base::diag::nearest;
 use serde::Serialize;
@@ -41,7 +41,7 @@ struct Promise {
 
 impl Promises {
     /// Compiles a declared input or a nested record.
-    pub fn of(record: &Record) -> Promises {
+    pub fn of(record: &RecordType) -> Promises {
         let mut promises: Vec<Promise> = record
             .fields
             .iter()
@@ -99,7 +99,7 @@ impl Promise {
 /// Checks a message against the declared input and returns its violations. Elements of lists and
 /// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
 /// violation.
-pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
+pub fn breaches(input: &RecordType, message: &Json) -> Vec<Breach> {
     let mut found = Vec::new();
     match message {
         Json::Object(map) => fields(input, map, &mut SmallVec::new(), &mut found),
@@ -115,7 +115,7 @@ pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
 
 /// Finds the violations in a record; `path` is the record's path in the message.
 fn fields<'r>(
-    record: &'r Record,
+    record: &'r RecordType,
     map: &Map<String, Json>,
     path: &mut SmallVec<[&'r str; 8]>,
     found: &mut Vec<Breach>,
@@ -152,7 +152,7 @@ const MOST_KEYS: usize = 64;
 
 /// Suggests the message key that is spelled like the missing field, which is the last element of
 /// `path`.
-fn misspelt(record: &Record, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
+fn misspelt(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
     let (name, around) = path.split_last()?;
     let strange = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn breaches_name_the_field_and_both_types() {
-        let user = Record::from_iter([field("role", Ty::STRING, false)]);
-        let input = Record::from_iter([
+        let user = RecordType::from_iter([field("role", Ty::STRING, false)]);
+        let input = RecordType::from_iter([
             field("text", Ty::STRING, false),
             field("n", Ty::INT, true),
             field("tags", Ty::list(Ty::STRING), true),

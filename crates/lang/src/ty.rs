@@ -6,7 +6,7 @@
 
 mod record;
 
-pub use record::{Field, Record};
+pub use record::{Field, RecordType};
 
 use rulec_base::codec::impl_codec;
 use rulec_base::diag::{Arg, Argument, Message, one_of};
@@ -158,7 +158,7 @@ pub enum Inner {
     Unknown,
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
-    Fields(Arc<Record>),
+    Fields(Arc<RecordType>),
 }
 
 impl Ty {
@@ -180,7 +180,7 @@ impl Ty {
     pub fn dict(element: Ty) -> Ty {
         Ty { kinds: KindSet::DICT, inner: Inner::Element(Arc::new(element)) }
     }
-    pub fn record(record: Record) -> Ty {
+    pub fn record(record: RecordType) -> Ty {
         Ty { kinds: KindSet::DICT, inner: Inner::Fields(Arc::new(record)) }
     }
     pub fn builtin(name: &str) -> Option<Ty> {
@@ -206,7 +206,7 @@ impl Ty {
             _ => Ty::ANY,
         }
     }
-    pub fn fields(&self) -> Option<&Record> {
+    pub fn fields(&self) -> Option<&RecordType> {
         match &self.inner {
             Inner::Fields(record) => Some(record),
             _ => None,

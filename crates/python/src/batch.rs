@@ -3,7 +3,7 @@
 use super::error::{RulecError, failed, unknown};
 use super::judge::Judge;
 use super::rules::Rules;
-use super::shutdown::apart;
+use super::shutdown::without_gil;
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_pyarrow::PyArrowType;
@@ -110,7 +110,7 @@ impl Columns {
 
     /// Answers each row of a batch, in row order.
     fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
-        let answers = apart(py, || self.workers.answer(&batch.0));
+        let answers = without_gil(py, || self.workers.answer(&batch.0));
         answers.map(PyArrowType).map_err(|error| mismatch(&error))
     }
 
@@ -142,6 +142,6 @@ pub fn json_lines<'py>(
     first: u64,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut lines = Vec::new();
-    apart(py, || write_lines(&answers.0, first, &mut lines)).map_err(failed)?;
+    without_gil(py, || write_lines(&answers.0, first, &mut lines)).map_err(failed)?;
     Ok(PyBytes::new(py, &lines))
 }

@@ -2,7 +2,7 @@
 //! definition, and the answers.
 
 use super::message::object;
-use super::shutdown::apart;
+use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
@@ -47,7 +47,7 @@ impl Flows {
 impl Flows {
     /// Returns the flow for a text, or None.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
-        apart(py, || match self.0.find(text) {
+        without_gil(py, || match self.0.find(text) {
             Found::Keyword(hit) => Some(FlowHit {
                 id: hit.id.to_owned(),
                 name: hit.name.to_owned(),
@@ -61,7 +61,7 @@ impl Flows {
 
     /// Returns the intent flows nearest to a text without a match, best first.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
-        apart(py, || match self.0.find(text) {
+        without_gil(py, || match self.0.find(text) {
             Found::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
             _ => Vec::new(),
         })

@@ -2,7 +2,7 @@
 
 use super::decision::json_text;
 use super::message::{MessageError, tree};
-use super::shutdown::apart;
+use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pythonize::pythonize;
@@ -23,11 +23,11 @@ impl Judge {
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
-            let judged = apart(py, || self.0.judge_text(text));
+            let judged = without_gil(py, || self.0.judge_text(text));
             return judged.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
         }
         let payload = tree(payload, "the payload")?;
-        Ok(Judgement(apart(py, || self.0.judge(&payload))))
+        Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
     /// Returns the JSON Schema of the kind.

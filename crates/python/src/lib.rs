@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 /// Runs the command line with these arguments; the first is the program's name.
 #[pyfunction]
 fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
-    shutdown::apart(py, || rulec_cli::main(args))
+    shutdown::without_gil(py, || rulec_cli::main(args))
 }
 
 #[pymodule]

@@ -6,7 +6,7 @@ use super::decision::json_text;
 use super::error::{RulecError, words};
 use super::message::{as_dict, named, object, tree};
 use super::rules::Rules;
-use super::shutdown::{apart, attached};
+use super::shutdown::{attached, without_gil};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -346,7 +346,7 @@ impl Router {
         if let Some(path) = log {
             builder = builder.log(DecisionLog::to_file(path)?);
         }
-        let router = apart(rules.py(), || builder.build()).map_err(router_error)?;
+        let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
         Ok(Router { router, calls })
     }
 
@@ -378,7 +378,7 @@ impl Router {
     /// Replaces the rules, and returns the new generation.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
         let rules = rules.get().rules.clone();
-        let swapped = apart(py, || self.router.swap(rules)).map_err(router_error)?;
+        let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 

@@ -6,11 +6,11 @@ use super::flows::{Flows, Question};
 use super::host::offer;
 use super::judge::Judge;
 use super::message::{MessageError, Plain, as_dict, named, object, tree};
-use super::shutdown::apart;
+use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;
-use rulec::{Compiler, Entry, MemoryLoader, Record, SigningKey, VerifyingKey, choice, payload};
+use rulec::{Compiler, Entry, MemoryLoader, PreparedMessage, SigningKey, VerifyingKey, choice, payload};
 use self_cell::self_cell;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ fn compiled(
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
     let compiler = offer(Compiler::new(), functions.as_ref())?;
-    let rules = apart(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
+    let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
     Ok(Rules { rules, functions: functions.map(Bound::unbind) })
 }
 
@@ -53,18 +53,19 @@ impl Rules {
 fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
-        return Ok(Decision(apart(py, || {
-            prepared.0.with_dependent(|_, record| entry.decide_record(record))
+        return Ok(Decision(without_gil(py, || {
+            prepared.0.with_dependent(|_, record| entry.decide_prepared(record))
         })));
     }
     let message = as_dict(message)?;
     if message.cast::<PyDict>().is_ok()
-        && let Ok(decision) = entry.decide_value_apart(&Plain::new(&message), |decide| apart(py, decide))
+        && let Ok(decision) =
+            entry.decide_value_without_lock(&Plain::new(&message), |decide| without_gil(py, decide))
     {
         return Ok(Decision(decision));
     }
     let message = object(&message)?;
-    Ok(Decision(apart(py, || entry.decide(&message))))
+    Ok(Decision(without_gil(py, || entry.decide(&message))))
 }
 
 #[pymethods]
@@ -128,7 +129,7 @@ impl Rules {
         sign: Option<&str>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let key = sign.map(SigningKey::from_pem).transpose().map_err(failed)?;
-        let artifact = apart(py, || match &key {
+        let artifact = without_gil(py, || match &key {
             Some(key) => self.rules.to_signed_artifact(strip_source, key),
             None => self.rules.to_artifact(strip_source),
         });
@@ -153,7 +154,7 @@ impl Rules {
             Ok(text) => text.to_str()?.as_bytes(),
             Err(_) => text.cast::<PyBytes>()?.as_bytes(),
         };
-        let decision = apart(py, || entry.decide_line(text));
+        let decision = without_gil(py, || entry.decide_line(text));
         decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
     }
 
@@ -186,7 +187,7 @@ impl Rules {
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
         let (entry, message) = (self.entry(entry)?, whole(message)?);
-        Ok(apart(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
+        Ok(without_gil(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
     }
 
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
@@ -198,13 +199,13 @@ impl Rules {
         show_private: bool,
     ) -> PyResult<Explanation> {
         let (entry, message) = (self.entry(entry)?, whole(message)?);
-        Ok(Explanation(apart(py, || entry.explain(&message, show_private))))
+        Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
     /// Reads a message once, for several decisions.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let message = object(&as_dict(message)?)?;
-        Ok(Prepared(apart(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
+        Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
     }
 
     #[getter]
@@ -266,7 +267,7 @@ impl Rules {
 
     /// Creates a finder of flows; the built-in classifier finds intent flows.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
-        apart(py, || Flows::new(&self.rules)).map_err(failed)
+        without_gil(py, || Flows::new(&self.rules)).map_err(failed)
     }
 
     /// Returns the question of a choice that a language model makes.
@@ -326,7 +327,7 @@ self_cell! {
     struct Resolved {
         owner: Json,
         #[covariant]
-        dependent: Record,
+        dependent: PreparedMessage,
     }
 }
 

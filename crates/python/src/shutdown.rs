@@ -37,7 +37,7 @@ fn enter(py: Python<'_>) -> Busy {
 }
 
 /// Runs work without the GIL.
-pub fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let _busy = enter(py);
     py.detach(work)
 }

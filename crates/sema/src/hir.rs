@@ -28,7 +28,7 @@ pub use workflow::{MAX_GRAPH, Node, PARALLEL, Workflow};
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -93,7 +93,7 @@ pub struct Program {
     /// The declared handlers; `None` if the rules declare none.
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
-    pub input: Option<Record>,
+    pub input: Option<RecordType>,
     /// The undeclared fields whose types were inferred, where one statement reads a field with
     /// fewer kinds than another statement would accept.
     pub inferred: Vec<Inferred>,
@@ -200,7 +200,7 @@ pub struct Extern {
 #[derive(Clone, Debug)]
 pub struct Handler {
     pub name: Arc<str>,
-    pub params: Arc<Record>,
+    pub params: Arc<RecordType>,
     /// The permissions that the sender of the message must have, all of them. The program that runs
     /// the handler enforces them.
     pub requires: Vec<Arc<str>>,

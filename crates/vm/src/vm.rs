@@ -11,8 +11,7 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
-mod binding_slots;
-mod bound;
+mod bindings;
 pub mod compiled;
 mod memo;
 mod message;
@@ -26,25 +25,23 @@ mod value;
 use crate::bytecode::chunk::{Loop, Shared};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
-use crate::index::lookup::{Lookup, Workspace};
+use crate::index::lookup::{Lookup, LookupBuffers};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::End;
+use memo::Memo;
 use rulec_base::text::PreparedTexts;
 use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
 use rulec_lang::value::{Tri, Value, compare, compare_int_float};
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::PredId;
-use scratch::{Memory, Moment, grow, recycle};
+use scratch::{Moment, VmBuffers, grow, recycle};
 use serde_json::Value as Json;
-use setup::{Basis, Begun};
 use std::cmp::Ordering;
 
-pub use binding_slots::{Rooted, RootedScratch};
-pub use bound::BoundVm;
-use memo::Memo;
-pub use message::{JsonMessage, Message, Record};
-pub use outcome::Computed;
+pub use crate::input::SlotValues;
+pub use bindings::BindingSlots;
+pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
 /// A decision in progress.
@@ -64,8 +61,8 @@ pub struct Vm<'a, M> {
     /// The elements of the loops, then the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    /// The workspace of the lookups, until the lookup takes it.
-    workspace: Option<&'a mut Workspace>,
+    /// The memory of the lookups, until the lookup takes it.
+    lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
     /// The routes to exclude, and the version of the rule set for the decision.
@@ -81,33 +78,37 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
-        let begun = Begun::json(code, hosts, message, scratch);
-        Vm::new(begun.basis, begun.message, begun.memory)
+        let (memory, message) = scratch.start_json(code, hosts, message);
+        Vm::new(code, hosts, memory.memo, memory.vm, message)
     }
 }
 
-impl<'a> Vm<'a, Record<'a>> {
-    /// Prepares a decision over a record: the value of each slot of the program, read at the slot's
-    /// kinds.
+impl<'a> Vm<'a, SlotValues<'a>> {
+    /// Prepares a decision over the value of each slot of the program, read at the slot's kinds.
     #[inline(always)]
-    pub fn record(
+    pub fn slots(
         code: &'a Bytecode,
         hosts: &'a [Host],
-        record: Record<'a>,
+        slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
-    ) -> Vm<'a, Record<'a>> {
-        let begun = Begun::over(code, hosts, record, scratch);
-        Vm::new(begun.basis, begun.message, begun.memory)
+    ) -> Vm<'a, SlotValues<'a>> {
+        let memory = scratch.start(code, hosts, code.chunk().memo_len());
+        Vm::new(code, hosts, memory.memo, memory.vm, slots)
     }
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     // Inlined, because moving a VM copies all of it.
     #[inline(always)]
-    fn new(basis: Basis<'a>, message: M, memory: &'a mut Memory) -> Vm<'a, M> {
-        let Basis { code, hosts, memo } = basis;
+    fn new(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        memo: Memo<'a>,
+        buffers: &'a mut VmBuffers,
+        message: M,
+    ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let Memory { arena, texts, cached, similarity, values: home, workspace } = memory;
+        let VmBuffers { arena, texts, cached, similarity, values: home, lookup: lookup_buffers } = buffers;
         arena.begin(&chunk.limits);
         texts.grow(chunk.texts.len());
         grow(cached, chunk.cached as usize);
@@ -127,7 +128,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             similarity,
             values,
             home,
-            workspace: Some(workspace),
+            lookup_buffers: Some(lookup_buffers),
             lookup: None,
             always_index: false,
             tombstones: None,
@@ -205,7 +206,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             let mut elements = list.elements().into_iter().flatten();
             elements.all(|element| vm.holds_for(&each, element) == each.all)
         };
-        self.walk(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
+        self.run_loop(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
     }
 
     /// True if a loop's condition is true for an element.
@@ -218,11 +219,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.condition(each.body)
     }
 
-    /// Runs `walk` over a loop's list; `None` if there is no list, or it exceeds a limit.
-    fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    /// Runs `visit` over a loop's list; `None` if there is no list, or it exceeds a limit.
+    fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
-        let made = walk(self);
+        let made = visit(self);
         self.element = element;
         self.arena.leave(entered);
         Some(made)
@@ -231,9 +232,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Computes a value that does not depend on the enclosing loops.
     #[inline]
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let walk = self.arena.step_out();
+        let entered = self.arena.step_out();
         let made = compute(self);
-        self.arena.leave(walk);
+        self.arena.leave(entered);
         made
     }
 

@@ -19,26 +19,36 @@ impl Decision {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        self.write_json_fields(out);
+        out.push(b'}');
+    }
+
+    /// Appends the fields of [`Decision::write_json`], without the braces of the object. So the
+    /// caller can write further fields. Unstable.
+    #[doc(hidden)]
+    pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;
-        if self.extras.is_none() && self.segment.is_none() && self.tables.len() == 1 {
-            let answer = rules.answers.get(&rules.program, self.entry, self.chosen, || self.to_json());
+        if self.details.is_none() && self.segment.is_none() && self.tables.len() == 1 {
+            let answer = rules.answers.get(&rules.program, self.entry, self.chosen, || self.json_fields());
             if let Some(answer) = answer {
                 out.extend_from_slice(answer);
                 return;
             }
         }
-        out.extend(self.to_json());
+        out.extend(self.json_fields());
     }
 
     /// Serializing to memory cannot fail, because all keys are strings.
-    fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+    fn json_fields(&self) -> Vec<u8> {
+        let mut fields = JsonFields(Vec::new());
+        let written = self.serialize_fields(&mut fields);
+        debug_assert!(written.is_ok(), "{written:?}");
+        fields.0
     }
-}
 
-impl Serialize for Decision {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+    /// Writes the fields of the decision in order.
+    fn serialize_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("entry", self.entry())?;
         match self.kind() {
             TableKind::Routes | TableKind::Requirements => {
@@ -74,13 +84,13 @@ impl Serialize for Decision {
         if self.tables.len() > 1 {
             map.serialize_entry("path", &self.path())?;
         }
-        let Some(extras) = self.extras.as_deref() else { return map.end() };
-        if !extras.computed.missing_args.is_empty() {
+        let Some(details) = self.details.as_deref() else { return Ok(()) };
+        if !details.missing_args.is_empty() {
             let missing: Vec<&str> = self.missing_args().collect();
             map.serialize_entry("missing_args", &missing)?;
         }
-        if !extras.breaches.is_empty() {
-            map.serialize_entry("breaches", &extras.breaches)?;
+        if !details.breaches.is_empty() {
+            map.serialize_entry("breaches", &details.breaches)?;
         }
         if !self.exceeded().is_empty() {
             map.serialize_entry("exceeded", self.exceeded())?;
@@ -91,6 +101,38 @@ impl Serialize for Decision {
             let failures: Vec<Json> = self.failures().iter().map(failure).collect();
             map.serialize_entry("failures", &failures)?;
         }
+        Ok(())
+    }
+}
+
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.serialize_fields(&mut map)?;
         map.end()
+    }
+}
+
+/// The fields of a JSON object as text, without the braces.
+struct JsonFields(Vec<u8>);
+
+impl SerializeMap for JsonFields {
+    type Ok = ();
+    type Error = serde_json::Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), serde_json::Error> {
+        if !self.0.is_empty() {
+            self.0.push(b',');
+        }
+        serde_json::to_writer(&mut self.0, key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), serde_json::Error> {
+        self.0.push(b':');
+        serde_json::to_writer(&mut self.0, value)
+    }
+
+    fn end(self) -> Result<(), serde_json::Error> {
+        Ok(())
     }
 }

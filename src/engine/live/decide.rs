@@ -4,12 +4,11 @@
 use super::segment::Key;
 use super::snapshot::Snapshot;
 use crate::engine::Rules;
-use crate::engine::backend::Calls;
-use crate::engine::decision::{Decision, Extras};
+use crate::engine::decision::Decision;
 use crate::engine::input::Input;
-use crate::engine::workspace::{self, Workspace};
+use crate::engine::workspace::ThreadWorkspace;
 use rulec_base::json::{self, JsonError};
-use rulec_eval::decision::{self, Choice, Chosen, Trail};
+use rulec_eval::decision::{self, Choice, Chosen, Details, Trail};
 use rulec_lang::schema::Breach;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
 use rulec_vm::table_search::{self, End, Searcher};
@@ -24,7 +23,7 @@ fn with_machines<T>(
     message: &Json,
     work: impl FnOnce(&mut Machines<'_>, usize) -> T,
 ) -> T {
-    workspace::with_thread(|Workspace { segments, .. }, thread| {
+    ThreadWorkspace::with(|ThreadWorkspace { segments, thread, .. }| {
         if segments.len() < snapshot.segments.len() {
             segments.resize_with(snapshot.segments.len(), Default::default);
         }
@@ -32,11 +31,11 @@ fn with_machines<T>(
             let rules = &segment.rules;
             let set = rules.set();
             let mut machine = Vm::json(&set.bytecode, &set.hosts, message, scratch);
-            set.lend_index(&mut machine, rules.how.indexing);
-            machine.leave_out(&segment.tombstones, snapshot.version);
+            set.lend_index(&mut machine, rules.indexing);
+            machine.exclude(&segment.tombstones, snapshot.version);
             machine
         });
-        work(&mut machines.collect(), thread)
+        work(&mut machines.collect(), *thread)
     })
 }
 
@@ -64,16 +63,13 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         };
         let by = &snapshot.segments[number].rules;
         let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
-        let computed = outcome.and_then(|outcome| machines[number].outcome(outcome));
-        let calls = machines
-            .iter()
-            .filter_map(|machine| Calls::of(machine.hosts(), machine.arena()))
-            .reduce(Calls::and);
-        let extras = Extras::of(computed, calls, breaches(snapshot, message));
+        let mut details = outcome.and_then(|outcome| machines[number].outcome(outcome));
+        machines.iter().for_each(|machine| machine.add_calls(&mut details));
+        Details::add_breaches(&mut details, breaches(snapshot, message));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
         let generation = snapshot.generation;
-        Decision { rules, entry, segment, chosen, tables, generation, extras }
+        Decision { rules, entry, segment, chosen, tables, generation, details }
     })
 }
 

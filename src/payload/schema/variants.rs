@@ -129,13 +129,13 @@ impl Walk<'_, '_> {
         let depth = site.keys.len();
         let mut reads_field = false;
         let mut places = BTreeSet::new();
-        for Read { slot, how } in self.reads.of_rule(rule) {
+        for Read { slot, used } in self.reads.of_rule(rule) {
             let mut keys = slot.path.iter().map(|key| &**key);
             let same = slot.root.as_ref()?.id == site.root
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
             match (keys.next().filter(|_| same)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if how.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) if used.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
                 (name, None) => drop(places.insert((None, name))),
                 (name, Some(key)) => drop(places.insert((Some(name), key))),
             }

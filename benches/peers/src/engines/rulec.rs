@@ -2,7 +2,7 @@
 
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
-use ::rulec::{Indexing, Record, Rules, Session, Tier};
+use ::rulec::{Indexing, PreparedMessage, Rules, Session, Tier};
 use rulec_eval::decision::Chosen;
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -35,7 +35,7 @@ impl Way {
     /// If the rules have no JIT code.
     pub fn of(self, rules: &Rules) -> Result<Decider, String> {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
-        rules.ready().map_err(|error| error.to_string())?;
+        rules.warm_up().map_err(|error| error.to_string())?;
         Ok(Decider { rules, warms: self.tier == Tier::Auto })
     }
 
@@ -90,7 +90,7 @@ pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + 'static 
 
 /// Returns the rank of the chosen route. The rank is the rule index, because the text lists the
 /// rules in evaluation order.
-fn choose(session: &mut Session, record: &Record<'_>) -> Option<u32> {
+fn choose(session: &mut Session, record: &PreparedMessage<'_>) -> Option<u32> {
     match session.choose(record).chosen? {
         Chosen::Rule(rule) => Some(rule.index() as u32),
         Chosen::Default(_) => None,
@@ -112,7 +112,7 @@ impl Engine for Decider {
 
 struct Prepared<'e> {
     session: Session,
-    records: Vec<Record<'e>>,
+    records: Vec<PreparedMessage<'e>>,
     warms: bool,
 }
 

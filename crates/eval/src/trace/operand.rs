@@ -8,7 +8,7 @@ use rulec_base::span::Span;
 use rulec_base::text::{Hash, network, zone};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
-use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::{Meaning, Op, Right};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
@@ -139,8 +139,8 @@ impl<'a> Traced<'a, '_> {
         let arena = self.arena();
         let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
         let op = predicate.op?;
-        let how = How { arena, constant };
-        arena.listening(|| budget::test(op, left, right, predicate.mode, how)).1
+        let context = PredicateContext { arena, constant };
+        arena.listening(|| budget::test(op, left, right, predicate.mode, context)).1
     }
 
     /// Explains why the right operand, which is present, makes a predicate unknown.

@@ -3,7 +3,7 @@
 
 use super::Operand;
 use rulec_base::text::shortened;
-use rulec_lang::ty::{Inner, Kind, Record, Ty};
+use rulec_lang::ty::{Inner, Kind, RecordType, Ty};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
 use serde_json::{Map, Value as Json};
@@ -203,7 +203,7 @@ fn holds_private(ty: &Ty) -> bool {
     }
 }
 
-fn any_private(record: &Record) -> bool {
+fn any_private(record: &RecordType) -> bool {
     record.fields.iter().any(|field| field.private || holds_private(&field.ty))
 }
 
@@ -222,7 +222,7 @@ pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Jso
     Privacy::new(program, false).arguments(outcome, given)
 }
 
-fn masked_fields(map: Map<String, Json>, record: &Record) -> Json {
+fn masked_fields(map: Map<String, Json>, record: &RecordType) -> Json {
     let fields = map.into_iter().map(|(key, value)| {
         let value = match record.get(&key) {
             Some(field) if field.private => Json::from(MASK),

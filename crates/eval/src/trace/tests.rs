@@ -9,7 +9,7 @@ use crate::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity};
-use rulec_lang::ty::{Field, KindSet, Record, Ty};
+use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use rulec_sema::hir::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -252,8 +252,10 @@ fn private_values_show_nowhere() {
     let secret = "555-0199";
     let mut f = Fixture::new();
     let field = |name: &str, ty, private| Field { name: name.into(), ty, optional: true, private };
-    let user =
-        Ty::record(Record::from_iter([field("phone", Ty::STRING, true), field("role", Ty::STRING, false)]));
+    let user = Ty::record(RecordType::from_iter([
+        field("phone", Ty::STRING, true),
+        field("role", Ty::STRING, false),
+    ]));
     f.input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
     let span = f.span("check");
     f.program.externs.push(Extern {

@@ -10,14 +10,14 @@ use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlags, SigRef, Type
 use cranelift_frontend::FunctionBuilder;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_sema::hir::SlotId;
-use rulec_vm::vm::Record;
+use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
 /// The fields that compiled code reads come first, so their offsets are equal for all message
 /// types.
-type AnyMachine = Machine<'static, Record<'static>>;
-pub(super) type AnyHelpers = Helpers<'static, Record<'static>>;
+type AnyMachine = Machine<'static, SlotValues<'static>>;
+pub(super) type AnyHelpers = Helpers<'static, SlotValues<'static>>;
 
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,

@@ -92,7 +92,7 @@ fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
         assert!(found == expected, "json: {}", differ(&found));
         let slots = build.program.slots.iter();
         let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
-        let found = code.record(&[], &record, &mut scratch).matched(TableId(0));
+        let found = code.slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
         assert!(found == expected, "record: {}", differ(&found));
         held += expected.len();
     }
@@ -254,9 +254,9 @@ fn what_there_is_code_for_needs_no_machine() {
     let (bytecode, code) = compile(&build);
     let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
     let mut scratch = Scratch::new();
-    let mut machine = code.record(&[], &record, &mut scratch);
+    let mut machine = code.slots(&[], record[..].into(), &mut scratch);
     assert!(machine.matched(TableId(0)).len() > 10);
-    assert!(machine.machine().is_none(), "{}", disassemble(bytecode.chunk(), None));
+    assert!(machine.vm_if_created().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
 
 /// A keyword is searched inline, which takes more code than a call, but less time.
@@ -430,7 +430,7 @@ fn keywords_across_the_end_of_a_text() {
             for end in 0..=memory.len() {
                 let record = [Value::Str(&memory[..end])];
                 let expected = end >= before + word.len();
-                let found = code.record(&[], &record, &mut scratch).matched(TableId(0));
+                let found = code.slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
                 assert_eq!(found.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
                 whole += usize::from(expected);
             }

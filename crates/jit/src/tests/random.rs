@@ -7,7 +7,7 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{CondId, NCond};
 use rulec_vm::bytecode::disasm::disassemble;
-use rulec_vm::vm::{Rooted, RootedScratch, Scratch, Vm};
+use rulec_vm::vm::{Scratch, Vm};
 
 const TABLE: TableId = TableId(0);
 
@@ -15,7 +15,7 @@ const TABLE: TableId = TableId(0);
 fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     let (bytecode, code) = compile(&g.build);
     let hosts = hosts();
-    let (mut vm_scratch, mut scratch, mut rooted) = Default::default();
+    let (mut vm_scratch, mut scratch, mut bindings) = (Scratch::new(), Scratch::new(), Scratch::new());
     let mut held = 0;
     for _ in 0..messages {
         let message = g.message();
@@ -23,18 +23,17 @@ fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
         let (chosen, matched) = (vm.decide(TABLE), vm.matched(TABLE));
         drop(vm);
         let context = || format!("seed {seed}\n{}\n{message}", disassemble(bytecode.chunk(), None));
-        let scratch: &mut Scratch = &mut scratch;
+        let scratch = &mut scratch;
         assert_eq!(code.json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
         assert_eq!(code.json(&hosts, &message, scratch).matched(TABLE), matched, "json: {}", context());
         let slots = &g.build.program.slots;
         let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
-        let mut machine = code.record(&hosts, &record, scratch);
+        let mut machine = code.slots(&hosts, record[..].into(), scratch);
         assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
         // Results memoized in the decision are reused below.
         assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
         drop(machine);
-        let room: &mut RootedScratch = &mut rooted;
-        let values = Rooted::new(slots, &message, 0, room);
+        let values = bindings.bindings(slots, &message, 0);
         assert_eq!(code.over(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
         held += matched.len();
     }

@@ -131,7 +131,7 @@ fn what_a_record_leaves_out_is_missing() {
     let mut scratch = Scratch::new();
     for (record, expected) in [(&values[..], vec![RuleId(1)]), (&values[..1], vec![]), (&values[..0], vec![])]
     {
-        assert_eq!(code.record(&[], record, &mut scratch).matched(TABLE), expected);
+        assert_eq!(code.slots(&[], record[..].into(), &mut scratch).matched(TABLE), expected);
     }
 }
 
@@ -208,7 +208,7 @@ fn code_is_shared_between_threads_and_freed() {
 fn an_empty_program_compiles() {
     let (_, code) = compile(&Build::default());
     assert_eq!(code.json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
-    assert_eq!(code.record(&[], &[], &mut Scratch::new()).matched(TABLE), []);
+    assert_eq!(code.slots(&[], [][..].into(), &mut Scratch::new()).matched(TABLE), []);
 }
 
 /// A few short texts are compared inline, which takes more code than a call, but less time.

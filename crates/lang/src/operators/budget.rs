@@ -11,7 +11,7 @@ use crate::value::{Tri, Value};
 
 /// How a predicate is evaluated: the decision's arena, and whether the right operand is a constant.
 #[derive(Clone, Copy)]
-pub struct How<'a> {
+pub struct PredicateContext<'a> {
     pub arena: &'a Arena,
     /// Whether the right operand is a constant. A constant was already bounded when the rules were
     /// compiled.
@@ -21,20 +21,26 @@ pub struct How<'a> {
 /// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
 /// each element of the right operand. Returns unknown if this takes more work than the limits
 /// allow.
-pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
+pub fn test<'a>(
+    op: Op,
+    left: Value<'a>,
+    right: Value<'a>,
+    mode: TestMode,
+    context: PredicateContext<'_>,
+) -> Tri {
     let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
-    if !affords(op, left, right, mode, how) {
+    if !affords(op, left, right, mode, context) {
         return Tri::Unknown;
     }
-    if op.info().search == Some(Search::Regex) && !how.constant {
+    if op.info().search == Some(Search::Regex) && !context.constant {
         predicate = implementations::matches_of_message;
     }
-    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, how.arena) };
+    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, context.arena) };
     if left.is_missing() {
         return Tri::Unknown;
     }
     let Some(elements) = right.elements() else { return Tri::Unknown };
-    let results = elements.map(|element| predicate(left, element, mode, how.arena));
+    let results = elements.map(|element| predicate(left, element, mode, context.arena));
     match quantity {
         Quantity::Any => Tri::any(results),
         Quantity::All => Tri::all(results),
@@ -44,12 +50,20 @@ pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: 
 
 /// True if searching or comparing the operands is within the limits. One pass over the message
 /// always is. Several passes over one value, one for each part of another value, may not be.
-pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
-    let arena = how.arena;
+pub fn affords(
+    op: Op,
+    left: Value<'_>,
+    right: Value<'_>,
+    mode: TestMode,
+    context: PredicateContext<'_>,
+) -> bool {
+    let arena = context.arena;
     let passes = match (op.info().search, left) {
-        (Some(Search::Glob), Value::Str(_)) if !how.constant && !affords_globs(right, arena) => return false,
+        (Some(Search::Glob), Value::Str(_)) if !context.constant && !affords_globs(right, arena) => {
+            return false;
+        }
         // The rules' own constants have no limit here.
-        (Some(_), _) if how.constant => 1,
+        (Some(_), _) if context.constant => 1,
         (Some(search), Value::Str(_)) => passes(search, right, mode),
         // Each element of one list is searched for in the other list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
@@ -66,7 +80,7 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
             let built = match search {
-                _ if how.constant => 0,
+                _ if context.constant => 0,
                 Search::Glob => right.weight(most).saturating_mul(GLOB_BYTE),
                 _ => prepared(right),
             };
@@ -74,12 +88,12 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
         }
         (Some(_), list) => list.weight(most).saturating_mul(passes),
         (None, _) if op == Op::InNetwork => passes,
-        (None, Value::Str(text)) if op != Op::In || how.constant => match prepared(left) {
+        (None, Value::Str(text)) if op != Op::In || context.constant => match prepared(left) {
             0 => 0,
-            _ if how.constant => text.len() as u64,
+            _ if context.constant => text.len() as u64,
             work => work.saturating_add(prepared(right)),
         },
-        (None, _) if op == Op::In && !how.constant => right.weight(most),
+        (None, _) if op == Op::In && !context.constant => right.weight(most),
         // A comparison of two lists or dicts ends with the shorter one.
         (None, _) => match left.weight(most) {
             0 => 0,
@@ -121,8 +135,9 @@ mod tests {
     fn quantities_are_kleene_over_the_right_list() {
         let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
         let check = |list: Json, quantity, expected| {
-            let how = How { arena: &Arena::default(), constant: false };
-            let result = test(Op::Contains, Value::Str("abc"), Value::from_json(&list), mode(quantity), how);
+            let context = PredicateContext { arena: &Arena::default(), constant: false };
+            let result =
+                test(Op::Contains, Value::Str("abc"), Value::from_json(&list), mode(quantity), context);
             assert_eq!(result, expected, "{list}");
         };
         check(json!(["b", 7]), Quantity::Any, Tri::True);

@@ -14,9 +14,9 @@ pub struct Field {
     pub private: bool,
 }
 
-/// The fields of a record type, in declaration order. Names are added only by `Record::push`.
+/// The fields of a record type, in declaration order. Names are added only by `RecordType::push`.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct RecordType {
     pub fields: Vec<Field>,
     /// The index of each name in `fields`, built on first lookup in a large record.
     by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
@@ -25,7 +25,7 @@ pub struct Record {
 /// From this number of fields on, lookups use the index instead of a linear search.
 const INDEXED_FROM: usize = 9;
 
-impl Record {
+impl RecordType {
     pub fn get(&self, name: &str) -> Option<&Field> {
         self.position(name).map(|at| &self.fields[at])
     }
@@ -58,32 +58,32 @@ impl Record {
     }
 }
 
-impl FromIterator<Field> for Record {
-    fn from_iter<I: IntoIterator<Item = Field>>(fields: I) -> Record {
-        Record { fields: fields.into_iter().collect(), by_name: OnceLock::new() }
+impl FromIterator<Field> for RecordType {
+    fn from_iter<I: IntoIterator<Item = Field>>(fields: I) -> RecordType {
+        RecordType { fields: fields.into_iter().collect(), by_name: OnceLock::new() }
     }
 }
 
-impl PartialEq for Record {
-    fn eq(&self, other: &Record) -> bool {
+impl PartialEq for RecordType {
+    fn eq(&self, other: &RecordType) -> bool {
         self.fields == other.fields
     }
 }
 
-impl Eq for Record {}
+impl Eq for RecordType {}
 
-impl Hash for Record {
+impl Hash for RecordType {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.fields.hash(state);
     }
 }
 
-impl Codec for Record {
+impl Codec for RecordType {
     fn write(&self, to: &mut Writer) {
         self.fields.write(to);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Record, DecodeError> {
-        Vec::<Field>::read(from).map(Record::from_iter)
+    fn read(from: &mut Reader<'_>) -> Result<RecordType, DecodeError> {
+        Vec::<Field>::read(from).map(RecordType::from_iter)
     }
 }
 
@@ -97,13 +97,13 @@ mod tests {
     fn every_field_is_found_whenever_it_is_added() {
         let field =
             |at: usize| Field { name: format!("f{at}").into(), ty: Ty::INT, optional: false, private: false };
-        let mut record = Record::default();
+        let mut record = RecordType::default();
         for at in 0..40 {
             assert_eq!(record.position(&format!("f{at}")), None);
             record.push(field(at));
             assert!((0..=at).all(|at| record.position(&format!("f{at}")) == Some(at)), "{at}");
         }
-        let made: Record = (0..40).map(field).collect();
+        let made: RecordType = (0..40).map(field).collect();
         assert_eq!(made, record);
         assert_eq!(made.get("f39").map(|field| &*field.name), Some("f39"));
     }

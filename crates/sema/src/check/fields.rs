@@ -10,7 +10,7 @@ use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
-use rulec_lang::ty::{Field, Inner, Kind, KindSet, Record, Ty};
+use rulec_lang::ty::{Field, Inner, Kind, KindSet, RecordType, Ty};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Found {
 /// The reason why a path does not resolve.
 pub(super) enum Lost {
     /// The part at index `at` is not a field of `record`.
-    UnknownField { at: usize, record: Arc<Record> },
+    UnknownField { at: usize, record: Arc<RecordType> },
     /// The part before index `at` has the type `ty`, which has no fields.
     NoFields { at: usize, ty: Ty },
 }
@@ -165,7 +165,7 @@ impl Fields {
     }
 
     /// Returns the declared top-level fields of a message.
-    pub(super) fn roots(&self) -> Option<&Record> {
+    pub(super) fn roots(&self) -> Option<&RecordType> {
         self.input.as_ref()?.ty.fields()
     }
 
@@ -400,7 +400,7 @@ pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Los
 
 /// Returns the field of a value's type. The error has the record without the field, or `None` if
 /// the type has no fields.
-pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<Record>>> {
+pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<RecordType>>> {
     let entry = |ty| Found { ty, optional: true, private: false };
     match &ty.inner {
         Inner::Fields(record) => match record.get(name) {

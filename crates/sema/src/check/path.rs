@@ -9,7 +9,7 @@ use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
-use rulec_lang::ty::{Inner, Kind, KindSet, Record, Ty};
+use rulec_lang::ty::{Inner, Kind, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &RecordType) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownName, place, message!("`{name}` is not declared"));
         let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         &mut self,
         message: Message,
         name: &str,
-        record: &Record,
+        record: &RecordType,
         declared: Option<Span>,
         (place, plain): (Span, bool),
     ) -> Checked<T> {

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_lang::ty::Record;
+use rulec_lang::ty::RecordType;
 use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
 
     /// Returns a handler's parameters and the span of its declaration; `None` if no handler is
     /// declared.
-    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<Record>, Span)>> {
+    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
         // Handlers are in the order of their symbols.
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
         &mut self,
         handler: &Ident,
         written: &'a [(Ident, ast::Expr)],
-        params: Option<&(Arc<Record>, Span)>,
+        params: Option<&(Arc<RecordType>, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
         let once = self.each_once(message!("argument"), written, |(name, _)| name);
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
         handler: &Ident,
         name: &Ident,
         value: &'a ast::Expr,
-        params: Option<&(Arc<Record>, Span)>,
+        params: Option<&(Arc<RecordType>, Span)>,
     ) -> Checked<Argument> {
         let value = self.value(value)?;
         let Some((params, declared)) = params else {

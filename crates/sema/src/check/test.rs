@@ -7,7 +7,7 @@ use crate::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKin
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::ty::{Kind, KindSet, Record, Ty};
+use rulec_lang::ty::{Kind, KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, parse_datetime};
 use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
 use serde_json::{Map, Value as Json};
@@ -203,7 +203,7 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
-        let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
+        let names: Vec<&str> = self.fields.roots().into_iter().flat_map(RecordType::names).collect();
         let help = message!("the input fields are {}", listed(names.iter().copied()));
         let first = &*path[0];
         let diagnostic = if names.contains(&first) {

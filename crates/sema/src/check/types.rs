@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::ty::{Field, Inner, Record, Ty};
+use rulec_lang::ty::{Field, Inner, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
@@ -105,8 +105,8 @@ impl<'a> Checker<'a> {
 
     /// Reads the fields of a record type, an `input` block or a parameter list. A field with an
     /// error is reported once and then has type `any`.
-    pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
-        let mut record = Record::default();
+    pub(super) fn record(&mut self, fields: &[ast::Field]) -> RecordType {
+        let mut record = RecordType::default();
         for field in self.each_once(message!("field"), fields, |field| &field.name) {
             record.push(Field {
                 name: field.name.node.as_str().into(),
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
             let mut further = Places::new();
             field_places(fields, &mut Vec::new(), &mut further);
             let record = self.record(fields);
-            let all = input.get_or_insert_with(Record::default);
+            let all = input.get_or_insert_with(RecordType::default);
             self.merge(all, &record, &mut Vec::new(), [&places, &further]);
             for (path, place) in further {
                 places.entry(path).or_insert(place);
@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
         self.program.input = input;
     }
 
-    fn merge(&mut self, first: &mut Record, second: &Record, path: &mut Path, places: [&Places; 2]) {
+    fn merge(&mut self, first: &mut RecordType, second: &RecordType, path: &mut Path, places: [&Places; 2]) {
         for field in &second.fields {
             let Some(known) = first.position(&field.name) else {
                 first.push(field.clone());

@@ -3,7 +3,7 @@
 use super::Program;
 use rulec_base::codec::impl_codec;
 use rulec_lang::schema::{self, Breach};
-use rulec_lang::ty::{Field, KindSet, Record, Ty};
+use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub struct Inferred {
 impl Program {
     /// Returns the input contract: the declared `input`, or else the inferred fields, all optional.
     /// `None` if there are neither.
-    pub fn promised(&self) -> Option<Cow<'_, Record>> {
+    pub fn promised(&self) -> Option<Cow<'_, RecordType>> {
         if let Some(input) = &self.input {
             return Some(Cow::Borrowed(input));
         }
-        let mut record = Record::default();
+        let mut record = RecordType::default();
         for Inferred { path, kinds, .. } in &self.inferred {
             insert(&mut record, path, *kinds);
         }
@@ -33,11 +33,11 @@ impl Program {
 
     /// Returns the fields of a message: the declared `input`, or else all fields that the rules
     /// read, all optional.
-    pub fn fields(&self) -> Cow<'_, Record> {
+    pub fn fields(&self) -> Cow<'_, RecordType> {
         if let Some(input) = &self.input {
             return Cow::Borrowed(input);
         }
-        let mut record = Record::default();
+        let mut record = RecordType::default();
         for slot in self.slots.iter().filter(|slot| slot.root.is_none()) {
             insert(&mut record, &slot.path, slot.kinds);
         }
@@ -60,10 +60,10 @@ impl Program {
     }
 }
 
-fn insert(record: &mut Record, path: &[Arc<str>], kinds: KindSet) {
+fn insert(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     let Some((name, rest)) = path.split_first() else { return };
     let at = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
-        let ty = if rest.is_empty() { Ty::plain(kinds) } else { Ty::record(Record::default()) };
+        let ty = if rest.is_empty() { Ty::plain(kinds) } else { Ty::record(RecordType::default()) };
         record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });
         record.fields.len() - 1
     });

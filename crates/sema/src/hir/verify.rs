@@ -284,7 +284,7 @@ fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
 }
 
 /// Verifies that no field is declared twice, because the message reader counts required fields.
-fn fields_differ(record: &Record) -> Verified {
+fn fields_differ(record: &RecordType) -> Verified {
     let mut names = HashSet::new();
     require(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
     record.fields.iter().filter_map(|field| field.ty.fields()).try_for_each(fields_differ)

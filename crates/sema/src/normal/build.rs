@@ -14,7 +14,7 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::{Meaning, Op, Quantity, TestMode};
 use rulec_lang::ty::KindSet;
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
         };
         if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
             let arena = Arena::new(&self.program.limits);
-            let tri = budget::test(op, left, right, mode, How { arena: &arena, constant: true });
+            let tri = budget::test(op, left, right, mode, PredicateContext { arena: &arena, constant: true });
             // If a limit is exceeded, the engines evaluate the test at run time and report it.
             if !arena.is_exceeded() {
                 return self.constant_cond(tri == Tri::from(want));

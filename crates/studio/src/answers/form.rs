@@ -3,7 +3,7 @@
 
 use crate::api::{Control, FormField};
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_sema::hir::{
     Const, Expr, ExprKind, Limits, Object, Operand, Part, Payload, Predicate, Program, Shape, Term,
 };
@@ -60,7 +60,7 @@ impl Compared {
 }
 
 /// Returns the form fields of a record.
-pub(crate) fn fields(record: &Record, around: &str, compared: &Compared) -> Vec<FormField> {
+pub(crate) fn fields(record: &RecordType, around: &str, compared: &Compared) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
         let path =
             if around.is_empty() { field.name.to_string() } else { format!("{around}.{}", field.name) };

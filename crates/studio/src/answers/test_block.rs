@@ -10,7 +10,7 @@ use crate::state::Studio;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
 use rulec_base::message;
-use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{ROUTES, TableKind};
 use rulec_syntax::write;
@@ -130,7 +130,7 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
 
 /// Keeps the values of a message that fit the declared type. Other values count as missing, so the
 /// decision does not change.
-fn fitting(message: &Json, record: &Record) -> Json {
+fn fitting(message: &Json, record: &RecordType) -> Json {
     let field = |(name, value): (&String, &Json)| {
         let field = record.get(name)?;
         fit(value, &field.ty).map(|value| (name.clone(), value))

@@ -52,7 +52,7 @@ pub struct Hit {
 /// Working memory for lookups, reused between decisions. Each cell is stamped with the epoch of the
 /// decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
-pub struct Workspace {
+pub struct LookupBuffers {
     /// For each literal of all subjects, the epoch when it was last found.
     literals: Vec<Cell<u32>>,
     /// For each key, the epoch when a message last had the key.
@@ -82,11 +82,11 @@ const ONE_FORM: u32 = 2;
 /// When a table's first routes are tried first, the ranks up to this multiple of them are looked up
 /// before the rest.
 const NEAR: u32 = 8;
-/// Threshold of [`Workspace::hotness`].
+/// Threshold of [`LookupBuffers::hotness`].
 const HOT: u8 = 8;
 const HOTTEST: u8 = 12;
 
-impl Workspace {
+impl LookupBuffers {
     /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four.
     #[inline]
     pub fn begin<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
@@ -99,7 +99,7 @@ impl Workspace {
     }
 
     /// Clears all stamps.
-    pub fn forget(&mut self) {
+    pub fn clear_stamps(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
         }
@@ -112,7 +112,7 @@ impl Workspace {
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     index: &'a Index,
-    work: &'a Workspace,
+    work: &'a LookupBuffers,
     epoch: u32,
 }
 

@@ -1,12 +1,13 @@
 //! The slot values of one message, and whether the message satisfies the declared input contract.
 
-use super::Filled;
 use super::plan::{NONE, Plan, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
+use rulec_lang::arena;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, recycle};
 use smallvec::SmallVec;
+use std::mem::take;
 
 /// Maximum number of keys in an object that are searched linearly; more keys go into a set.
 const FEW_KEYS: usize = 16;
@@ -14,13 +15,28 @@ const FEW_KEYS: usize = 16;
 /// Maximum number of expected fields that may be absent in a row before a key is looked up.
 const AHEAD: usize = 4;
 
+/// The values of a message's slots.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotValues<'a> {
+    /// The values in the order of the program's slots. Slots beyond the end are missing.
+    pub values: &'a [Value<'a>],
+    /// The slots that have a value, in any order, if the reader recorded them.
+    pub present: Option<&'a [u32]>,
+}
+
+impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
+    fn from(values: &'a [Value<'a>]) -> SlotValues<'a> {
+        SlotValues { values, present: None }
+    }
+}
+
 /// The slots that a source fills, and the contract checks along the way.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
     /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
-    kept: bool,
+    satisfies_contract: bool,
     /// The keys of the open objects that match no path of the plan.
     keys: SmallVec<[&'a str; 32]>,
     /// One bit for each path of the plan: whether the message has had a value there, to find
@@ -34,48 +50,60 @@ pub struct Fill<'a> {
     pub order: Vec<u32>,
 }
 
-/// The allocations of the last message, for reuse.
+/// The memory of [`Fill`], reused from message to message.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub values: Vec<Value<'static>>,
-    pub seen: Vec<u64>,
-    pub order: Vec<u32>,
+pub(crate) struct InputBuffers {
+    bump: Bump,
+    values: Vec<Value<'static>>,
+    seen: Vec<u64>,
+    order: Vec<u32>,
+}
+
+impl InputBuffers {
+    /// Lets `source` read `data` into slots, then calls `then` with them. `None` if either returns
+    /// `None`.
+    pub fn fill<D: ?Sized, T>(
+        &mut self,
+        plan: &Plan,
+        data: &D,
+        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        then: impl FnOnce(&Fill<'_>) -> Option<T>,
+    ) -> Option<T> {
+        arena::empty(&mut self.bump);
+        let (mut values, mut seen) = (recycle(take(&mut self.values)), take(&mut self.seen));
+        let mut order = take(&mut self.order);
+        values.resize(plan.slots(), Value::Missing);
+        seen.clear();
+        seen.resize(plan.path_count().div_ceil(64), 0);
+        if order.len() < 2 * plan.path_count() {
+            order.resize(2 * plan.path_count(), NONE);
+        }
+        let keys = SmallVec::new();
+        let mut fill = Fill { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
+        let done = source(&mut fill, data).and_then(|()| then(&fill));
+        let Fill { values, seen, order, .. } = fill;
+        (self.values, self.seen, self.order) = (recycle(values), seen, order);
+        done
+    }
 }
 
 impl<'a> Fill<'a> {
-    /// Starts a message, reusing the allocations of the last one.
-    pub(super) fn new(plan: &'a Plan, bump: &'a Bump, kept: Kept) -> Fill<'a> {
-        let (mut values, mut seen, mut order) = (recycle(kept.values), kept.seen, kept.order);
-        values.resize(plan.slots(), Value::Missing);
-        seen.clear();
-        seen.resize(plan.places().div_ceil(64), 0);
-        if order.len() < 2 * plan.places() {
-            order.resize(2 * plan.places(), NONE);
-        }
-        Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen, order }
-    }
-
-    /// Returns the allocations for the next message.
-    pub(super) fn into_kept(self) -> Kept {
-        Kept { values: recycle(self.values), seen: self.seen, order: self.order }
-    }
-
     /// Returns the index in `order` of the first child of an object.
     #[inline(always)]
-    pub fn first_in(node: u32) -> usize {
+    pub fn first_child(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
     /// Returns the index in `order` of the sibling after a path.
     #[inline(always)]
-    pub fn behind(node: u32) -> usize {
+    pub fn after(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
     /// Marks a path as seen; `None` if it was seen before.
     #[inline(always)]
-    pub(super) fn come_upon(&mut self, place: u32) -> Option<()> {
-        let (word, bit) = (self.seen.get_mut(place as usize / 64)?, 1 << (place % 64));
+    pub(super) fn mark_seen(&mut self, path: u32) -> Option<()> {
+        let (word, bit) = (self.seen.get_mut(path as usize / 64)?, 1 << (path % 64));
         let new = *word & bit == 0;
         *word |= bit;
         new.then_some(())
@@ -87,14 +115,14 @@ impl<'a> Fill<'a> {
     /// The prediction is the child that came at this point (`turn`) before. If that child is
     /// absent, the siblings that came after it are tried.
     #[inline(always)]
-    pub(super) fn place_ahead(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
+    pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
         for _ in 0..AHEAD {
             let child = *self.order.get(turn)?;
             if let Some(length) = self.plan.length_ahead(node, child, ahead) {
                 return Some((child, length));
             }
-            turn = Fill::behind(child);
+            turn = Fill::after(child);
         }
         None
     }
@@ -109,19 +137,27 @@ impl<'a> Fill<'a> {
         self.plan
     }
 
-    pub(super) fn filled(&self) -> Filled<'_, 'a> {
-        Filled { values: &self.values, kept: self.kept }
+    /// Returns the values of the slots so far.
+    #[inline]
+    pub fn slots(&self) -> SlotValues<'_> {
+        SlotValues { values: &self.values, present: None }
+    }
+
+    /// Reports whether the message satisfies the input contract so far.
+    #[inline]
+    pub fn satisfies_contract(&self) -> bool {
+        self.satisfies_contract
     }
 
     /// Stores a value at a path. Returns 1 if the value is a required field of its object, else 0.
     #[inline(always)]
     pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(spot) = self.plan.spot(node) else { return 0 };
-        if value.kind().is_some_and(|kind| spot.plain.has(kind))
-            && let Some(cell) = self.values.get_mut(spot.slot as usize)
+        let Some(hot) = self.plan.hot(node) else { return 0 };
+        if value.kind().is_some_and(|kind| hot.plain.has(kind))
+            && let Some(cell) = self.values.get_mut(hot.slot as usize)
         {
             *cell = value;
-            return spot.given.into();
+            return hot.given.into();
         }
         self.put_converted(node, value)
     }
@@ -136,22 +172,24 @@ impl<'a> Fill<'a> {
                 *cell = value.read(kinds);
             }
         }
-        self.promised(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
+        self.check_contract(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
     }
 
     /// Records a list or object that no slot reads. Returns 1 if it is a required field of its
     /// object, else 0.
     #[inline]
-    pub fn pass(&mut self, node: u32, kind: Kind) -> u32 {
+    pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
-        self.promised(node, |kinds| kinds.has(kind), false)
+        self.check_contract(node, |kinds| kinds.has(kind), false)
     }
 
-    fn promised(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
-        match node.promise {
-            Some(promise) if !missing => {
-                self.kept &= fits(promise.kinds);
-                u32::from(!promise.optional)
+    /// Checks a value against the input contract of its path. Returns 1 if the value is a required
+    /// field of its object, else 0.
+    fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
+        match node.contract {
+            Some(contract) if !missing => {
+                self.satisfies_contract &= fits(contract.kinds);
+                u32::from(!contract.optional)
             }
             // The end of the object finds missing fields, by their count.
             _ => 0,
@@ -161,15 +199,16 @@ impl<'a> Fill<'a> {
     /// Ends an object, in which the message has `given` of the required fields.
     #[inline]
     pub fn end(&mut self, node: u32, given: u32) {
-        self.kept &= self.plan.node(node).is_none_or(|node| node.required <= given);
+        self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
     /// Stores a list or object that was built as a whole, and the fields that slots read in it.
     /// Returns 1 if the value is a required field of its object, else 0.
-    pub fn spread(&mut self, node: u32, value: Value<'a>) -> u32 {
+    pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let given = self.put(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
-            let inner = info.children.iter().map(|(key, child)| self.spread(*child, value.field(key))).sum();
+            let inner =
+                info.children.iter().map(|(key, child)| self.put_built(*child, value.field(key))).sum();
             self.end(node, inner);
         }
         given
@@ -194,8 +233,8 @@ impl<'a> Keys<'a> {
     /// Adds a key at a path of the plan, or `NONE`. Returns `None` if the object has the key
     /// already.
     #[inline]
-    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, place: u32) -> Option<()> {
-        if place == NONE { self.add_unknown(fill, key) } else { fill.come_upon(place) }
+    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, path: u32) -> Option<()> {
+        if path == NONE { self.add_unknown(fill, key) } else { fill.mark_seen(path) }
     }
 
     /// Adds a key that matches no path of the plan.

@@ -1,17 +1,17 @@
 //! The slots and declared fields at each path of a message; built once per rule set.
 
 use rulec_base::text::texts::Texts;
-use rulec_lang::ty::{Kind, KindSet, Record};
+use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
 /// Sentinel path id: no rule reads this key, or anything inside its value.
 pub(super) const NONE: u32 = u32::MAX;
 /// The path of the message itself.
-pub const ROOT: Place = 0;
+pub const ROOT: PathId = 0;
 
 /// Id of a path in messages that matters to the rules.
-pub type Place = u32;
+pub type PathId = u32;
 
 /// Maximum number of slots. Programs with more read messages into JSON trees, from which a decision
 /// looks up only the fields it needs.
@@ -22,7 +22,7 @@ const MOST_SLOTS: usize = 512;
 pub struct Plan {
     nodes: Vec<PlanNode>,
     /// The hot fields of each path node.
-    spots: Vec<Spot>,
+    hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the contract comes from a declared input, and is not inferred.
     declared: bool,
@@ -32,7 +32,7 @@ pub struct Plan {
 pub(super) struct PlanNode {
     /// The last key of the path.
     key: Arc<str>,
-    /// The bytes of the key as JSON text that do not fit into [`Spot`].
+    /// The bytes of the key as JSON text that do not fit into [`HotNode`].
     rest: Box<[u8]>,
     parent: u32,
     /// The slot that is read at this path, or `NONE`, and the kinds at which it is read.
@@ -41,7 +41,7 @@ pub(super) struct PlanNode {
     pub further: Vec<(u32, KindSet)>,
     /// All kinds at which slots read this path.
     wanted: KindSet,
-    pub promise: Option<Promise>,
+    pub contract: Option<FieldContract>,
     /// Number of required fields in this object.
     pub required: u32,
     /// The child paths, sorted by key.
@@ -53,13 +53,13 @@ pub(super) struct PlanNode {
 impl PlanNode {
     fn new(key: Arc<str>, parent: u32) -> PlanNode {
         PlanNode {
-            rest: written(&key).get(Spot::FIRST..).unwrap_or_default().into(),
+            rest: written(&key).get(HotNode::FIRST..).unwrap_or_default().into(),
             key,
             parent,
             slot: (NONE, KindSet::EMPTY),
             further: Vec::new(),
             wanted: KindSet::EMPTY,
-            promise: None,
+            contract: None,
             required: 0,
             children: Vec::new(),
             by_key: Texts::default(),
@@ -79,7 +79,7 @@ impl PlanNode {
 /// Hot fields of a path node, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Spot {
+pub(super) struct HotNode {
     /// The first bytes of the key as JSON text, with quotes and colon. `mask` covers the bytes in
     /// use.
     first: u128,
@@ -98,26 +98,26 @@ pub(super) struct Spot {
     pub given: u8,
 }
 
-impl Spot {
+impl HotNode {
     /// Bytes of a key that are compared at once.
     const FIRST: usize = size_of::<u128>();
 
-    fn of(node: &PlanNode) -> Spot {
+    fn of(node: &PlanNode) -> HotNode {
         let written = written(&node.key);
-        let first = &written[..written.len().min(Spot::FIRST)];
-        let mut bytes = [0; Spot::FIRST];
+        let first = &written[..written.len().min(HotNode::FIRST)];
+        let mut bytes = [0; HotNode::FIRST];
         bytes[..first.len()].copy_from_slice(first);
-        let kept = node.promise.map_or(KindSet::ALL, |promise| promise.kinds);
+        let allowed = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
         let alone = node.further.is_empty() && node.slot.0 != NONE;
-        Spot {
+        HotNode {
             first: u128::from_le_bytes(bytes),
-            mask: u128::MAX >> (8 * (Spot::FIRST - first.len())),
+            mask: u128::MAX >> (8 * (HotNode::FIRST - first.len())),
             length: written.len() as u32,
             parent: node.parent,
             slot: node.slot.0,
-            plain: if alone { node.slot.1.intersect(kept) } else { KindSet::EMPTY },
+            plain: if alone { node.slot.1.intersect(allowed) } else { KindSet::EMPTY },
             wanted: node.wanted,
-            given: node.promise.is_some_and(|promise| !promise.optional).into(),
+            given: node.contract.is_some_and(|contract| !contract.optional).into(),
         }
     }
 }
@@ -131,7 +131,7 @@ fn written(key: &str) -> Vec<u8> {
 
 /// The input contract for one path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Promise {
+pub(super) struct FieldContract {
     pub kinds: KindSet,
     pub optional: bool,
 }
@@ -145,29 +145,29 @@ impl Plan {
         }
         let (slots, declared) = (program.slots.len(), program.input.is_some());
         let nodes = vec![PlanNode::new("".into(), NONE)];
-        let mut plan = Plan { nodes, spots: Vec::new(), slots, declared };
+        let mut plan = Plan { nodes, hot_nodes: Vec::new(), slots, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].read(slot as u32, info.kinds);
         }
-        if let Some(promised) = program.promised() {
-            plan.promise(ROOT, &promised);
+        if let Some(contract) = program.promised() {
+            plan.add_contract(ROOT, &contract);
         }
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
-        plan.spots = plan.nodes.iter().map(Spot::of).collect();
+        plan.hot_nodes = plan.nodes.iter().map(HotNode::of).collect();
         Some(plan)
     }
 
-    fn promise(&mut self, node: u32, record: &Record) {
+    fn add_contract(&mut self, node: u32, record: &RecordType) {
         for field in &record.fields {
             let child = self.child_or_new(node, &field.name);
-            let promise = Promise { kinds: field.ty.kinds, optional: field.optional };
-            self.nodes[child as usize].promise = Some(promise);
+            let contract = FieldContract { kinds: field.ty.kinds, optional: field.optional };
+            self.nodes[child as usize].contract = Some(contract);
             self.nodes[node as usize].required += u32::from(!field.optional);
             if let Some(fields) = field.ty.fields() {
-                self.promise(child, fields);
+                self.add_contract(child, fields);
             }
         }
     }
@@ -186,37 +186,37 @@ impl Plan {
     }
 
     /// Returns the child paths of a path, each with its key.
-    pub fn inside(&self, place: Place) -> impl Iterator<Item = (&Arc<str>, Place)> {
-        self.node(place).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
+    pub fn inside(&self, path: PathId) -> impl Iterator<Item = (&Arc<str>, PathId)> {
+        self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
     /// Returns the kinds at which a path is read, or that the contract allows.
-    pub fn kinds(&self, place: Place) -> KindSet {
-        let promised = |node: &PlanNode| node.promise.map_or(KindSet::EMPTY, |promise| promise.kinds);
-        self.node(place).map_or(KindSet::EMPTY, |node| node.wanted.union(promised(node)))
+    pub fn kinds(&self, path: PathId) -> KindSet {
+        let contract = |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
+        self.node(path).map_or(KindSet::EMPTY, |node| node.wanted.union(contract(node)))
     }
 
     /// True if the declared input has an optional field at this path.
-    pub fn is_optional(&self, place: Place) -> bool {
+    pub fn is_optional(&self, path: PathId) -> bool {
         self.declared
-            && self.node(place).and_then(|node| node.promise).is_some_and(|promise| promise.optional)
+            && self.node(path).and_then(|node| node.contract).is_some_and(|contract| contract.optional)
     }
 
     /// Returns the number of paths.
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn path_count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Returns the slots that are read at a path, each with the kinds at which it is read.
-    pub fn slots_at(&self, place: Place) -> impl Iterator<Item = (u32, KindSet)> {
-        let node = self.node(place).into_iter();
+    pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
+        let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
             .filter(|(slot, _)| *slot != NONE)
     }
 
     /// Returns the kinds that the contract allows at a path, and whether the field is optional.
-    pub fn promised(&self, place: Place) -> Option<(KindSet, bool)> {
-        self.node(place)?.promise.map(|promise| (promise.kinds, promise.optional))
+    pub fn contract(&self, path: PathId) -> Option<(KindSet, bool)> {
+        self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
     }
 
     /// Returns the number of slots.
@@ -238,18 +238,18 @@ impl Plan {
 
     /// Returns the hot fields of a path's node; `None` for [`NONE`].
     #[inline(always)]
-    pub(super) fn spot(&self, node: u32) -> Option<&Spot> {
-        self.spots.get(node as usize)
+    pub(super) fn hot(&self, node: u32) -> Option<&HotNode> {
+        self.hot_nodes.get(node as usize)
     }
 
     /// Returns the length of `child`'s key with its colon, if `ahead` starts with the key and
     /// `child` is in `node`. Near the end of the text, a key may be missed.
     #[inline(always)]
     pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
-        let (spot, (first, rest)) = (self.spot(child)?, ahead.split_first_chunk()?);
-        let begins = spot.parent == node && (u128::from_le_bytes(*first) ^ spot.first) & spot.mask == 0;
-        let length = spot.length as usize;
-        (begins && (length <= Spot::FIRST || self.ends_with_rest(child, rest))).then_some(length)
+        let (hot, (first, rest)) = (self.hot(child)?, ahead.split_first_chunk()?);
+        let begins = hot.parent == node && (u128::from_le_bytes(*first) ^ hot.first) & hot.mask == 0;
+        let length = hot.length as usize;
+        (begins && (length <= HotNode::FIRST || self.ends_with_rest(child, rest))).then_some(length)
     }
 
     fn ends_with_rest(&self, child: u32, ahead: &[u8]) -> bool {
@@ -260,6 +260,6 @@ impl Plan {
     /// built.
     #[inline]
     pub fn wants(&self, node: u32, kind: Kind) -> bool {
-        self.spot(node).is_some_and(|spot| spot.wanted.has(kind))
+        self.hot(node).is_some_and(|hot| hot.wanted.has(kind))
     }
 }

@@ -12,8 +12,9 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// Reads a value that serializes to an object.
-pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
+/// Reads a value that serializes to an object. `None` if it does not, or must be read into a JSON
+/// tree.
+pub(crate) fn read_value(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
     let done = message.serialize(ValueSerializer { fill, node: ROOT, build: false }).ok()?;
     done.object.then_some(())
 }
@@ -76,9 +77,9 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     /// Ends a list or dict. `value` is its value if it was built as a whole.
     fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, NeedsTree> {
         let given = match value {
-            None => self.fill.pass(self.node, kind),
+            None => self.fill.put_unread(self.node, kind),
             Some(_) if self.build => 0,
-            Some(value) => self.fill.spread(self.node, value),
+            Some(value) => self.fill.put_built(self.node, value),
         };
         Ok(Done { value: value.unwrap_or(Value::Missing), given, object: kind == Kind::Dict })
     }
@@ -86,27 +87,27 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn list(self) -> List<'f, 'a> {
         let whole = self.build || self.fill.plan.wants(self.node, Kind::List);
         let items = whole.then(|| BumpVec::new_in(self.fill.bump));
-        List { place: self, items }
+        List { at: self, items }
     }
 
     fn dict(self) -> Dict<'f, 'a> {
         let whole = self.build || self.fill.plan.wants(self.node, Kind::Dict);
         let entries = whole.then(|| BumpVec::new_in(self.fill.bump));
         let keys = Keys::begin(self.fill);
-        Dict { place: self, entries, keys, key: None, given: 0 }
+        Dict { at: self, entries, keys, key: None, given: 0 }
     }
 }
 
 /// A list under construction.
 struct List<'f, 'a> {
-    place: ValueSerializer<'f, 'a>,
+    at: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
 }
 
 impl<'a> List<'_, 'a> {
     fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
         let build = self.items.is_some();
-        let done = item.serialize(ValueSerializer { fill: self.place.fill, node: NONE, build })?;
+        let done = item.serialize(ValueSerializer { fill: self.at.fill, node: NONE, build })?;
         if let Some(items) = &mut self.items {
             items.push(done.value);
         }
@@ -114,13 +115,13 @@ impl<'a> List<'_, 'a> {
     }
 
     fn done(self) -> Result<Done<'a>, NeedsTree> {
-        self.place.end(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
+        self.at.end(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
     }
 }
 
 /// An object under construction.
 struct Dict<'f, 'a> {
-    place: ValueSerializer<'f, 'a>,
+    at: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
     keys: Keys<'a>,
     key: Option<&'a str>,
@@ -131,7 +132,7 @@ impl<'a> Dict<'_, 'a> {
     /// Returns the serializer for the value of a key. A duplicate key needs a JSON tree, which
     /// keeps the last value.
     fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
-        let ValueSerializer { fill, node, .. } = &mut self.place;
+        let ValueSerializer { fill, node, .. } = &mut self.at;
         let build = self.entries.is_some();
         let node = if build { NONE } else { fill.plan.child(*node, key) };
         self.keys.add(fill, key, node).ok_or(NeedsTree)?;
@@ -152,16 +153,16 @@ impl<'a> Dict<'_, 'a> {
     }
 
     fn done(self) -> Result<Done<'a>, NeedsTree> {
-        let Dict { place, entries, keys, given, .. } = self;
-        keys.end(place.fill);
+        let Dict { at, entries, keys, given, .. } = self;
+        keys.end(at.fill);
         if entries.is_none() {
-            place.fill.end(place.node, given);
+            at.fill.end(at.node, given);
         }
         let value = entries.map(|mut entries| {
             entries.sort_unstable_by_key(|(key, _)| *key);
             Value::Entries(entries.into_bump_slice())
         });
-        place.end(Kind::Dict, value)
+        at.end(Kind::Dict, value)
     }
 }
 
@@ -326,7 +327,7 @@ impl<'a> SerializeMap for Dict<'_, 'a> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
         // A text is copied. Any other key needs the JSON tree.
-        let fill = &mut *self.place.fill;
+        let fill = &mut *self.at.fill;
         let done = key.serialize(ValueSerializer { fill, node: KEY, build: true })?;
         match done.value {
             Value::Str(key) => self.key = Some(key),

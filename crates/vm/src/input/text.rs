@@ -1,22 +1,27 @@
 //! JSON text as a source: one pass checks the whole text and keeps what slots read.
 
 use super::fill::{Fill, Keys};
-use super::plan::{NONE, Place, ROOT};
+use super::plan::{NONE, PathId, ROOT};
 use super::scan::Cursor;
 use rulec_base::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
 
-/// Reads a text that consists of one object and white space.
-pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
+/// Reads JSON text that consists of one object and white space. `None` if the text is invalid, or
+/// must be read into a JSON tree.
+pub(crate) fn read_text<'a>(fill: &mut Fill<'a>, text: &'a [u8]) -> Option<()> {
+    if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
+        return None;
+    }
+    let text = simdutf8::basic::from_utf8(text).ok()?;
     let mut reader = Reader { cursor: Cursor::new(text), fill };
     if reader.cursor.token()? != b'{' {
         return None;
     }
     if reader.fill.plan.wants(ROOT, Kind::Dict) {
         let message = reader.build(0)?;
-        reader.fill.spread(ROOT, message);
+        reader.fill.put_built(ROOT, message);
     } else {
         reader.object(ROOT, 0)?;
     }
@@ -28,7 +33,7 @@ impl<'a> Fill<'a> {
     ///
     /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
     /// invalid, or must be read into a JSON tree.
-    pub fn json(&mut self, node: Place, text: &'a str) -> Option<u32> {
+    pub fn json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
         }
@@ -69,14 +74,14 @@ impl<'a> Reader<'_, 'a> {
     fn structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.wants(node, kind) {
             let value = self.build(depth)?;
-            return Some(self.fill.spread(node, value));
+            return Some(self.fill.put_built(node, value));
         }
         if kind == Kind::Dict {
             self.object(node, depth)?;
         } else {
             self.elements(depth, |reader| reader.value(NONE, depth + 1).map(drop))?;
         }
-        Some(self.fill.pass(node, kind))
+        Some(self.fill.put_unread(node, kind))
     }
 
     /// Reads the object at the cursor, at a path.
@@ -85,18 +90,18 @@ impl<'a> Reader<'_, 'a> {
             self.fill.end(node, 0);
             return Some(());
         }
-        let (mut keys, mut turn, mut given) = (Keys::begin(self.fill), Fill::first_in(node), 0);
+        let (mut keys, mut turn, mut given) = (Keys::begin(self.fill), Fill::first_child(node), 0);
         loop {
-            let child = match self.fill.place_ahead(node, turn, self.cursor.ahead()) {
+            let child = match self.fill.predict_child(node, turn, self.cursor.ahead()) {
                 Some((child, length)) => {
                     self.cursor.at += length;
-                    self.fill.come_upon(child)?;
+                    self.fill.mark_seen(child)?;
                     child
                 }
                 None => self.key(node, turn, &mut keys)?,
             };
             if child != NONE {
-                turn = Fill::behind(child);
+                turn = Fill::after(child);
             }
             given += self.value(child, depth + 1)?;
             if !self.goes_on(b'}')? {

@@ -1,9 +1,10 @@
 //! The sources of slot values.
 
-use super::scratch::{SlotCells, Stamp, grow, recycle};
+use super::scratch::{JsonBuffers, Stamp, grow, recycle};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::NONE;
 use crate::bytecode::fields::{ByName, Fields};
+use crate::input::SlotValues;
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 
@@ -18,22 +19,8 @@ pub trait Message<'a> {
     }
 }
 
-/// A message whose slots have been read already.
-#[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    /// The values in the order of the program's slots. Slots beyond the end are missing.
-    pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order, if the reader recorded them.
-    pub present: Option<&'a [u32]>,
-}
-
-impl<'a> From<&'a [Value<'a>]> for Record<'a> {
-    fn from(values: &'a [Value<'a>]) -> Record<'a> {
-        Record { values, present: None }
-    }
-}
-
-impl<'a> Message<'a> for Record<'a> {
+/// Slots that have been read already.
+impl<'a> Message<'a> for SlotValues<'a> {
     #[inline(always)]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
         self.values.get(slot).unwrap_or(&Value::Missing)
@@ -89,10 +76,10 @@ impl<'a> JsonMessage<'a> {
     pub(super) fn new(
         chunk: &'a Chunk,
         message: &'a Json,
-        cells: &'a mut SlotCells,
+        buffers: &'a mut JsonBuffers,
         epoch: u32,
     ) -> JsonMessage<'a> {
-        let SlotCells { slots, nodes, values: values_home, objects: objects_home } = cells;
+        let JsonBuffers { slots, nodes, values: values_home, objects: objects_home } = buffers;
         grow(slots, chunk.slots.len());
         grow(nodes, chunk.objects.len());
         let values = recycle(std::mem::take(values_home));

@@ -3,58 +3,9 @@
 //! host results are reused.
 
 use super::{Message, Vm};
+use rulec_eval::decision::Details;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Argument, Destination, NEXT, Outcome, ValueId};
-use serde_json::{Map, Value as Json};
-use std::sync::Arc;
-
-/// The values of an outcome.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Computed {
-    /// The arguments of a handler, without missing optional ones.
-    pub args: Map<String, Json>,
-    /// The names of the required arguments that were missing; their value is null.
-    pub missing_args: Vec<Arc<str>>,
-    /// The ids of the nodes that a router sends to.
-    pub next: Vec<String>,
-}
-
-impl Computed {
-    /// Computes the values of an outcome with `value`; `None` if the outcome has none.
-    #[inline]
-    pub fn of<'a>(outcome: &Outcome, value: impl FnMut(ValueId) -> Value<'a>) -> Option<Computed> {
-        outcome.has_values().then(|| Computed::all(outcome, value))
-    }
-
-    #[inline(never)]
-    fn all<'a>(outcome: &Outcome, mut value: impl FnMut(ValueId) -> Value<'a>) -> Computed {
-        let mut computed = Computed::default();
-        match outcome {
-            Outcome::Handler { args, .. } => {
-                args.iter().for_each(|argument| computed.give(argument, value(argument.value)));
-            }
-            Outcome::Next { destinations, next, .. } => {
-                let next = ids(value(*next));
-                for destination in destinations {
-                    let nodes = nodes(destination, next.as_deref(), &mut value);
-                    computed.next.extend(nodes);
-                }
-            }
-            _ => {}
-        }
-        computed
-    }
-
-    fn give(&mut self, argument: &Argument, value: Value<'_>) {
-        if value.is_missing() {
-            if argument.optional {
-                return;
-            }
-            self.missing_args.push(argument.name.clone());
-        }
-        self.args.insert(argument.name.to_string(), value.to_json());
-    }
-}
 
 /// Returns the texts of a list; `None` for any other value.
 fn ids(list: Value<'_>) -> Option<Vec<String>> {
@@ -66,7 +17,7 @@ fn ids(list: Value<'_>) -> Option<Vec<String>> {
 fn nodes<'a>(
     destination: &Destination,
     next: Option<&[String]>,
-    value: &mut impl FnMut(ValueId) -> Value<'a>,
+    mut value: impl FnMut(ValueId) -> Value<'a>,
 ) -> Vec<String> {
     match (destination, next) {
         (Destination::Node(id), _) => vec![id.to_string()],
@@ -92,7 +43,43 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Computes the values of an outcome; `None` if the outcome has none.
     #[inline]
-    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
-        Computed::of(outcome, |id| self.value(id))
+    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
+        outcome.has_values().then(|| self.values_of(outcome))
     }
+
+    #[inline(never)]
+    fn values_of(&mut self, outcome: &Outcome) -> Box<Details> {
+        let mut details = Box::<Details>::default();
+        match outcome {
+            Outcome::Handler { args, .. } => {
+                args.iter()
+                    .for_each(|argument| add_argument(&mut details, argument, self.value(argument.value)));
+            }
+            Outcome::Next { destinations, next, .. } => {
+                let next = ids(self.value(*next));
+                for destination in destinations {
+                    let nodes = nodes(destination, next.as_deref(), |id| self.value(id));
+                    details.next.extend(nodes);
+                }
+            }
+            _ => {}
+        }
+        details
+    }
+
+    /// Adds the failures and the time of host functions, and the exceeded limits, to `details`.
+    #[inline]
+    pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
+        Details::add_calls(details, &self.hosts, self.arena);
+    }
+}
+
+fn add_argument(details: &mut Details, argument: &Argument, value: Value<'_>) {
+    if value.is_missing() {
+        if argument.optional {
+            return;
+        }
+        details.missing_args.push(argument.name.clone());
+    }
+    details.args.insert(argument.name.to_string(), value.to_json());
 }

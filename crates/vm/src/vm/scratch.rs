@@ -1,11 +1,13 @@
 //! The working memory that a thread keeps from decision to decision.
 
-use crate::index::lookup::Workspace;
+use crate::index::lookup::LookupBuffers;
+use crate::input::{self, Fill, InputBuffers, Plan};
 use rulec_base::text::PreparedTexts;
 use rulec_base::text::similarity::Scratch as Similarities;
 use rulec_lang::arena::Arena;
 use rulec_lang::value::Value;
 pub(super) use rulec_lang::value::{grow, recycle};
+use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
@@ -14,20 +16,25 @@ use std::cell::Cell;
 pub struct Scratch {
     pub(super) epoch: u32,
     pub(super) memo: Vec<u32>,
-    pub(super) memory: Memory,
-    pub(super) slots: SlotCells,
+    pub(super) vm: VmBuffers,
+    pub(super) json: JsonBuffers,
+    pub(super) bindings: BindingBuffers,
+    /// The slot cells of compiled code.
     pub(super) cells: Cells<'static>,
+    /// The memory that messages are read into; `None` while a message in it is decided, and before
+    /// the first message.
+    input: Option<Box<InputBuffers>>,
 }
 
 /// The VM's working memory, except the memo cells.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct VmBuffers {
     pub(super) arena: Arena,
     pub(super) texts: PreparedTexts,
     pub(super) cached: Vec<Moment>,
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
-    pub(super) workspace: Workspace,
+    pub(super) lookup: LookupBuffers,
 }
 
 /// The time at which a cached value is valid.
@@ -42,13 +49,26 @@ pub(super) struct Moment {
 /// A cell for the value of each slot, empty until the slot is read.
 pub type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
-/// The state of a [`super::JsonMessage`]: the slots and objects read from the message.
+/// The memory of a [`super::JsonMessage`]: the slots and objects read from the message.
 #[derive(Debug, Default)]
-pub(super) struct SlotCells {
+pub(super) struct JsonBuffers {
     pub slots: Vec<Stamp>,
     pub nodes: Vec<Stamp>,
     pub values: Vec<Value<'static>>,
     pub objects: Vec<Option<&'static Json>>,
+}
+
+/// The memory of [`super::BindingSlots`].
+#[derive(Debug, Default)]
+pub(super) struct BindingBuffers {
+    /// For each slot, the index of its value, and the version of its root when it was read.
+    pub stamps: Vec<(usize, u64)>,
+    /// The version of each binding.
+    pub versions: Vec<u64>,
+    /// The last version.
+    pub version: u64,
+    pub values: Vec<Value<'static>>,
+    pub roots: Vec<Value<'static>>,
 }
 
 /// The index of an item, and the decision in which it was read.
@@ -64,13 +84,52 @@ impl Scratch {
         Scratch::default()
     }
 
+    /// Reads JSON text into slots, then calls `then` with the slots and this memory. `None` if
+    /// `then` returns `None`, or the text is invalid or must be read into a JSON tree.
+    pub fn read<T>(
+        &mut self,
+        plan: &Plan,
+        text: &[u8],
+        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+    ) -> Option<T> {
+        self.fill(plan, text, input::read_text, then)
+    }
+
+    /// Reads a `Serialize` value into slots, then calls `then` with the slots and this memory.
+    /// `None` if `then` returns `None`, or the value does not serialize to an object or must be
+    /// read into a JSON tree.
+    pub fn read_value<T>(
+        &mut self,
+        plan: &Plan,
+        message: &impl Serialize,
+        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+    ) -> Option<T> {
+        self.fill(plan, message, |fill, message| input::read_value(fill, message), then)
+    }
+
+    /// Lets `source` read a message from `data` into slots, then calls `then` with the slots and
+    /// this memory. `None` if either function returns `None`.
+    pub fn fill<D: ?Sized, T>(
+        &mut self,
+        plan: &Plan,
+        data: &D,
+        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+    ) -> Option<T> {
+        // Taken out, because `then` needs the rest of this memory while it reads the slots.
+        let mut input = self.input.take().unwrap_or_default();
+        let done = input.fill(plan, data, source, |fill| then(fill, self));
+        self.input = Some(input);
+        done
+    }
+
     /// Clears all stamps, because after a billion decisions the epochs restart. Returns the first
     /// epoch.
     #[cold]
-    pub(super) fn forget(&mut self) -> u32 {
-        self.slots.forget();
-        let Memory { cached, texts, workspace, .. } = &mut self.memory;
-        forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(workspace))
+    pub(super) fn clear_stamps(&mut self) -> u32 {
+        self.json.clear_stamps();
+        let VmBuffers { cached, texts, lookup, .. } = &mut self.vm;
+        clear_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
     }
 
     /// Sets the last epoch, so that tests can reach its overflow.
@@ -88,30 +147,29 @@ impl Scratch {
     /// Returns the address of the registers, and their capacity.
     #[doc(hidden)]
     pub fn registers(&self) -> (usize, usize) {
-        (self.memory.values.as_ptr() as usize, self.memory.values.capacity())
+        (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
     }
 }
 
 /// Clears all stamps when the epochs restart, and returns the first epoch.
 #[cold]
-pub(super) fn forget(
+pub(super) fn clear_stamps(
     memo: &[Cell<u32>],
     cached: &mut [Moment],
     texts: &mut PreparedTexts,
-    workspace: Option<&mut Workspace>,
+    lookup: Option<&mut LookupBuffers>,
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
     cached.fill(Moment::default());
     texts.forget();
-    if let Some(workspace) = workspace {
-        workspace.forget();
+    if let Some(lookup) = lookup {
+        lookup.clear_stamps();
     }
     4
 }
 
-impl SlotCells {
-    /// Clears the stamps.
-    pub fn forget(&mut self) {
+impl JsonBuffers {
+    pub fn clear_stamps(&mut self) {
         self.slots.fill(Stamp::default());
         self.nodes.fill(Stamp::default());
     }

@@ -1,104 +1,93 @@
-//! A decision that has begun: the common start of the VM and compiled code.
+//! The start of a decision, common to the VM and compiled code.
 
+use super::bindings::BindingSlots;
 use super::memo::Memo;
 use super::message::JsonMessage;
-use super::scratch::Cells;
-use super::scratch::{Memory, Scratch, SlotCells, grow};
+use super::scratch::{Cells, Scratch, VmBuffers, grow};
 use crate::bytecode::Bytecode;
 use rulec_eval::host::Host;
+use rulec_sema::hir::Slot;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// A decision begun under a new epoch.
-pub struct Begun<'a, M> {
-    pub basis: Basis<'a>,
-    pub message: M,
-    pub memory: &'a mut Memory,
-    /// The memory that keeps the slot cells of compiled code between decisions.
-    pub home: &'a mut Cells<'static>,
-}
-
-#[derive(Clone, Copy)]
-pub struct Basis<'a> {
+/// The memory of one decision: the parts of a [`Scratch`] under a new epoch. The code and the host
+/// functions come with it.
+pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
     pub hosts: &'a [Host],
     /// The memoized results of the decision, which compiled code writes too.
     pub memo: Memo<'a>,
+    pub vm: &'a mut VmBuffers,
+    /// The memory that keeps the slot cells of compiled code between decisions.
+    pub cells: &'a mut Cells<'static>,
 }
 
-/// The epoch counter, for a machine that begins several epochs.
-pub struct Epochs<'a> {
-    pub(super) last: &'a mut u32,
-    pub(super) slots: &'a mut SlotCells,
-}
-
-impl<'a> Begun<'a, JsonMessage<'a>> {
-    /// Begins a decision over a JSON message. Each field is looked up when first used.
+impl Scratch {
+    /// Starts a decision. `memo_len` is the number of memo cells that the code uses.
     #[inline(always)]
-    pub fn json(
+    pub fn start<'a>(
+        &'a mut self,
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        memo_len: usize,
+    ) -> DecisionMemory<'a> {
+        self.next_epoch(memo_len);
+        let Scratch { epoch, memo, vm, cells, .. } = self;
+        DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells }
+    }
+
+    /// Starts a decision over a JSON message. Each field is looked up when first used.
+    #[inline(always)]
+    pub fn start_json<'a>(
+        &'a mut self,
         code: &'a Bytecode,
         hosts: &'a [Host],
         message: &'a Json,
-        scratch: &'a mut Scratch,
-    ) -> Begun<'a, JsonMessage<'a>> {
-        let (begun, Epochs { slots, .. }) = Begun::with_epochs(code, hosts, (), scratch);
-        let message = JsonMessage::new(code.chunk(), message, slots, begun.basis.memo.epoch);
-        Begun { basis: begun.basis, message, memory: begun.memory, home: begun.home }
+    ) -> (DecisionMemory<'a>, JsonMessage<'a>) {
+        self.next_epoch(code.chunk().memo_len());
+        let Scratch { epoch, memo, vm, cells, json, .. } = self;
+        let memory = DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells };
+        (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
+    }
+
+    /// Starts a decision over a message and a number of bindings, none of which has a value yet.
+    pub fn start_bindings<'a>(
+        &'a mut self,
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+    ) -> (DecisionMemory<'a>, BindingSlots<'a>) {
+        self.next_epoch(code.chunk().memo_len());
+        let Scratch { epoch, memo, vm, cells, json, bindings: buffers, .. } = self;
+        let memory = DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells };
+        (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
+    }
+
+    /// Returns the slots of a message and of a number of bindings, for an engine that needs no
+    /// other memory.
+    pub fn bindings<'a>(
+        &'a mut self,
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+    ) -> BindingSlots<'a> {
+        BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
+    }
+
+    /// Begins the next epoch, a multiple of four.
+    #[inline(always)]
+    fn next_epoch(&mut self, memo_len: usize) {
+        self.epoch = match self.epoch.checked_add(4) {
+            Some(epoch) => epoch,
+            None => self.clear_stamps(),
+        };
+        grow(&mut self.memo, memo_len);
     }
 }
 
-impl<'a, M> Begun<'a, M> {
-    /// Begins a decision over any source of slot values.
-    #[inline(always)]
-    pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        Begun::with_epochs(code, hosts, message, scratch).0
-    }
-
-    /// Begins a decision, with a known number of memo cells.
-    #[inline(always)]
-    pub fn keeping(
-        answers: usize,
-        code: &'a Bytecode,
-        hosts: &'a [Host],
-        message: M,
-        scratch: &'a mut Scratch,
-    ) -> Begun<'a, M> {
-        Begun::begin(answers, code, hosts, message, scratch).0
-    }
-
-    /// Begins a decision, and returns the epoch counter for further epochs. Each epoch is a
-    /// multiple of four.
-    #[inline(always)]
-    pub fn with_epochs(
-        code: &'a Bytecode,
-        hosts: &'a [Host],
-        message: M,
-        scratch: &'a mut Scratch,
-    ) -> (Begun<'a, M>, Epochs<'a>) {
-        Begun::begin(code.chunk().memo_len(), code, hosts, message, scratch)
-    }
-
-    #[inline(always)]
-    fn begin(
-        answers: usize,
-        code: &'a Bytecode,
-        hosts: &'a [Host],
-        message: M,
-        scratch: &'a mut Scratch,
-    ) -> (Begun<'a, M>, Epochs<'a>) {
-        scratch.epoch = match scratch.epoch.checked_add(4) {
-            Some(epoch) => epoch,
-            None => scratch.forget(),
-        };
-        grow(&mut scratch.memo, answers);
-        let memo =
-            Memo { cells: Cell::from_mut(&mut *scratch.memo).as_slice_of_cells(), epoch: scratch.epoch };
-        let begun = Begun {
-            basis: Basis { code, hosts, memo },
-            message,
-            memory: &mut scratch.memory,
-            home: &mut scratch.cells,
-        };
-        (begun, Epochs { last: &mut scratch.epoch, slots: &mut scratch.slots })
-    }
+#[inline(always)]
+fn memo_of(cells: &mut Vec<u32>, epoch: u32) -> Memo<'_> {
+    Memo { cells: Cell::from_mut(&mut **cells).as_slice_of_cells(), epoch }
 }

@@ -20,13 +20,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Uses an index over the same rules for the tables where it is faster, or `always`.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
-        let Some(workspace) = self.workspace.take() else { return };
+        let Some(buffers) = self.lookup_buffers.take() else { return };
         self.texts.grow(index.texts as usize);
-        (self.lookup, self.always_index) = (Some(workspace.begin(index, self.memo.epoch)), always);
+        (self.lookup, self.always_index) = (Some(buffers.begin(index, self.memo.epoch)), always);
     }
 
     /// Excludes the routes removed up to a version.
-    pub fn leave_out(&mut self, tombstones: &'a Tombstones, version: u64) {
+    pub fn exclude(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }
 
@@ -95,7 +95,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     #[inline(always)]
-    fn is_left_out(&self, table: TableId, rank: u32) -> bool {
+    fn is_excluded(&self, table: TableId, rank: u32) -> bool {
         self.tombstones.is_some_and(|(tombstones, version)| tombstones.covers(table, rank, version))
     }
 }
@@ -163,7 +163,7 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
     // Inlined, because it is called for each candidate.
     #[inline(always)]
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
-        if self.is_left_out(table, rank) {
+        if self.is_excluded(table, rank) {
             return None;
         }
         let (route, goto) = self.route(table, rank as usize)?;

@@ -4,7 +4,7 @@ use super::{Message, Vm, order_float, order_int};
 use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
 use crate::bytecode::instr::Cmp;
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::value::{Tri, Value, identical};
 use rulec_sema::normal::Ask;
@@ -106,8 +106,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Ask::Op(op) => op,
         };
         let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
-        let how = How { arena: self.arena, constant };
-        budget::test(op, left, self.operand(pred.right), pred.mode, how)
+        let context = PredicateContext { arena: self.arena, constant };
+        budget::test(op, left, self.operand(pred.right), pred.mode, context)
     }
 
     /// True if a text would be normalized again for each element of a list. The operator's own
@@ -121,12 +121,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// expressions, because it is not known yet which of them will run.
     #[cold]
     fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
-        let how = How { arena: self.arena, constant: true };
+        let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
         let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
             return false;
         };
-        budget::affords(op, left, Value::Missing, pred.mode, how)
+        budget::affords(op, left, Value::Missing, pred.mode, context)
             && text.len() as u64 <= keywords.most_bytes(|limit| self.arena.left(limit))
     }
 }

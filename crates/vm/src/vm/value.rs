@@ -167,7 +167,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             let elements = list.elements().into_iter().flatten();
             elements.map(|element| i64::from(vm.holds_for(&each, element))).sum()
         };
-        self.walk(&each, list, count).map_or(Value::Missing, Value::Int)
+        self.run_loop(&each, list, count).map_or(Value::Missing, Value::Int)
     }
 
     /// Returns the truth value of a condition over a list; missing if it is unknown, or there is no
@@ -187,7 +187,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             });
             if each.all { Tri::all(results) } else { Tri::any(results) }
         };
-        self.walk(&each, list, truth).map_or(Value::Missing, Value::from)
+        self.run_loop(&each, list, truth).map_or(Value::Missing, Value::from)
     }
 }
 

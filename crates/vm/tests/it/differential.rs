@@ -91,7 +91,7 @@ fn programs_decide_as_the_normal_form_does() {
             let chosen = Vm::json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!(chosen, first, "{}", context());
             let record: Vec<Value> = program.slots.iter().map(|slot| slot.load(&message)).collect();
-            let mut vm = Vm::record(&code, &hosts, record[..].into(), &mut scratch);
+            let mut vm = Vm::slots(&code, &hosts, record[..].into(), &mut scratch);
             assert_eq!(vm.matched(TableId(0)), expected, "{}", context());
             assert_eq!(vm.decide(TableId(0)).chosen, first, "{}", context());
             held += expected.len();

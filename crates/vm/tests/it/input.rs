@@ -3,7 +3,8 @@
 use rulec::Rules;
 use rulec_base::json;
 use rulec_lang::value::Value;
-use rulec_vm::input::{InputScratch, Plan};
+use rulec_vm::input::{Fill, Plan};
+use rulec_vm::vm::Scratch;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -166,9 +167,13 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
 
 /// Reads the slot values of a text, and whether the contract is satisfied; `None` if the reader
 /// gave up.
-fn read(rules: &Rules, scratch: &mut InputScratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
+fn read(rules: &Rules, scratch: &mut Scratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
     let plan = Plan::of(rules.program()).expect("there are few fields");
-    scratch.read(&plan, text, |filled| (filled.values.iter().map(shown).collect(), filled.kept))
+    scratch.read(&plan, text, |fill, _| Some(values(fill)))
+}
+
+fn values(fill: &Fill<'_>) -> (Vec<String>, bool) {
+    (fill.slots().values.iter().map(shown).collect(), fill.satisfies_contract())
 }
 
 fn shown(value: &Value<'_>) -> String {
@@ -189,7 +194,7 @@ fn rules() -> [Rules; 2] {
 
 #[test]
 fn both_readers_accept_and_refuse_the_same_texts() {
-    let (mut state, mut scratch) = (1, InputScratch::default());
+    let (mut state, mut scratch) = (1, Scratch::default());
     let (mut sound, mut by_slots, mut refused) = (0, 0, 0);
     let rules = rules();
     for round in 0..30_000 {
@@ -238,7 +243,7 @@ fn both_readers_accept_and_refuse_the_same_texts() {
 
 #[test]
 fn depth_and_many_keys_are_checked_where_nothing_is_read_too() {
-    let mut scratch = InputScratch::default();
+    let mut scratch = Scratch::default();
     let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
     let keys = |count: usize, more: &str| {
         let keys: Vec<String> = (0..count).map(|key| format!("\"key{key}\":{key}")).collect();
@@ -298,13 +303,11 @@ struct Message<T> {
 }
 
 fn serialized(message: &impl serde::Serialize, by_slots: bool) {
-    let mut scratch = InputScratch::default();
+    let mut scratch = Scratch::default();
     let tree = serde_json::to_value(message);
     for rules in rules() {
         let plan = Plan::of(rules.program()).expect("there are few fields");
-        let taken = scratch.take(&plan, message, |filled| {
-            (filled.values.iter().map(shown).collect::<Vec<_>>(), filled.kept)
-        });
+        let taken = scratch.read_value(&plan, message, |fill, _| Some(values(fill)));
         assert_eq!(taken.is_some(), by_slots, "{tree:?}");
         match (&tree, rules.decide_value(message)) {
             (Ok(tree), Ok(decided)) => {
@@ -376,7 +379,7 @@ default -> h
 fn keys_are_told_apart_in_whatever_order_they_come() {
     let rules = Rules::from_text(NAMES).expect("it compiles");
     let keys: Vec<String> = rules.program().slots.iter().map(|slot| slot.path.join(".")).collect();
-    let (mut scratch, mut state) = (InputScratch::default(), 7);
+    let (mut scratch, mut state) = (Scratch::default(), 7);
     for round in 0..2_000 {
         let mut outer: Vec<String> = Vec::new();
         let mut inner: Vec<String> = Vec::new();
@@ -412,7 +415,7 @@ fn keys_are_told_apart_in_whatever_order_they_come() {
 #[test]
 fn strings_end_where_they_end() {
     let [rules, _] = rules();
-    let mut scratch = InputScratch::default();
+    let mut scratch = Scratch::default();
     for length in 0..140 {
         for (at, special) in
             (0..=length).flat_map(|at| ["", "\\\"", "\\\\", "é", "订", "\u{7f}"].map(|s| (at, s)))
@@ -438,7 +441,7 @@ fn strings_end_where_they_end() {
 #[test]
 fn decimals_are_the_nearest_floats() {
     let [rules, _] = rules();
-    let (mut scratch, mut state) = (InputScratch::default(), 3);
+    let (mut scratch, mut state) = (Scratch::default(), 3);
     for _ in 0..20_000 {
         let digits = |count: u64, state: &mut u64| -> String {
             (0..count).map(|_| char::from(b'0' + below(state, 10) as u8)).collect()

@@ -234,18 +234,17 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let elements =
         json!([{"n": 1, "t": "xA"}, {"n": 5, "t": "b"}, {"n": 2, "t": "a"}, {}, {"n": 7, "t": "B"}]);
     let expected: [&[u32]; 5] = [&[0, 1], &[2], &[0, 1], &[], &[2]];
-    let (message, mut scratch, mut room) = (json!({}), Scratch::new(), RootedScratch::default());
+    let (message, mut scratch) = (json!({}), Scratch::new());
     for epoch in [0, 4, u32::MAX - 12, 0] {
         if epoch > 0 {
             scratch.set_epoch(epoch);
         }
-        let slots = Rooted::new(&build.program.slots, &message, 1, &mut room);
-        let mut vm = BoundVm::new(&code, &[], slots, &mut scratch);
+        let mut vm = Vm::bindings(&code, &[], &build.program.slots, &message, 1, &mut scratch);
         for (element, expected) in elements.as_array().unwrap().iter().zip(expected) {
             vm.bind(BindingId(0), Value::from_json(element));
             for _ in 0..2 {
-                assert_eq!(vm.vm.value(ValueId(0)).to_json(), element["n"]);
-                let matched: Vec<u32> = vm.vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
+                assert_eq!(vm.value(ValueId(0)).to_json(), element["n"]);
+                let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
                 assert_eq!(matched, expected, "{element}");
             }
         }

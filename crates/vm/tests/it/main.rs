@@ -26,7 +26,7 @@ use rulec_vm::bytecode::Bytecode;
 use rulec_vm::bytecode::Chunk;
 use rulec_vm::bytecode::instr::Instr;
 use rulec_vm::bytecode::{disasm::disassemble, lower, verify};
-use rulec_vm::vm::{BoundVm, Rooted, RootedScratch, Scratch, Vm};
+use rulec_vm::vm::{Scratch, Vm};
 use serde_json::Value as Json;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::{Meaning, Op};
 use rulec_lang::ty::KindSet;
@@ -26,9 +26,13 @@ impl<'a> Oracle<'a> {
         let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
         match pred.ask {
             Ask::Truth => implementations::truth(left),
-            Ask::Op(op) => {
-                budget::test(op, left, right, pred.mode, How { arena: self.arena, constant: true })
-            }
+            Ask::Op(op) => budget::test(
+                op,
+                left,
+                right,
+                pred.mode,
+                PredicateContext { arena: self.arena, constant: true },
+            ),
         }
     }
 

@@ -65,7 +65,7 @@ fn index(first: u32, routes: u32) -> Index {
 #[test]
 fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
     let index = index(40, 100);
-    let mut work = Workspace::default();
+    let mut work = LookupBuffers::default();
     let mut decide = |holds: u32, epoch: u32| {
         let mut tried = Tried {
             holds,

@@ -1,0 +1,148 @@
+//! Slots of a message and of bindings whose values change, such as the elements of a list. When one
+//! binding changes, the slots of the others remain read.
+//!
+//! A VM over bindings begins an epoch with each new value, as a decision does, so memoized results
+//! become invalid. Values in the arena and the results of host functions remain.
+
+use super::scratch::{BindingBuffers, JsonBuffers, clear_stamps, grow, recycle};
+use super::{Message, Scratch, Vm};
+use crate::bytecode::Bytecode;
+use rulec_eval::host::Host;
+use rulec_lang::value::Value;
+use rulec_sema::hir::{BindingId, Slot};
+use serde_json::Value as Json;
+
+/// The values of slots, looked up when first used.
+pub struct BindingSlots<'a> {
+    slots: &'a [Slot],
+    message: &'a Json,
+    buffers: &'a mut BindingBuffers,
+    roots: Vec<Value<'a>>,
+    values: Vec<Value<'a>>,
+    /// The version of the message itself.
+    start: u64,
+    /// The last epoch of the scratch, and the stamps to clear when the epochs restart.
+    epoch: &'a mut u32,
+    json: &'a mut JsonBuffers,
+}
+
+impl<'a> BindingSlots<'a> {
+    /// Creates slots with a number of bindings, none of which has a value yet.
+    pub(super) fn new(
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+        buffers: &'a mut BindingBuffers,
+        epoch: &'a mut u32,
+        json: &'a mut JsonBuffers,
+    ) -> BindingSlots<'a> {
+        let mut roots: Vec<Value<'a>> = recycle(std::mem::take(&mut buffers.roots));
+        roots.resize(bindings, Value::Missing);
+        let values = recycle(std::mem::take(&mut buffers.values));
+        grow(&mut buffers.stamps, slots.len());
+        buffers.version += 1;
+        let start = buffers.version;
+        buffers.versions.clear();
+        buffers.versions.resize(bindings, start);
+        BindingSlots { slots, message, buffers, roots, values, start, epoch, json }
+    }
+
+    /// Sets the value of a binding, and invalidates the slots read from its earlier value.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        self.buffers.version += 1;
+        if let (Some(root), Some(version)) =
+            (self.roots.get_mut(binding.index()), self.buffers.versions.get_mut(binding.index()))
+        {
+            (*root, *version) = (value, self.buffers.version);
+        }
+    }
+
+    pub fn roots(&self) -> &[Value<'a>] {
+        &self.roots
+    }
+
+    #[inline]
+    pub fn get(&mut self, slot: usize) -> &Value<'a> {
+        let Some(info) = self.slots.get(slot) else { return &Value::Missing };
+        let version = match &info.root {
+            None => self.start,
+            Some(root) => self.buffers.versions.get(root.id.index()).copied().unwrap_or(0),
+        };
+        let at = match self.buffers.stamps.get(slot) {
+            Some((at, read_in)) if *read_in == version => *at,
+            _ => self.load(slot, info, version),
+        };
+        self.values.get(at).unwrap_or(&Value::Missing)
+    }
+
+    #[inline(never)]
+    fn load(&mut self, slot: usize, info: &Slot, version: u64) -> usize {
+        let value = match &info.root {
+            None => info.load(self.message),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |root| info.load_from(*root))
+            }
+        };
+        // Reuses the cell of the slot's earlier value, if that was read from this message.
+        let Some((at, read_in)) = self.buffers.stamps.get_mut(slot) else { return usize::MAX };
+        match self.values.get_mut(*at).filter(|_| *read_in > self.start) {
+            Some(kept) => *kept = value,
+            None => {
+                *at = self.values.len();
+                self.values.push(value);
+            }
+        }
+        *read_in = version;
+        *at
+    }
+}
+
+impl<'a> Message<'a> for BindingSlots<'a> {
+    #[inline]
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        self.get(slot)
+    }
+}
+
+impl Drop for BindingSlots<'_> {
+    fn drop(&mut self) {
+        self.buffers.values = recycle(std::mem::take(&mut self.values));
+        self.buffers.roots = recycle(std::mem::take(&mut self.roots));
+    }
+}
+
+impl<'a> Vm<'a, BindingSlots<'a>> {
+    /// Prepares a VM over a message and a number of bindings, none of which has a value yet.
+    pub fn bindings(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+        scratch: &'a mut Scratch,
+    ) -> Vm<'a, BindingSlots<'a>> {
+        let (memory, message) = scratch.start_bindings(code, hosts, slots, message, bindings);
+        Vm::new(code, hosts, memory.memo, memory.vm, message)
+    }
+
+    /// Sets the value of a binding, and returns the new epoch.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) -> u32 {
+        let message = &mut self.message;
+        message.bind(binding, value);
+        *message.epoch = match message.epoch.checked_add(4) {
+            Some(epoch) => epoch,
+            None => {
+                message.json.clear_stamps();
+                let lookup = self.lookup_buffers.as_deref_mut();
+                clear_stamps(self.memo.cells, self.cached, self.texts, lookup)
+            }
+        };
+        self.memo.epoch = *message.epoch;
+        self.memo.epoch
+    }
+
+    /// Returns the values of the bindings.
+    pub fn roots(&self) -> &[Value<'a>] {
+        self.message.roots()
+    }
+}

@@ -1,0 +1,323 @@
+//! The choice of the engine for an entry, and decisions with the chosen engine.
+
+use super::backend::{Backend, Engine};
+use super::decision::Decision;
+use super::input::{Input, PreparedMessage};
+use super::set::{Handle, RuleSet};
+use super::strategy::{Indexing, Tier};
+use rulec_base::json::{self, JsonError};
+use rulec_eval::decision::{Choice, Details};
+#[cfg(feature = "jit")]
+use rulec_jit::EntryCode;
+use rulec_sema::hir::{RuleId, TableId};
+use rulec_vm::input::{Fill, Plan};
+use rulec_vm::vm::{Message, Scratch, Vm};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// The engine for one entry: the settings, and the engines that were selected on the first message
+/// of each form.
+pub(super) struct EngineChoice {
+    tier: Tier,
+    indexing: Indexing,
+    pub table: TableId,
+    /// The engine for JSON trees.
+    on_tree: Option<Backend>,
+    /// The engine for messages already read into slots.
+    on_slots: Option<Backend>,
+    /// The machine code for prepared messages; `None` until a decision selects machine code.
+    #[cfg(feature = "jit")]
+    code: Option<EntryCode>,
+}
+
+impl EngineChoice {
+    pub fn new(tier: Tier, indexing: Indexing, table: TableId) -> EngineChoice {
+        EngineChoice {
+            tier,
+            indexing,
+            table,
+            on_tree: None,
+            on_slots: None,
+            #[cfg(feature = "jit")]
+            code: None,
+        }
+    }
+
+    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. While
+    /// the JIT may still compile the rule set, the VM is not remembered, so the next call selects
+    /// again.
+    #[inline(always)]
+    pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
+        let known = if is_tree { &mut self.on_tree } else { &mut self.on_slots };
+        match *known {
+            Some(backend) => backend,
+            None => {
+                let backend = rules.backend(self.tier, self.indexing, self.table, is_tree);
+                if backend != Backend::Vm || !rules.awaits_code(self.tier, is_tree) {
+                    *known = Some(backend);
+                }
+                backend
+            }
+        }
+    }
+
+    /// Returns the plan that reads messages into slots; `None` for the reference evaluator, which
+    /// needs a JSON tree.
+    pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r Plan> {
+        if self.tier == Tier::Reference { None } else { rules.plan() }
+    }
+
+    /// Returns the form in which a prepared message is read. Its slots belong to the rules that
+    /// prepared the message, and the reference evaluator needs the JSON tree.
+    #[inline]
+    fn input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
+        if prepared.generation == rules.generation && self.tier != Tier::Reference {
+            Input::Slots(prepared.slots(), &prepared.breaches)
+        } else {
+            Input::Tree(prepared.message)
+        }
+    }
+
+    /// Evaluates the entry for a message in any form.
+    pub fn decide(&mut self, rules: &Arc<Handle>, scratch: &mut Scratch, input: Input<'_>) -> Decision {
+        let (entry, breaches) = (self.table, rules.breaches(input));
+        let decide = |engine: &mut dyn Engine| engine.decide_with_details(entry, &rules.program);
+        let (choice, mut details) = self.run(rules, scratch, input, decide);
+        Details::add_breaches(&mut details, breaches);
+        let tables = choice.tables(&rules.program, entry);
+        let (chosen, generation) = (choice.chosen, rules.generation);
+        Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
+    }
+
+    /// Evaluates the entry for a prepared message.
+    pub fn decide_prepared(
+        &mut self,
+        rules: &Arc<Handle>,
+        scratch: &mut Scratch,
+        prepared: &PreparedMessage<'_>,
+    ) -> Decision {
+        let input = self.input(rules, prepared);
+        self.decide(rules, scratch, input)
+    }
+
+    /// Returns only the choice for a prepared message.
+    // Inlined into callers: for a single route, call overhead is a fifth of the work.
+    #[inline(always)]
+    pub fn choose(
+        &mut self,
+        rules: &RuleSet,
+        generation: u64,
+        scratch: &mut Scratch,
+        prepared: &PreparedMessage<'_>,
+    ) -> Choice {
+        // Machine code first: no other engine needs to be selected or set up then.
+        #[cfg(feature = "jit")]
+        if let Some(code) = &self.code
+            && prepared.generation == generation
+        {
+            return code.choose(&rules.hosts, prepared.slots(), scratch);
+        }
+        #[cfg(not(feature = "jit"))]
+        let _ = generation;
+        self.choose_slow(rules, scratch, prepared)
+    }
+
+    #[inline(never)]
+    fn choose_slow(
+        &mut self,
+        rules: &RuleSet,
+        scratch: &mut Scratch,
+        prepared: &PreparedMessage<'_>,
+    ) -> Choice {
+        let (input, table) = (self.input(rules, prepared), self.table);
+        #[cfg(feature = "jit")]
+        if matches!(input, Input::Slots(..)) && self.backend(rules, false) == Backend::Jit {
+            self.code = rules.code().and_then(|code| EntryCode::new(code, table));
+        }
+        self.run(rules, scratch, input, |engine| engine.decide(table))
+    }
+
+    /// Evaluates the entry for a message given as JSON text.
+    pub fn decide_line(
+        &mut self,
+        rules: &Arc<Handle>,
+        scratch: &mut Scratch,
+        text: &[u8],
+    ) -> Result<Decision, JsonError> {
+        if let Some(plan) = self.plan(rules)
+            && let Some(decision) = scratch
+                .read(plan, text, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
+        {
+            return Ok(decision);
+        }
+        let message = Json::Object(json::parse_object_bytes(text)?);
+        Ok(self.decide(rules, scratch, Input::Tree(&message)))
+    }
+
+    /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
+    /// `without_lock` must run the closure that decides.
+    pub fn decide_value<T: Serialize>(
+        &mut self,
+        rules: &Arc<Handle>,
+        scratch: &mut Scratch,
+        message: &T,
+        without_lock: impl Fn(&mut (dyn FnMut() + Send)),
+    ) -> Result<Decision, serde_json::Error> {
+        if let Some(plan) = self.plan(rules)
+            && let Some(decision) = scratch.read_value(plan, message, |fill, scratch| {
+                let (input, mut decision) = (Input::filled(fill)?, None);
+                without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
+                decision
+            })
+        {
+            return Ok(decision);
+        }
+        let message = serde_json::to_value(message)?;
+        let mut decision = None;
+        without_lock(&mut || decision = Some(self.decide(rules, scratch, Input::Tree(&message))));
+        Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
+    }
+
+    /// Evaluates the entry for a message that `source` reads from `data` into slots. `None` if the
+    /// message must be read as a JSON tree.
+    pub fn decide_from<D: ?Sized>(
+        &mut self,
+        rules: &Arc<Handle>,
+        scratch: &mut Scratch,
+        data: &D,
+        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+    ) -> Option<Decision> {
+        let plan = self.plan(rules)?;
+        scratch
+            .fill(plan, data, source, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
+    }
+
+    /// Returns every route that holds, in evaluation order.
+    pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
+        let table = self.table;
+        self.run(rules, scratch, input, |engine| engine.matched(table))
+    }
+
+    /// Returns every route that holds for a message that `source` reads from `data` into slots.
+    /// `None` if the message must be read as a JSON tree.
+    pub fn matched_from<D: ?Sized>(
+        &mut self,
+        rules: &RuleSet,
+        scratch: &mut Scratch,
+        data: &D,
+        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+    ) -> Option<Vec<RuleId>> {
+        let plan = self.plan(rules)?;
+        scratch.fill(plan, data, source, |fill, scratch| {
+            Some(self.matched(rules, scratch, Input::Slots(fill.slots(), &[])))
+        })
+    }
+
+    /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often
+    /// one call, and an indirect call would be noticeable for small rule sets.
+    #[inline(always)]
+    fn run<T>(
+        &mut self,
+        rules: &RuleSet,
+        scratch: &mut Scratch,
+        input: Input<'_>,
+        work: impl FnOnce(&mut dyn Engine) -> T,
+    ) -> T {
+        match input {
+            Input::Tree(tree) => {
+                match self.backend(rules, true) {
+                    Backend::Reference => {
+                        return rules.with_evaluator(tree, |mut evaluator| work(&mut evaluator));
+                    }
+                    #[cfg(feature = "jit")]
+                    Backend::Jit => {
+                        if let Some(code) = rules.code() {
+                            return work(&mut code.json(&rules.hosts, tree, scratch));
+                        }
+                    }
+                    _ => {}
+                }
+                let mut vm = Vm::json(&rules.bytecode, &rules.hosts, tree, scratch);
+                rules.lend_index(&mut vm, self.indexing);
+                work(&mut vm)
+            }
+            Input::Slots(slots, _) => {
+                // The reference evaluator never gets slots, because it needs a JSON tree.
+                #[cfg(feature = "jit")]
+                if self.backend(rules, false) == Backend::Jit
+                    && let Some(code) = rules.code()
+                {
+                    return work(&mut code.slots(&rules.hosts, slots, scratch));
+                }
+                let mut vm = Vm::slots(&rules.bytecode, &rules.hosts, slots, scratch);
+                rules.lend_index(&mut vm, self.indexing);
+                work(&mut vm)
+            }
+        }
+    }
+}
+
+impl RuleSet {
+    /// Selects the engine for a table. `is_tree` is true if the message is a JSON tree that is not
+    /// read into slots.
+    pub fn backend(&self, tier: Tier, indexing: Indexing, table: TableId, is_tree: bool) -> Backend {
+        if tier == Tier::Reference {
+            return Backend::Reference;
+        }
+        if self.is_indexed(indexing, table) {
+            return Backend::Index;
+        }
+        #[cfg(feature = "jit")]
+        match tier {
+            Tier::Jit if self.tier_up.compiled(&self.bytecode).is_ok() => return Backend::Jit,
+            Tier::Auto if self.tier_up.pays(is_tree) && matches!(self.tier_up.code(), Some(Ok(_))) => {
+                return Backend::Jit;
+            }
+            _ => {}
+        }
+        #[cfg(not(feature = "jit"))]
+        let _ = is_tree;
+        Backend::Vm
+    }
+
+    /// Reports whether the JIT may still replace the VM for this rule set. Also counts the
+    /// decision, because the number of decisions triggers compilation.
+    fn awaits_code(&self, tier: Tier, is_tree: bool) -> bool {
+        #[cfg(feature = "jit")]
+        if tier == Tier::Auto
+            && self.may_compile
+            && self.tier_up.pays(is_tree)
+            && self.tier_up.code().is_none()
+        {
+            self.tier_up.count_decision(&self.bytecode);
+            return true;
+        }
+        #[cfg(not(feature = "jit"))]
+        let _ = (tier, is_tree);
+        false
+    }
+
+    /// True if the index serves the table under this setting.
+    fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
+        match indexing {
+            Indexing::Never => false,
+            Indexing::Auto => self.index.get().is_some_and(|index| index.serves(table)),
+            Indexing::Always => true,
+        }
+    }
+
+    /// Gives a VM the index, if the setting allows it.
+    #[inline]
+    pub fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+        match indexing {
+            Indexing::Never => {}
+            Indexing::Auto => {
+                if let Some(index) = self.index.get() {
+                    vm.use_index(index, false);
+                }
+            }
+            Indexing::Always => vm.use_index(self.index(), true),
+        }
+    }
+}
