@@ -103,7 +103,7 @@ fn a_model_is_told_of_intent_flows_only() {
 fn what_cannot_work_is_refused() {
     let rules = Rules::from_text("default -> chat").unwrap();
     let refused = FlowMatcher::new(&rules).unwrap_err();
-    assert!(refused.to_string().starts_with("the rules hold no flow; add one"), "{refused}");
+    assert!(refused.to_string().starts_with("the rules contain no flow; add one"), "{refused}");
     let bare = matcher("flow odd intent [] -> \"odd\"").with_classifier(Options::default()).unwrap_err();
     assert!(matches!(&bare, MatcherError::Classifier(TrainError::NoText { id }) if id == "odd"), "{bare}");
     let far = Options { threshold: 7.0, ..Options::default() };

@@ -83,19 +83,19 @@ route edge when text ends_with ".exe" -> h
         .map(|route| serde_json::to_string(&route.found).expect("plain data"))
         .collect();
     let expected = [
-        r#"{"by":"key","keys":["text holds \"refund\""],"posting":1"#,
-        r#"{"by":"key","keys":["text holds \"bill\"","text holds \"invoice\"","ctx.name is \"Ada\""]"#,
-        r#"{"by":"key","keys":["text holds \"order \""]"#,
+        r#"{"by":"key","keys":["text contains \"refund\""],"posting":1"#,
+        r#"{"by":"key","keys":["text contains \"bill\"","text contains \"invoice\"","ctx.name is \"Ada\""]"#,
+        r#"{"by":"key","keys":["text contains \"order \""]"#,
         r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
         r#"{"by":"bits","values":["ctx.name"]}"#,
         r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
         r#"{"by":"bits","values":["ctx.n"]}"#,
         r#"{"by":"always","because":"it has only negative tests; "#,
         r#"{"by":"always","because":"it tests the elements of a list; "#,
-        r#"{"by":"key","keys":["text holds \"card\"","text holds \"the whole text\"","text holds \"transfer\""]"#,
-        r#"{"by":"key","keys":["text holds \"parcel\""],"posting":1"#,
+        r#"{"by":"key","keys":["text contains \"card\"","text contains \"the whole text\"","text contains \"transfer\""]"#,
+        r#"{"by":"key","keys":["text contains \"parcel\""],"posting":1"#,
         r#"{"by":"bits","values":["ctx.n"]}"#,
-        r#"{"by":"key","keys":["text holds \"letter\"","text holds \"packet\""]"#,
+        r#"{"by":"key","keys":["text contains \"letter\"","text contains \"packet\""]"#,
         r#"{"by":"key","keys":["text ends with \".exe\""],"posting":1"#,
     ];
     for (found, expected) in found.iter().zip(expected) {
@@ -127,7 +127,7 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
     for (n, route) in rules.plan()[0].routes.iter().enumerate() {
         let found = serde_json::to_string(&route.found).expect("plain data");
-        let expected = format!(r#"{{"by":"key","keys":["text holds \" thing{n}x\""],"posting":1"#);
+        let expected = format!(r#"{{"by":"key","keys":["text contains \" thing{n}x\""],"posting":1"#);
         assert!(found.starts_with(&expected), "{found}\n{expected}");
     }
     let index = rules.index();

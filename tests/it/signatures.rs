@@ -115,7 +115,7 @@ fn a_signature_belongs_to_one_content() {
     refused(
         trusting(&[PUBLIC]).load_artifact(&forged),
         Code::ArtifactUntrusted,
-        "its signature is not by the key",
+        "its signature was not made with the key",
     );
     // The same with the signed hash of the first rules.
     let (hash, body) = (end + 1 + SIGNATURE, end + 1 + 32);

@@ -123,7 +123,7 @@ fn changes_are_told_in_words() {
         "route many when ctx is present and ctx.count > 3 -> h\ndefault -> d",
         "many",
         json!({}),
-        &["ctx is null, needs to be there and more than 3 ({\"count\":4})"],
+        &["ctx is null, needs to be present and more than 3 ({\"count\":4})"],
     );
     let order = "route vip when vip == true -> v\nroute many when n >= 3 -> h\ndefault -> d";
     check(

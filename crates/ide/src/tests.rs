@@ -270,11 +270,11 @@ fn what_others_name_keeps_its_name() {
         let refusal = refused(mark, new).expect_err(mark);
         assert!(refusal.contains(expected), "{refusal}");
     };
-    check("route x when ctx.ti┃er == \"a\" -> billing", "b", "whoever sends messages");
-    check("route x wh┃en money -> billing", "b", "no name that the rules declare");
-    check("route x when mon┃ey -> billing", "tiers", "the name of a list already");
-    check("route x when mon┃ey -> billing", " ", "is no name");
-    check("route x when mon┃ey -> billing", "a`b", "is no name");
+    check("route x when ctx.ti┃er == \"a\" -> billing", "b", "the program that sends messages");
+    check("route x wh┃en money -> billing", "b", "no name here that the rules declare");
+    check("route x when mon┃ey -> billing", "tiers", "already the name of a list");
+    check("route x when mon┃ey -> billing", " ", "is not a valid name");
+    check("route x when mon┃ey -> billing", "a`b", "is not a valid name");
     check("route x when unk┃nown(1) -> billing", "b", "not declared");
     let edits = refused("route x when mon┃ey -> billing", "when").expect("it can");
     assert!(edits.len() == 4 && edits.iter().all(|edit| edit.replacement == "`when`"));
@@ -377,7 +377,7 @@ fn findings_come_with_what_repairs_them() {
     let found = analysis("let money = text contains \"a\"\nroute a when mony -> h\n");
     let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
     assert!(
-        offers.iter().any(|offer| offer.title == "replace `mony` by `money`" && !offer.safe),
+        offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
         "{offers:?}"
     );
     let found = analysis("let unused = 1\nroute a when x -> h\n");

@@ -242,7 +242,7 @@ fn constant(
         return match regex::translate(pattern, false) {
             Ok(translated) => Ok(Right::Constant(raw_string(&translated.at_start()), wanted)),
             Err(TranslateError::Invalid(why)) => {
-                Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern))))
+                Ok(Right::Broken(format!("{} is not a regular expression: {why}", shown(pattern))))
             }
             Err(why) => Ok(node.refuse(message!(
                 "the regular expression {} cannot be translated: {}",

@@ -143,7 +143,7 @@ fn reason(code: Code) -> &'static str {
         Code::PatternHidden => "so it was in the original: an earlier pattern answers first",
         Code::CatchesExample => "so it was in the original: keyword flows are tried first",
         Code::MixedScript => "the original's name",
-        Code::RouteHidden => "so it was in the original: others take all its inputs",
+        Code::RouteHidden => "so it was in the original: others match every message that it matches",
         Code::EqualPriority => "so it was in the original: the order decides",
         Code::NoDefault => "the original has no default",
         _ => "as in the original",

@@ -125,7 +125,7 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
         None => {
-            node.refuse(message!("{key} cannot be {}; the values are {}", shown(written), words.join(", ")))
+            node.refuse(message!("`{key}` cannot be {}; the values are {}", shown(written), words.join(", ")))
         }
     }
 }

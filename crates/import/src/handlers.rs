@@ -78,7 +78,10 @@ impl Handlers {
                     "the routes to the handler {plain} require different permissions; now each route \
                     requires all of them"
                 ));
-                comments.push("Its routes did not require the same; now each requires all of it.".to_owned());
+                comments.push(
+                    "Its routes required different permissions; now each route requires all of them."
+                        .to_owned(),
+                );
             }
             let strings: Vec<String> = permissions.iter().map(|one| string(one)).collect();
             let requires = match strings.is_empty() {

@@ -176,7 +176,7 @@ fn conditions_of_branches() {
             "number",
             "number_equal",
             constant("number", json!("--5")),
-            "Left out: `s/x number_equal \"--5\"`, because the operator needs a number",
+            "Left out: `s/x number_equal \"--5\"`, since the operator needs a number",
         ),
         ("number", "number_equal", constant("number", json!(true)), "the right value is a boolean"),
         ("number", "number_equal", constant("string", json!("5")), "the right value has the type `string`"),
@@ -217,7 +217,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
     let route =
         |condition: &str| format!("[{{\"name\": \"a\", \"handler\": \"h\",\n  \"condition\": {condition}}}]");
     for (condition, says) in [
-        (r#"{"type": "Odd"}"#, "route `a`: there is no condition `Odd`"),
+        (r#"{"type": "Odd"}"#, "route `a`: unknown condition `Odd`"),
         (r#"{"type": "Odd"}"#, "at `[0].condition.type` (line 2, column 25)"),
         (
             r#"{"type": "TextCondition"}"#,
@@ -263,8 +263,12 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         ),
         (System::Choice, "[{}]", "a branch needs `branch_id`"),
         (System::Flows, "[{}]", "a flow needs `flow_id` or `name`"),
-        (System::Flows, r#"[{"flow_id": "f", "type": "other"}]"#, "flow `f`: there is no type `other`"),
-        (System::Flows, r#"[{"flow_id": "f", "match_type": "glob"}]"#, "there are exact, contains, regex"),
+        (System::Flows, r#"[{"flow_id": "f", "type": "other"}]"#, "flow `f`: `type` cannot be `other`"),
+        (
+            System::Flows,
+            r#"[{"flow_id": "f", "match_type": "glob"}]"#,
+            "the values are exact, contains, regex",
+        ),
         (
             System::Flows,
             r#"[{"flow_id": "f", "type": "keyword", "trigger_patterns": ["a", " "]}]"#,

@@ -56,8 +56,7 @@ fn skipped_conditions_are_warnings() {
     let found = warnings.0.lock().expect("no panic").clone();
     let [imported, decided] = found.as_slice() else { panic!("{found:#?}") };
     assert!(imported.starts_with("rulec::import") && imported.contains("number_like"), "{imported}");
-    for part in
-        ["rulec::choice", "choice=\"next_step\"", "branch=\"b\"", "a string, where a number is wanted"]
+    for part in ["rulec::choice", "choice=\"next_step\"", "branch=\"b\"", "a string, but a number is needed"]
     {
         assert!(decided.contains(part), "{part}: {decided}");
     }

@@ -223,8 +223,8 @@ fn errors_name_the_intent_and_the_remedy() {
             "intent `dots` has nothing to learn from",
         ),
         (vec![good.clone(), good.clone()], Options::default(), "there are two intents `good`"),
-        (vec![good.clone()], options(1.5, 0.0), "`threshold` is 1.5: it has to be"),
-        (vec![good.clone()], options(0.5, f64::NAN), "`margin` is NaN: it has to be"),
+        (vec![good.clone()], options(1.5, 0.0), "`threshold` is 1.5, but must be"),
+        (vec![good.clone()], options(0.5, f64::NAN), "`margin` is NaN, but must be"),
         (vec![], options(-0.1, 0.0), "`threshold` is -0.1"),
         (many, Options::default(), "8193 intents with 8193 sentences are too many"),
     ] {

@@ -107,7 +107,7 @@ fn jumps_go_both_ways() {
     assert_eq!(target(&rules, &message(3)), "main_later", "the search goes on behind jumps in vain");
     rules.insert_into("t", "route z when n == 4 -> goto u").expect("it fits");
     assert_eq!(rules.decide(&message(4)).path(), ["routes", "t", "u"]);
-    refused(rules.insert_into("u", "route back when n == 4 -> goto t"), "round in a circle");
+    refused(rules.insert_into("u", "route back when n == 4 -> goto t"), "form a cycle");
     rules.remove_from("t", "z").expect("it is there");
     rules.insert_into("u", "route back when n == 4 -> goto t").expect("there is no circle any more");
     refused(rules.insert_into("v", "route r when n == 4 -> h"), "no entry `v`");

@@ -109,12 +109,12 @@ impl Read for Head {
             let (compressed, uncompressed) = (page.compressed, page.uncompressed);
             if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
                 return Err(io::Error::other(format!(
-                    "a page of {compressed} bytes is said to become {uncompressed}; write fewer rows to a page"
+                    "a page of {compressed} bytes would become {uncompressed} bytes; write fewer rows per page"
                 )));
             }
             if page.values > uncompressed {
                 let values = page.values;
-                let words = format!("a dictionary of {uncompressed} bytes is said to have {values} values");
+                let words = format!("a dictionary of {uncompressed} bytes claims to have {values} values");
                 return Err(io::Error::other(words));
             }
             self.bytes = Cursor::new(page.bytes.into());
@@ -297,11 +297,11 @@ mod tests {
         assert_eq!(head(&page), Ok(page.to_vec()));
         let mut larger = page.to_vec();
         larger.splice(3..5, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
-        let words = "a page of 50 bytes is said to become 2147483647; write fewer rows to a page";
+        let words = "a page of 50 bytes would become 2147483647 bytes; write fewer rows per page";
         assert_eq!(head(&larger), Err(words.to_owned()));
         let mut many = page.to_vec();
         many.splice(9..10, [0xd0, 0x0f]);
-        let words = "a dictionary of 100 bytes is said to have 1000 values";
+        let words = "a dictionary of 100 bytes claims to have 1000 values";
         assert_eq!(head(&many), Err(words.to_owned()));
     }
 }

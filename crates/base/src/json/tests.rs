@@ -60,7 +60,7 @@ fn refuses_with_a_place_and_a_remedy() {
         (r#"{"ctx":{"items":[1,{"x y":bad}]}}"#, (Syntax, 1, 27, 26, r#"ctx.items[1]["x y"]"#, "expected a JSON value, found `b` at line 1, column 27")),
         ("{\"文\": \"件\", x}", (Syntax, 1, 12, 15, "", "key is not a string at line 1, column 12; write keys in double quotes")),
         ("[NaN]", (Syntax, 1, 2, 1, "[0]", "expected a JSON value, found `N` at line 1, column 2; the only words in JSON are `true`, `false` and `null`")),
-        ("01", (Syntax, 1, 2, 1, "", "number is not in JSON notation at line 1, column 2; as in `0.5`, `-12` or `1e3`")),
+        ("01", (Syntax, 1, 2, 1, "", "number is not in JSON notation at line 1, column 2; write the number as in `0.5`, `-12` or `1e3`")),
         ("{} {}", (Syntax, 1, 4, 3, "", "more text after the JSON value at line 1, column 4; send one value at a time")),
         ("\u{feff}{}", (Syntax, 1, 1, 0, "", "unexpected byte order mark at line 1, column 1; save or send the text without the byte order mark")),
         ("// c\n{}", (Syntax, 1, 1, 0, "", "expected a JSON value, found `/` at line 1, column 1; remove the comment; JSON has none")),

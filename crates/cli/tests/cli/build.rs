@@ -98,7 +98,7 @@ fn what_is_signed_is_verified() {
     refused(&["run", "a.rulec", "--verify", "release.pem"], "it is a private key");
     refused(&["run", "a.rulec", "--verify", PUBLIC], "do not write a key on the command line");
     refused(&["run", "a.rulec", "--verify", "none.pub"], "none.pub");
-    refused(&["run", "a.rulec", "--verify", "env:RULEC_NO_SUCH_KEY"], "it is not set");
+    refused(&["run", "a.rulec", "--verify", "env:RULEC_NO_SUCH_KEY"], "is not set");
     refused(&["build", "a.rules", "--sign", "release.pub"], "it is a public key");
     folder.rulec(&["build", "a.rules", "-o", "plain.rulec"]).expect(0);
     refused(&["plan", "plain.rulec", "--verify", "release.pub"], "it is not signed");

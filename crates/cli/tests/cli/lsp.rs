@@ -207,8 +207,11 @@ fn every_request_of_an_editor_is_answered() {
     let renamed = editor.ask("textDocument/rename", rename("wants money")).expect("it can be");
     let edits = renamed["changes"][&uri].as_array().cloned().unwrap_or_default();
     assert!(edits.len() == 3 && edits.iter().all(|edit| edit["newText"] == "`wants money`"), "{renamed}");
-    let refused = editor.ask("textDocument/rename", rename("a`b")).expect_err("it is no name");
-    assert!(refused["message"].as_str().is_some_and(|text| text.contains("is no name")), "{refused}");
+    let refused = editor.ask("textDocument/rename", rename("a`b")).expect_err("it is not a name");
+    assert!(
+        refused["message"].as_str().is_some_and(|text| text.contains("is not a valid name")),
+        "{refused}"
+    );
 
     let symbols = editor.of("textDocument/documentSymbol", &uri);
     let names: Vec<&str> =
@@ -294,7 +297,7 @@ fn findings_are_told_in_the_language_of_the_editor() {
         let context = json!({ "diagnostics": [found] });
         let asked = json!({ "textDocument": { "uri": file }, "range": found["range"], "context": context });
         let fixes = editor.ask("textDocument/codeAction", asked).expect("an answer");
-        let title = if chinese { "把 `'x'` 替换为 `\"x\"`" } else { "replace `'x'` by `\"x\"`" };
+        let title = if chinese { "把 `'x'` 替换为 `\"x\"`" } else { "replace `'x'` with `\"x\"`" };
         assert_eq!(fixes[0]["title"], title, "{locale} {args:?}");
     }
 }

@@ -103,8 +103,8 @@ fn wrong_usage_ends_with_status_2_and_says_what_there_is() {
     check(&["--decision", "zebra"], "the kinds are create, remark");
     let with = |option, file, words| check(&["--decision", "create", option, file], words);
     with("--options", "unknown.json", "there is no option `sandbx`; did you mean `sandbox`?");
-    with("--options", "mistyped.json", "`options.limit` must be int, and is string");
-    with("--context", "shape.json", "`context.names` must be list<string>, and is string");
+    with("--options", "mistyped.json", "`options.limit` must be int, but is string");
+    with("--context", "shape.json", "`context.names` must be list<string>, but is string");
     with("--context", "list.json", "`list.json` is not a JSON object");
     with("--context", "twice.json", "(E0604)");
     with("--context", "none.json", "`none.json` cannot be read");
@@ -136,7 +136,7 @@ fn why_shows_each_broken_rule_with_its_values_once() {
         "create.count.type at $.count",
         "create.known at $.name",
         "payload.name = \"bob\"",
-        "answered with reject",
+        "the outcome for the payload is reject",
     ] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }
@@ -200,7 +200,8 @@ fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
     assert_eq!(json!(told), json!([["note.size.range", null], ["note.large", true], ["note.loud", true]]));
     let text = why(r#"{"text": "HELLO", "size": 3}"#, &["--strict"]);
     assert!(
-        text.contains("\u{2717} note.loud at $.text\n") && text.contains("answered with reject"),
+        text.contains("\u{2717} note.loud at $.text\n")
+            && text.contains("the outcome for the payload is reject"),
         "{text}"
     );
 }

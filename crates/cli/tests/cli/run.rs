@@ -147,7 +147,7 @@ fn breaches_are_reported_and_counted() {
     let ran = Folder::with(rules).fed(&["run", "a.rules"], "{\"text\":7}\n{\"text\":\"a\"}").expect(0);
     let breach = json!([{"path": "text", "expected": "string", "found": "int"}]);
     assert_eq!(ran.json()[0]["breaches"], breach);
-    assert_eq!(ran.err, "2 messages: a 1, none 1 · 1 with breaches\n");
+    assert_eq!(ran.err, "2 messages: a 1, none 1 · 1 with input violations\n");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn routes_choices_and_flows_are_drawn() {
     let ran = folder.rulec(&["graph", "a.rules", "--name", "routes", "--format", "dot"]).expect(0);
     insta::assert_snapshot!("routes_dot", ran.out);
     let ran = folder.rulec(&["graph", "a.rules", "--name", "sizes"]).expect(2);
-    assert!(ran.err.contains("there are `routes`, `billing`"), "{}", ran.err);
+    assert!(ran.err.contains("the names are `routes`, `billing`"), "{}", ran.err);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn bad_messages_and_wrong_usage() {
     check(
         &["--input", "[]"],
         1,
-        "`--input` is no message: expected an object, found a list at line 1, column 1",
+        "`--input` is not a valid message: expected an object, found a list at line 1, column 1",
     );
     check(&["--input", "{"], 1, "(E0601)");
     check(&["--ctx", "{\"a\": 1e400}"], 1, "(E0605)");
