@@ -97,6 +97,7 @@ impl<R> Choice<R> {
 impl Choice {
     /// Returns the searched tables that lead from `entry` to the chosen statement, both ends
     /// included.
+    #[inline]
     pub fn tables(&self, program: &Program, entry: TableId) -> Trail {
         let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
@@ -114,6 +115,7 @@ pub type Trail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables from `entry` to `last`. `jumps` are the `goto`s of rules, as pairs of source
 /// and target table; `goto`s of defaults are found here.
+#[inline]
 pub fn trail(
     program: &Program,
     entry: TableId,

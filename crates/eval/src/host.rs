@@ -77,6 +77,7 @@ pub struct HostCalls<'a> {
 
 impl<'a> HostCalls<'a> {
     /// Returns an empty cache. `hosts` must be in the order of the program's externs.
+    #[inline]
     pub fn new(hosts: &'a [Host]) -> Self {
         HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
     }

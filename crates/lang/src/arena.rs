@@ -270,6 +270,7 @@ impl Arena {
 pub struct Walk(Repeats);
 
 /// Empties an arena; frees its memory if it grew beyond `KEPT`.
+#[inline]
 pub fn empty(bump: &mut Bump) {
     if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }
 }

@@ -225,6 +225,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the elements of a list; `None` for other values.
+    #[inline]
     pub fn elements(self) -> Option<impl Iterator<Item = Value<'a>> + Clone> {
         let (json, values): (&[Json], &[Value]) = match self {
             Value::JsonList(items) => (items, &[]),

@@ -117,6 +117,7 @@ impl Bitmap {
     }
 
     /// Returns the number of words in a row. Padding words at the end are zero.
+    #[inline]
     pub fn words(&self) -> usize {
         words_for(self.ranks.len())
     }
@@ -140,6 +141,7 @@ fn rows(starts: &[Class], from: Class, to: Class) -> Range<usize> {
 pub const CHUNK: usize = 8;
 
 /// Returns the number of words in a row, padded to a multiple of the words intersected at once.
+#[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
     if words > CHUNK / 2 { words.next_multiple_of(CHUNK) } else { words.next_power_of_two() }

@@ -257,6 +257,7 @@ impl<'a> Keys<'a> {
         Some(())
     }
 
+    #[inline]
     pub fn end(self, fill: &mut Fill<'a>) {
         fill.keys.truncate(self.start);
     }
