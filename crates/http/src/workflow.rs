@@ -5,6 +5,8 @@ use super::client::HttpClient;
 use super::endpoint::Endpoint;
 use super::request::Response;
 use super::template::{Template, Values};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult, Processor};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -30,29 +32,31 @@ pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
     move |node| {
-        let wanted = "`config`: `members` is wanted, an endpoint or a text for each name";
-        let fields = node.config.as_object().ok_or(wanted)?;
+        let wanted = || message!("`config`: `members` is wanted, an endpoint or a text for each name");
+        let fields = node.config.as_object().ok_or_else(wanted)?;
         if let Some(other) = fields.keys().find(|key| *key != "members") {
-            return Err(format!("`config` has no field `{other}`; it has `members`").into());
+            return Err(message!("`config` has no field `{other}`; it has `members`").into());
         }
         let members = fields.get("members").and_then(Value::as_object).filter(|members| !members.is_empty());
-        let member = |(name, written): (&String, &Value)| -> Result<(String, Member), ProcessError> {
+        let member = |(name, written): (&String, &Value)| -> Result<(String, Member), Message> {
             let member = match written {
                 Value::String(text) => Member::Says(text.clone()),
                 _ => {
                     let read = endpoint(&client, written);
-                    Member::Asked(read.map_err(|error| format!("the member `{name}`: {error}"))?)
+                    Member::Asked(read.map_err(|error| message!("the member `{name}`: {error}"))?)
                 }
             };
             Ok((name.clone(), member))
         };
-        let members = members.ok_or(wanted)?.iter().map(member).collect::<Result<_, _>>()?;
+        let members = members.ok_or_else(wanted)?.iter().map(member).collect::<Result<_, Message>>()?;
         Ok(Arc::new(Council(members)))
     }
 }
 
-fn endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, ProcessError> {
-    Ok(Arc::new(Endpoint::new(client.clone(), Template::parse(written)?)?))
+fn endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, Message> {
+    let template = Template::parse(written).map_err(|error| error.to_message())?;
+    let endpoint = Endpoint::new(client.clone(), template).map_err(|error| error.to_message())?;
+    Ok(Arc::new(endpoint))
 }
 
 struct EndpointNode(Arc<Endpoint>);

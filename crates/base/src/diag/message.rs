@@ -323,6 +323,10 @@ impl fmt::Display for Message {
     }
 }
 
+/// A message can be the error of a function that returns `Box<dyn Error>`. The caller gets the
+/// message back by downcast, to localize the error.
+impl std::error::Error for Message {}
+
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(f)

@@ -204,6 +204,25 @@ fn files_beside_the_rules_are_refused_in_chinese() {
     told(&folder, cases);
 }
 
+/// Regression test: errors of workflows, hosts and nodes were only in English.
+#[cfg(feature = "http")]
+#[test]
+fn workflows_are_refused_in_chinese() {
+    let run: &[&str] = &["workflow", "run", "a.rules", "--input", "{}"];
+    let refused = |rules: &str, args: &[&str], status, what| {
+        told(&Folder::with(rules), &[(&[run, args].concat(), status, what)]);
+    };
+    refused("workflow w { node a echo }", &["--allow", "http://h"], 2, "列表中的 `http://h` 不是主机");
+    refused("workflow w { node a http { ulr: \"x\" } }", &[], 1, "端点没有字段 `ulr`");
+    refused("workflow w { node a http { url: \"http://h/\" } }", &[], 1, "不允许调用主机 `h`");
+    refused("workflow w { node a loop { max_rounds: 0 } }", &[], 1, "循环至少有 1 轮");
+    let folder = Folder::with("workflow w { node a echo -> b  node b echo }");
+    folder.rulec(&[run, &["--save", "run.json"]].concat()).expect(0);
+    let saved = std::fs::read(folder.path("run.json")).expect("the saved run");
+    let other = Folder::with("workflow w { node a echo -> c  node c echo }").file("run.json", saved);
+    told(&other, &[(&["workflow", "run", "a.rules", "--resume", "run.json"], 1, "节点 `b` 不在了")]);
+}
+
 /// Runs each command, and checks its exit status and that its output contains the expected text.
 fn told(folder: &Folder, cases: &[(&[&str], i32, &str)]) {
     for (args, status, expected) in cases {

@@ -220,7 +220,8 @@ impl WorkflowBuilder {
             (true, _, _) => None,
             (false, Some(processor), _) => Some(processor.clone()),
             (false, None, Some(factory)) => Some(factory(&node).map_err(|error| {
-                let error = error.to_string();
+                let known = error.downcast_ref::<Message>().cloned();
+                let error = known.unwrap_or_else(|| Message::verbatim(error.to_string()));
                 missing(message!("the processor of `{id}` cannot be created: {error}"))
             })?),
             (false, None, None) => {

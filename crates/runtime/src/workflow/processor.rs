@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A boxed future that may borrow and be sent between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The error of a processor; a text converts with `into()`.
+/// The error of a processor. A text converts with `into()`, and so does a localized
+/// [`Message`](rulec::Message).
 pub type ProcessError = Box<dyn Error + Send + Sync>;
 
 /// A processor's output, usually a JSON object, or its error.

@@ -7,6 +7,7 @@
 use super::node::Node;
 use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 use super::rounds::round_of;
+use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -114,11 +115,11 @@ impl Loop {
         let settings: Loop = settings(node)?;
         if settings.max_rounds < 1 {
             return Err(
-                format!("`max_rounds` is {}; a loop has at least 1 round", settings.max_rounds).into()
+                message!("`max_rounds` is {}; a loop has at least 1 round", settings.max_rounds).into()
             );
         }
         if settings.exit_on_score < 0.0 {
-            return Err("`exit_on_score` is negative; 0 turns it off".into());
+            return Err(message!("`exit_on_score` is negative; 0 turns it off").into());
         }
         Ok(Arc::new(settings))
     }
@@ -184,7 +185,7 @@ impl Vote {
     pub fn factory(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
         let settings: Vote = settings(node)?;
         if !(0.0..=1.0).contains(&settings.threshold) {
-            return Err(format!("`threshold` is {}; it is a share from 0 to 1", settings.threshold).into());
+            return Err(message!("`threshold` is {}; it is a share from 0 to 1", settings.threshold).into());
         }
         Ok(Arc::new(settings))
     }
