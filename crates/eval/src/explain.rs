@@ -6,6 +6,8 @@ mod show;
 mod summary;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod types;
 
 pub use render::RenderOptions;
 
@@ -16,6 +18,8 @@ use rulec_sema::hir::{Outcome, TableId};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::fmt;
+#[cfg(test)]
+use ts_rs::TS;
 
 /// The explanation of a decision.
 ///
@@ -60,6 +64,7 @@ use std::fmt;
 /// value. The `elements` of a quantifier have `shown` (each with `index`, `element` and `when`),
 /// `more` and `skipped`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct Explanation {
     /// The entry table of the decision.
     pub entry: String,
@@ -72,30 +77,32 @@ pub struct Explanation {
     /// The metadata of the handler.
     pub metadata: Map<String, Json>,
     /// The permissions that the handler requires.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
     /// The tables from the entry to the one with the chosen statement.
     pub tables: Vec<String>,
     /// The routes whose `goto` was taken, outermost first.
     pub path: Vec<String>,
     /// Required arguments that are missing; they are null in `args`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_args: Vec<String>,
     /// The message fields that were read, with their values in the message.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message: Vec<Operand>,
     /// The host functions that failed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_failures: Vec<HostFailed>,
     /// The search, step by step.
     pub trace: TableTrace,
     /// The scores of the intent flows, if no keyword pattern matched.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
 }
 
 /// The result of the built-in intent classifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct IntentTrace {
     /// The lowest score of an intent that can be chosen.
     pub threshold: f64,
@@ -107,6 +114,7 @@ pub struct IntentTrace {
 
 /// An intent flow with its score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct RankedIntent {
     /// The flow's name in the rules.
     pub name: String,

@@ -2,11 +2,10 @@
 //! generated from them into `studio/src/api/types.ts`, so neither side can change alone.
 //!
 //! Field names follow the rest of `rulec`'s JSON. Text offsets are in UTF-16 units, which browsers
-//! use.
+//! use. The types of an explanation are in `rulec-eval`, which generates their TypeScript itself.
 
 mod decide;
 mod edit;
-mod explanation;
 mod map;
 mod replay;
 mod report;
@@ -16,7 +15,6 @@ mod types;
 
 pub use decide::*;
 pub use edit::*;
-pub use explanation::*;
 pub use map::*;
 pub use replay::*;
 pub use report::*;

@@ -37,7 +37,7 @@ use splitter::RawStatement;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use stream::{Sig, Stream};
 use tree::{Pair, Pairs, Tree};
 
@@ -233,14 +233,13 @@ impl<'a> Reader<'a> {
         // Unreadable characters and strings were already reported.
         let codes = self.codes[raw.tokens.clone()].as_bytes();
         let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
-        let Some(word) = raw.word else {
+        let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
             if !unreadable {
                 self.parsed.diagnostics.push(splitter::unknown_statement(self.file, self.text, head));
             }
             return None;
         };
         let place = head.span(self.file);
-        let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
         if in_table && !word.is_in_table() {
             let message = message!("`{}` is not allowed in a table", word.text);
             self.parsed
@@ -355,19 +354,6 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     let rest = rest.trim_start().strip_prefix("allow")?;
     let word = rest.split_whitespace().next().unwrap_or("");
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
-}
-
-/// Returns the grammar rule of a statement. `code` is the code of the statement's first word.
-fn statement_rule(code: u8) -> Option<Rule> {
-    static RULES: LazyLock<[Option<Rule>; 128]> = LazyLock::new(|| {
-        std::array::from_fn(|code| {
-            let word = terminals::terminal(code as u8);
-            let name = format!("{}_statement", word.text);
-            let mut rules = Rule::all_rules().iter().copied().filter(|_| word.starts_statement());
-            rules.find(|rule| format!("{rule:?}") == name)
-        })
-    });
-    RULES.get(usize::from(code)).copied().flatten()
 }
 
 /// Minimum limit on the number of grammar calls; these take about one second.

@@ -1,5 +1,8 @@
 //! The data types of a trace. Their JSON format is documented at [`crate::explain::Explanation`]
 //! and stable: fields are added but never renamed.
+//!
+//! The TypeScript types in `explanation.ts` are generated from these types. In TypeScript, `default`
+//! marks a field that may be absent.
 
 use super::quote::Location;
 use rulec_base::diag::{Language, Message};
@@ -7,9 +10,12 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::TableKind;
 use serde::Serialize;
 use serde_json::Value as Json;
+#[cfg(test)]
+use ts_rs::TS;
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
     /// The condition is true.
@@ -34,6 +40,7 @@ impl From<Tri> for Mark {
 
 /// The search of a table.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct TableTrace {
     /// The name of the table.
     pub table: String,
@@ -44,22 +51,24 @@ pub struct TableTrace {
     pub chose: bool,
     /// Whether the table was already searched in this decision. Such a table chose nothing and is
     /// not searched again.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub searched_before: bool,
     /// The routes tried, in evaluation order.
     pub routes: Vec<RouteTrace>,
     /// The number of routes after the chosen one.
     pub not_tried: usize,
     /// The names of the disabled routes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<String>,
     /// The default, if the table has one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub default: Option<DefaultTrace>,
 }
 
 /// A route that was tried.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct RouteTrace {
     /// The name of the route.
     pub route: String,
@@ -68,24 +77,28 @@ pub struct RouteTrace {
     /// Whether the route was chosen, or its `goto` led to the choice.
     pub chosen: bool,
     /// The priority of the route.
+    #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
     /// The handler, or `goto TABLE`.
     pub to: String,
     /// The doc comment of the route.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub docs: String,
     /// The source location of the route.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
     /// The route's condition.
     pub when: TraceNode,
     /// The search of the target table, if the route is a `goto` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
 /// The default of a table.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
     /// `true` if the default was reached, otherwise `skipped`.
     pub result: Mark,
@@ -93,11 +106,13 @@ pub struct DefaultTrace {
     pub to: String,
     /// The search of the target table, if the default is a `goto` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
 /// The form of a condition node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// `true` or `false`.
@@ -128,6 +143,7 @@ pub enum NodeKind {
 
 /// The reason why a node shows no details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
     /// Not evaluated, because another operand of the same `and` or `or` decided.
@@ -140,6 +156,7 @@ pub enum Note {
 
 /// A condition, or a part of one.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
     /// The form of the node.
     pub kind: NodeKind,
@@ -149,55 +166,66 @@ pub struct TraceNode {
     pub result: Mark,
     /// The name of the `let` or `def`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub name: Option<String>,
     /// The source location of the node.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
     /// The operands of a predicate with their values; for a quantifier, its list.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
     /// The text that an operator found: the keyword of a list, or the match of a regular
     /// expression.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
     /// Sentences that explain why a predicate is unknown.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
     /// The reason why the node shows no details.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub note: Option<Note>,
     /// The parts of the node.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,
     /// The elements of a quantifier.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
 }
 
 /// A value that a predicate tested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct Operand {
     /// The path of a field, or the source text of a value.
     pub text: String,
     /// The value, truncated if it is long; `None` if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, type = "JsonValue"))]
     pub value: Option<Json>,
     /// Whether the value is missing, or counts as missing.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
     /// Whether the value is private and masked.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
     /// The full length of a truncated value, in characters, elements or keys.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub length: Option<usize>,
     /// The elements counted by `count x in L: C`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
 }
 
 /// The elements that a quantifier or `count` evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct Elements {
     /// The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
     pub shown: Vec<ElementTrace>,
@@ -245,6 +273,7 @@ impl Elements {
 
 /// One element of a quantifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct ElementTrace {
     /// The index in the list, from 0.
     pub index: usize,
@@ -267,6 +296,7 @@ pub struct SkippedCondition {
 
 /// A host function that failed; its result counts as missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct HostFailed {
     /// The function's name in the rules.
     pub function: String,

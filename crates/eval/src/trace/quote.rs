@@ -5,9 +5,12 @@ use rulec_base::span::Span;
 use rulec_syntax::lex::{self, TokenKind};
 use serde::Serialize;
 use std::fmt;
+#[cfg(test)]
+use ts_rs::TS;
 
 /// A location in a rules file, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(TS))]
 pub struct Location {
     /// The name of the file.
     pub file: String,

@@ -70,7 +70,7 @@ pub struct Decision {
     /// Key of the chosen statement, as in the map; null if nothing was chosen.
     pub key: Option<String>,
     /// Explanation, step by step.
-    #[cfg_attr(test, ts(as = "super::Explanation"))]
+    #[cfg_attr(test, ts(type = "Explanation"))]
     pub explanation: rulec::Explanation,
     /// Summary of the explanation, in a few lines.
     pub summary: String,

@@ -125,6 +125,6 @@ pub struct Sample {
     /// Summary of the explanation, in a few lines.
     pub summary: String,
     /// Explanation, step by step.
-    #[cfg_attr(test, ts(as = "super::Explanation"))]
+    #[cfg_attr(test, ts(type = "Explanation"))]
     pub explanation: rulec::Explanation,
 }

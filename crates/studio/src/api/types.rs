@@ -6,8 +6,6 @@ use ts_rs::{Config, TS};
 
 const HEAD: &str = "\
 // Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
-
-export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 ";
 
 /// Concatenates the declarations of several types.
@@ -26,15 +24,21 @@ fn types() -> String {
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
         UploadRules Refusal Decide MessageOf Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
         Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep RouterDecision WorkflowDelivery NodeFailure MakeTest MadeTest
-        Explanation Mark TableTrace RouteTrace DefaultTrace Location NodeKind Note TraceNode Operand Elements ElementTrace
-        HostFailed IntentTrace RankedIntent StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
+        StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
         Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind Place
         MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap FileText Check Checked Diagnostic
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
-    let text = format!("{HEAD}{declarations}");
+    let text = format!("{HEAD}{declarations}\n{}", explanation());
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+}
+
+/// Returns the types of an explanation, which `rulec-eval` generates, without their head comment.
+fn explanation() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../eval/explanation.ts");
+    let types = std::fs::read_to_string(path).expect("the file is in the repository");
+    types.split_once("\n\n").map_or_else(String::new, |(_, types)| types.to_owned())
 }
 
 #[test]

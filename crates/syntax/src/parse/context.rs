@@ -243,7 +243,7 @@ pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
     let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
     // `extern fn NAME`
-    let token = sigs.get(if word.text == "extern" { 2 } else { 1 })?.token;
+    let token = sigs.get(if word.statement == Some(Rule::extern_statement) { 2 } else { 1 })?.token;
     let name = token.text(text);
     let is_name =
         token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));

@@ -5,6 +5,7 @@
 //! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
 //! at the indentation of the table's statements. The keyword then closes all open brackets.
 
+use super::Rule;
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
@@ -87,6 +88,11 @@ struct Current {
 }
 
 impl Current {
+    /// True if the statement begins with the word of one of these grammar rules.
+    fn is_one_of(&self, rules: &[Rule]) -> bool {
+        self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
+    }
+
     fn until(self, end: usize) -> RawStatement {
         RawStatement { word: self.word, tokens: self.first..end, damaged: self.damaged, table: None }
     }
@@ -116,6 +122,12 @@ struct Splitter<'a> {
 impl<'a> Splitter<'a> {
     fn text(&self, index: usize) -> &'a str {
         self.sigs[index].token.text(self.text)
+    }
+
+    /// True if the token has the spelling of a terminal in the table. The code alone does not say so:
+    /// `==` has the code of `=`, and `=>` has the code of `->`.
+    fn is(&self, index: usize, code: u8) -> bool {
+        self.text(index) == terminals::terminal(code).text
     }
 
     fn base(&self) -> usize {
@@ -198,19 +210,19 @@ impl<'a> Splitter<'a> {
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
             return !self.heads_block(index);
         }
-        match self.text(index) {
+        match self.codes[index] {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
-            "list" => {
-                let word_before = index.checked_sub(1).map(|before| self.text(before));
-                self.sigs.get(index + 1).is_some_and(|next| next.token.text(self.text) == "<")
-                    || matches!(word_before, Some("as" | "=" | "->"))
+            terminals::LIST => {
+                let before_type = [terminals::AS, terminals::EQUALS, terminals::ARROW];
+                index + 1 < self.sigs.len() && self.is(index + 1, terminals::LESS)
+                    || index > 0 && before_type.into_iter().any(|code| self.is(index - 1, code))
             }
-            "intent" => {
+            terminals::INTENT => {
                 // `intent` follows the name or the description of the flow. The flow id at the end
                 // may also be a string.
                 !self.names_block(index)
                     && self.current.as_ref().is_some_and(|current| {
-                        current.word.is_some_and(|word| word.text == "flow")
+                        current.is_one_of(&[Rule::flow_statement])
                             && (before == Some(TokenKind::String) || current.first + 2 == index)
                     })
             }
@@ -243,9 +255,9 @@ impl<'a> Splitter<'a> {
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
         match self.sigs[before].token.kind {
             // `type Names = list<string>` is complete.
-            Operator if self.text(before) == ">" => {
-                let word = self.current.as_ref().and_then(|current| current.word);
-                !word.is_some_and(|word| matches!(word.text, "type" | "extern"))
+            Operator if self.is(before, terminals::GREATER) => {
+                let ends_with_type = [Rule::type_statement, Rule::extern_statement];
+                !self.current.as_ref().is_some_and(|current| current.is_one_of(&ends_with_type))
             }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
@@ -253,7 +265,10 @@ impl<'a> Splitter<'a> {
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the keyword of the statement counts, not a name with the same spelling.
                 let wants_name = word.wants_name() && (starts || !word.starts_statement());
-                wants_name || operators::Op::infix(text).is_some() || matches!(text, "not" | "is")
+                wants_name
+                    || self.is(before, terminals::NOT)
+                    || operators::Op::infix(text).is_some()
+                    || text == "is"
             }
             _ => false,
         }
@@ -267,7 +282,8 @@ impl<'a> Splitter<'a> {
         margin.is_some_and(|margin| indent <= margin)
             && !self.wants_more(index)
             && !terminals::terminal(self.codes[index]).continues()
-            && !matches!(word, "then" | "if" | "next")
+            // A destination of a router, which is a name for the grammar.
+            && word != "next"
             && !operators::is_reserved_word(word)
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
@@ -326,7 +342,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn opened(&mut self, index: usize, at_base: bool) {
-        let is_table = |current: &mut Current| current.word.is_some_and(|word| word.text == "table");
+        let is_table = |current: &mut Current| current.is_one_of(&[Rule::table_statement]);
         let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none()
             && at_base
@@ -424,14 +440,14 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         word if terminals::statements().any(|known| known == word) => {
             terminals::statements().find(|known| *known == word)
         }
-        "rule" | "when" | "case" | "match" => Some("route"),
-        "var" | "const" | "set" | "define" => Some("let"),
-        "func" | "function" | "fn" | "macro" => Some("def"),
-        "include" | "use" | "require" => Some("import"),
-        "else" | "otherwise" | "fallback" => Some("default"),
-        "group" | "section" | "chain" => Some("table"),
-        "inputs" | "schema" => Some("input"),
-        "struct" | "record" => Some("type"),
+        "rule" | "when" | "case" | "match" => terminals::statement_word(Rule::route_statement),
+        "var" | "const" | "set" | "define" => terminals::statement_word(Rule::let_statement),
+        "func" | "function" | "fn" | "macro" => terminals::statement_word(Rule::def_statement),
+        "include" | "use" | "require" => terminals::statement_word(Rule::import_statement),
+        "else" | "otherwise" | "fallback" => terminals::statement_word(Rule::default_statement),
+        "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
+        "inputs" | "schema" => terminals::statement_word(Rule::input_statement),
+        "struct" | "record" => terminals::statement_word(Rule::type_statement),
         _ => nearest(&lower, terminals::statements()),
     };
     match similar {

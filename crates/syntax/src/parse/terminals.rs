@@ -8,6 +8,7 @@
 //! grammar skips nothing. Codes are assigned by class, in the order of [`Class`], so that "any
 //! name" and "any key" are ranges of codes.
 
+use super::Rule;
 use crate::lex::{Token, TokenKind};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -51,6 +52,8 @@ pub(super) struct Terminal {
     /// The spelling. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
     pub(super) class: Class,
+    /// The grammar rule of the statements that begin with this word.
+    pub(super) statement: Option<Rule>,
     /// The phrase for the terminal in messages.
     pub(super) phrase: Message,
     traits: u8,
@@ -67,10 +70,8 @@ const CONTINUES: u8 = 8;
 /// A terminal that also has a grammar rule without a node. Messages never list that rule as
 /// expected.
 const BARE: u8 = 16;
-/// A word that begins a statement if a name and a brace follow, and is a name everywhere else.
-const STARTS: u8 = 32;
 /// A word that begins an item of a payload, at the start of a line.
-const ITEM: u8 = 64;
+const ITEM: u8 = 32;
 
 /// The role of a word with a special meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,12 +129,17 @@ impl Terminal {
     }
 
     pub(super) fn starts_statement(&self) -> bool {
-        matches!(self.class, Class::Statement | Class::InnerStatement) || self.is_name_elsewhere()
+        self.statement.is_some()
     }
 
-    /// True if this word begins a statement but needs no backquotes to be a name.
+    /// True if this word begins a statement but needs no backquotes to be a name. The word begins a
+    /// statement only if a name and a brace follow.
     pub(super) fn is_name_elsewhere(&self) -> bool {
-        self.has(STARTS)
+        self.starts_statement() && !self.is_statement_class()
+    }
+
+    const fn is_statement_class(&self) -> bool {
+        matches!(self.class, Class::Statement | Class::InnerStatement)
     }
 }
 
@@ -146,13 +152,24 @@ macro_rules! phrase {
     };
 }
 
+macro_rules! statement {
+    () => {
+        None
+    };
+    ($rule:ident) => {
+        Some(Rule::$rule)
+    };
+}
+
+// A word that begins statements names their grammar rule after its class.
 macro_rules! terminals {
-    ($($rule:ident $text:literal $class:ident $($flag:ident)* $(=> $phrase:expr)?;)*) => {
+    ($($rule:ident $text:literal $class:ident $(($statement:ident))? $($flag:ident)* $(=> $phrase:expr)?;)*) => {
         /// All terminals. Messages list expected terminals in this order.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: stringify!($rule),
             text: $text,
             class: Class::$class,
+            statement: statement!($($statement)?),
             phrase: phrase!($text $($phrase)?),
             traits: 0 $(| $flag)*,
         }),*];
@@ -160,21 +177,21 @@ macro_rules! terminals {
 }
 
 terminals! {
-    kw_import "import" Statement;
-    kw_input "input" Statement;
-    kw_handler "handler" Statement DECLARES;
-    kw_list "list" Statement DECLARES;
+    kw_import "import" Statement(import_statement);
+    kw_input "input" Statement(input_statement);
+    kw_handler "handler" Statement(handler_statement) DECLARES;
+    kw_list "list" Statement(list_statement) DECLARES;
     kw_dict "dict" Contextual;
-    kw_let "let" Statement DECLARES ITEM;
-    kw_def "def" Statement DECLARES;
-    kw_extern "extern" Statement DECLARES;
+    kw_let "let" Statement(let_statement) DECLARES ITEM;
+    kw_def "def" Statement(def_statement) DECLARES;
+    kw_extern "extern" Statement(extern_statement) DECLARES;
     kw_fn "fn" Contextual WANTS_NAME CONTINUES;
-    kw_settings "settings" Statement;
-    kw_type "type" Statement DECLARES;
-    kw_route "route" Statement DECLARES IN_TABLE BARE;
-    kw_default "default" Statement IN_TABLE;
-    kw_table "table" Statement DECLARES;
-    kw_test "test" Statement;
+    kw_settings "settings" Statement(settings_statement);
+    kw_type "type" Statement(type_statement) DECLARES;
+    kw_route "route" Statement(route_statement) DECLARES IN_TABLE BARE;
+    kw_default "default" Statement(default_statement) IN_TABLE;
+    kw_table "table" Statement(table_statement) DECLARES;
+    kw_test "test" Statement(test_statement);
     kw_when "when" Clause WANTS_NAME BARE => message!("`when` and a condition");
     kw_requires "requires" Contextual CONTINUES => message!("`requires permission`");
     kw_permission "permission" Contextual CONTINUES;
@@ -186,24 +203,24 @@ terminals! {
     kw_from "from" Contextual CONTINUES;
     kw_in "in" Contextual;
     kw_as "as" Cast;
-    kw_choice "choice" Statement DECLARES;
+    kw_choice "choice" Statement(choice_statement) DECLARES;
     kw_ask "ask" Contextual CONTINUES;
     kw_to_user "to_user" Contextual CONTINUES;
     kw_branch "branch" Clause WANTS_NAME;
     kw_all "all" Quantity;
     kw_any "any" Quantity;
-    kw_flow "flow" Statement DECLARES;
+    kw_flow "flow" Statement(flow_statement) DECLARES;
     kw_tool "tool" Contextual BARE;
     kw_keyword "keyword" Contextual CONTINUES;
-    kw_intent "intent" InnerStatement DECLARES;
+    kw_intent "intent" InnerStatement(intent_statement) DECLARES;
     kw_examples "examples" Contextual;
     kw_keywords "keywords" Contextual;
-    kw_router "router" Statement DECLARES;
+    kw_router "router" Statement(router_statement) DECLARES;
     kw_otherwise "otherwise" Clause;
     kw_loopback "loopback" Clause;
-    kw_entity "entity" Statement DECLARES;
+    kw_entity "entity" Statement(entity_statement) DECLARES;
     kw_matches "matches" Contextual;
-    kw_lexicon "lexicon" Statement DECLARES;
+    kw_lexicon "lexicon" Statement(lexicon_statement) DECLARES;
     kw_ignoring "ignoring" Contextual => message!("`ignoring case`");
     kw_case "case" Contextual CONTINUES => message!("`ignoring case`");
     open_paren "(" Mark;
@@ -229,8 +246,8 @@ terminals! {
     equals "=" Operator;
     string "" Literal => message!("a string");
     number "" Literal => message!("a number");
-    kw_payload "payload" InnerStatement DECLARES;
-    kw_group "group" InnerStatement DECLARES;
+    kw_payload "payload" InnerStatement(payload_statement) DECLARES;
+    kw_group "group" InnerStatement(group_statement) DECLARES;
     kw_rank "rank" Contextual;
     kw_interrupts "interrupts" Contextual;
     kw_suspends "suspends" Contextual;
@@ -257,7 +274,7 @@ terminals! {
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
     kw_count "count" Quantity CONTINUES;
-    kw_workflow "workflow" Contextual DECLARES STARTS;
+    kw_workflow "workflow" Contextual(workflow_statement) DECLARES;
     kw_node "node" Contextual;
     kw_within "within" Contextual;
     kw_by "by" Contextual;
@@ -272,6 +289,19 @@ terminals! {
     // A stray character or an unclosed string, which was already reported.
     unreadable "" Mark => message!("something else");
 }
+
+// A word of these classes without a grammar rule is a compile error.
+const _: () = {
+    let mut row = 0;
+    while row < TERMINALS.len() {
+        let terminal = &TERMINALS[row];
+        assert!(
+            terminal.statement.is_some() || !terminal.is_statement_class(),
+            "a word that begins statements names their grammar rule"
+        );
+        row += 1;
+    }
+};
 
 /// The first code: a control character after the line breaks, because pest counts line breaks.
 const FIRST: u8 = 0x10;
@@ -322,8 +352,14 @@ pub(super) const STRING: u8 = code("string");
 pub(super) const NUMBER: u8 = code("number");
 const QUOTED_NAME: u8 = code("quoted_name");
 const PRIVATE: u8 = code("kw_private");
-const ARROW: u8 = code("arrow");
-const EQUALS: u8 = code("equals");
+pub(super) const ARROW: u8 = code("arrow");
+pub(super) const EQUALS: u8 = code("equals");
+pub(super) const LESS: u8 = code("less");
+pub(super) const GREATER: u8 = code("greater");
+pub(super) const LIST: u8 = code("kw_list");
+pub(super) const INTENT: u8 = code("kw_intent");
+pub(super) const AS: u8 = code("kw_as");
+pub(super) const NOT: u8 = code("kw_not");
 const SYMBOL: u8 = code("symbol");
 
 /// Maps each code to its row in [`TERMINALS`].
@@ -369,6 +405,11 @@ pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
 /// Returns the terminal of a word with a special meaning.
 pub(super) fn word(text: &str) -> Option<&'static Terminal> {
     WORDS.get(text).map(|row| &TERMINALS[*row])
+}
+
+/// Returns the word that begins the statements of a grammar rule.
+pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
+    TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
 }
 
 /// Returns the words that begin statements.

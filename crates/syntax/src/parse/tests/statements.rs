@@ -4,7 +4,7 @@
 use super::SUPPORT;
 use super::random::{Random, SOUP, rule_files};
 use crate::parse::stream::{self, Stream};
-use crate::parse::{Pair, Rule, Tree, parse, splitter, statement_rule, terminals};
+use crate::parse::{Pair, Rule, Tree, parse, splitter, terminals};
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 
@@ -30,7 +30,7 @@ fn statements(text: &str) -> Vec<(Rule, String)> {
     let mut found = Vec::new();
     let mut raw = splitter::split(super::FILE, text, &stream, &mut Vec::new());
     while let Some(statement) = raw.pop() {
-        let rule = statement_rule(stream.codes.as_bytes()[statement.tokens.start]);
+        let rule = statement.word.and_then(|word| word.statement);
         found.extend(rule.map(|rule| (rule, stream.codes[statement.tokens].to_owned())));
         raw.extend(statement.table.into_iter().flat_map(|(inner, _)| inner));
     }
@@ -99,7 +99,7 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
         assert!(first.is_none() || first.map(|first| shown(first, &codes)) == alone, "{codes:?}");
         // The last statement is parsed by its own rule. Payloads and groups are parsed in parts.
         let in_parts = |rule: &Rule| matches!(rule, Rule::payload_statement | Rule::group_statement);
-        let rule = statement_rule(codes.as_bytes()[0]).filter(|rule| !in_parts(rule));
+        let rule = terminals::terminal(codes.as_bytes()[0]).statement.filter(|rule| !in_parts(rule));
         let own = rule.and_then(|rule| Tree::read(rule, &codes).ok());
         let own = own.as_ref().and_then(Tree::root).filter(|own| own.tokens() == (0..codes.len()));
         assert!(own.is_none_or(|own| Some(shown(own, &codes)) == alone), "{codes:?}");

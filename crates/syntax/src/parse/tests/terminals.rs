@@ -4,7 +4,7 @@
 use super::keywords;
 use crate::lex::{self, MAX_HASHES};
 use crate::parse::terminals::{self, Class};
-use crate::parse::{Grammar, Rule, phrase, statement_rule, stream};
+use crate::parse::{Grammar, Rule, phrase, stream};
 use pest::Parser;
 use rulec_lang::operators;
 use std::collections::HashSet;
@@ -104,7 +104,10 @@ fn codes_are_one_ascii_character_and_their_own() {
     for (terminal, code) in terminals::all() {
         assert!(code.is_ascii() && seen.insert(code), "{}", terminal.rule);
         assert_eq!(terminals::terminal(code).rule, terminal.rule);
-        assert_eq!(statement_rule(code).is_some(), terminal.starts_statement(), "{}", terminal.rule);
+        if let Some(rule) = terminal.statement {
+            assert_eq!(format!("{rule:?}"), format!("{}_statement", terminal.text));
+            assert_eq!(terminals::statement_word(rule), Some(terminal.text));
+        }
         if !terminal.rule.starts_with("kw_") || terminal.text.is_empty() {
             continue;
         }

@@ -1,0 +1,50 @@
+//! Generates the TypeScript types of an explanation's JSON. A test fails if the generated file is
+//! stale.
+
+use super::{Explanation, IntentTrace, RankedIntent};
+use crate::trace::{
+    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, RouteTrace,
+    TableTrace, TraceNode,
+};
+use ts_rs::{Config, TS};
+
+const HEAD: &str = "\
+// Written by `INSTA_UPDATE=always cargo test -p rulec-eval --lib types` from crates/eval/src; not to be edited.
+
+export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+";
+
+fn declaration<T: TS>(config: &Config) -> String {
+    let docs = T::docs().unwrap_or_default();
+    format!("\n{docs}export {}\n", T::decl(config))
+}
+
+#[test]
+fn the_types_of_an_explanation_are_written() {
+    let declarations = [
+        declaration::<Explanation>,
+        declaration::<Mark>,
+        declaration::<TableTrace>,
+        declaration::<RouteTrace>,
+        declaration::<DefaultTrace>,
+        declaration::<Location>,
+        declaration::<NodeKind>,
+        declaration::<Note>,
+        declaration::<TraceNode>,
+        declaration::<Operand>,
+        declaration::<Elements>,
+        declaration::<ElementTrace>,
+        declaration::<HostFailed>,
+        declaration::<IntentTrace>,
+        declaration::<RankedIntent>,
+    ];
+    let config = Config::default();
+    let text: String = declarations.iter().map(|declaration| declaration(&config)).collect();
+    let types: String = format!("{HEAD}{text}").lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/explanation.ts");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        std::fs::write(path, &types).expect("the file can be written");
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(written == types, "`{path}` is stale; INSTA_UPDATE=always updates it");
+}
