@@ -45,7 +45,7 @@ fn a_choice_is_a_tool_whose_parameters_are_what_it_reads() {
     assert_eq!(question, Question::new(&rules, "mood").unwrap().tool().to_json());
     assert_eq!(
         tool(&rules, "next").unwrap_err().to_string(),
-        "the rules contain no choice `next`; there is `next_step`, `alone`, `bare`, `mood`"
+        "the rules contain no choice `next`; the known names are `next_step`, `alone`, `bare`, `mood`"
     );
 }
 
@@ -61,13 +61,13 @@ fn reasons_are_sentences_in_the_order_of_the_search() {
         [
             "`call` is not chosen: `ctx.total > 3` does not hold.",
             "`check` is not chosen: `(steps.order.total as number ?? 0) > 5000` and `known` do not hold.",
-            "`ship` is taken: `steps.payment.status as string == \"paid\"` and `steps.stock.missing as number == 0` hold.",
+            "`ship` is chosen: `steps.payment.status as string == \"paid\"` and `steps.stock.missing as number == 0` hold.",
         ]
     );
     assert!(!sentences.concat().contains("0555"), "private values are not shown");
     let nothing = told("bare", json!({}));
     assert_eq!(nothing, ["`b` is not chosen: steps.x is missing: steps is missing.", "No branch matches."]);
-    assert_eq!(told("alone", json!({})), ["`a` is taken."]);
+    assert_eq!(told("alone", json!({})), ["`a` is chosen."]);
     assert_eq!(
         told("mood", json!({"answers": {"mood": "angry"}})),
         ["`angry` is the answer to: how do they feel?"]

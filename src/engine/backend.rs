@@ -1,4 +1,4 @@
-//! The engines that can decide, behind one trait.
+//! The engines that can decide, as one trait.
 
 use rulec_eval::decision::{Choice, Details};
 use rulec_eval::evaluator::Evaluator;

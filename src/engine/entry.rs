@@ -136,9 +136,8 @@ impl<'r> Entry<'r> {
     }
 
     /// Like [`Entry::decide_value`], for an embedding whose values are readable only under a lock.
-    /// After the value is read, `without_lock` receives the rest of the work and runs it without the
-    /// lock.
-    /// Unstable.
+    /// After the value is read, `without_lock` receives the rest of the work and runs it without
+    /// the lock. Unstable.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,

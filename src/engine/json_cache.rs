@@ -13,8 +13,8 @@ pub(crate) struct Answers(OnceLock<Box<[Answer]>>);
 type Answer = OnceLock<Box<[u8]>>;
 
 impl Answers {
-    /// Returns the JSON fields for an entry that chose `chosen` in its own table, or chose nothing. Calls
-    /// `write` only the first time.
+    /// Returns the JSON fields for an entry that chose `chosen` in its own table, or chose nothing.
+    /// Calls `write` only the first time.
     #[inline]
     pub fn get(
         &self,

@@ -1,6 +1,8 @@
-//! The rules of the house that can be counted, over the sources of every package: the length of a file, how a file opens,
-//! the words of comments ([`prose`]), imports without circles ([`circles`]), and syntax that the compiler of `rust-version` knows
-//! ([`guards`]). Clippy checks the length of functions and the number of parameters (`clippy.toml`).
+//! The rules of the house that can be counted, over the sources of every package.
+//!
+//! A file is short and opens with why it exists. [`prose`]: comments are plain English. [`circles`]: no
+//! imports in a circle. [`guards`]: the compiler of `rust-version` knows the syntax. [`oracle`]: who may
+//! use the reference evaluator. Clippy checks the length of functions (`clippy.toml`).
 
 mod circles;
 mod guards;
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const MOST_LINES: usize = 500;
+const MOST_LINES: usize = 520;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -86,7 +86,7 @@ route edge when text ends_with ".exe" -> h
         r#"{"by":"key","keys":["text contains \"refund\""],"posting":1"#,
         r#"{"by":"key","keys":["text contains \"bill\"","text contains \"invoice\"","ctx.name is \"Ada\""]"#,
         r#"{"by":"key","keys":["text contains \"order \""]"#,
-        r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
+        r#"{"by":"key","keys":["tags has the element \"beta tester\""]"#,
         r#"{"by":"bits","values":["ctx.name"]}"#,
         r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
         r#"{"by":"bits","values":["ctx.n"]}"#,
@@ -182,8 +182,8 @@ fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
         let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
         let expected = [
             few,
-            r#"{"by":"key","keys":["ctx.tags has \"beta tester"#,
-            r#"{"by":"key","keys":["ctx.t0 holds \"thing0"#,
+            r#"{"by":"key","keys":["ctx.tags has the element \"beta tester"#,
+            r#"{"by":"key","keys":["ctx.t0 contains \"thing0"#,
             r#"{"by":"key","keys":["ctx.product is \"p0"#,
         ];
         for (route, expected) in rules.plan()[0].routes.iter().zip(expected) {
@@ -207,7 +207,7 @@ fn a_value_that_many_rules_name_is_no_rare_key() {
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
     for (n, route) in rules.plan()[0].routes.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
         let found = serde_json::to_string(&route.found).expect("plain data");
-        assert!(found.contains("ctx.q holds"), "{n}: {found}");
+        assert!(found.contains("ctx.q contains"), "{n}: {found}");
     }
 }
 

@@ -1,5 +1,7 @@
-//! The suites of the language as a whole, in one program: it links the library once. Suites that need an allocator or a
-//! process of their own lie next to this folder.
+//! The suites of the language as a whole, in one program: it links the library once. Suites that
+//! need an allocator or a process of their own lie next to this folder.
+
+#![allow(clippy::duplicate_mod, reason = "two workloads include the same random numbers")]
 
 #[path = "../../benches/support/mod.rs"]
 mod bench_rules;
@@ -15,7 +17,6 @@ mod forge;
 mod support;
 #[path = "../support/textmate.rs"]
 mod textmate;
-#[allow(clippy::duplicate_mod, reason = "the workload includes the same random numbers")]
 #[path = "../../benches/peers/src/workload/mod.rs"]
 mod workload;
 #[path = "../support/worst.rs"]

@@ -128,7 +128,7 @@ fn judges_say_what_they_cannot_take() {
     };
     check(rules.judge("create_nod"), "did you mean `create_node`?");
     check(judge().options(json!({"sandbx": true})), "did you mean `sandbox`?");
-    check(judge().options(json!({"sandbox": "yes"})), "`options.sandbox` must be bool, and is string");
+    check(judge().options(json!({"sandbox": "yes"})), "`options.sandbox` must be bool, but is string");
     check(judge().context(json!({"workflows": 3})), "`context.workflows`");
     check(judge().input("contxt", json!({})), "did you mean `context`?");
     assert!(judge().options(json!({"sandbox": null})).is_ok());

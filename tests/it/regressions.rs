@@ -100,7 +100,7 @@ fn json_given_as_rules_is_named_as_such() {
         let error = Rules::from_text(text).expect_err("it is no rules");
         let [found] = error.diagnostics() else { panic!("{}", error.render()) };
         assert_eq!(found.code, Code::JsonFile, "{text}");
-        assert!(error.render().contains("holds JSON") && error.render().contains("rulec import"), "{text}");
+        assert!(error.render().contains("JSON") && error.render().contains("rulec import"), "{text}");
     }
     for text in ["{ route r when text == \"\" -> h }", "[x]"] {
         assert!(!codes(text).contains(&Code::JsonFile) && !codes(text).is_empty(), "{text}");
@@ -430,7 +430,7 @@ fn expressions_that_are_too_large_together_are_refused_without_compiling_them() 
     };
     assert_eq!(codes(&routes(250)), [Code::RegexTooLarge]);
     let error = Rules::from_text(&routes(250)).expect_err("they are too large").to_string();
-    assert!(error.contains("more than 256 MiB") && error.contains("regex_memory"), "{error}");
+    assert!(error.contains("the limit of 256 MiB") && error.contains("regex_memory"), "{error}");
     let entities = lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
     let asks = "route r when request.entities.e1 is present -> h";
     assert_eq!(codes(&format!("{entities}{asks}")), [Code::RegexTooLarge]);

@@ -103,8 +103,10 @@ fn explanations_show_what_was_found() {
         assert!(found.contains(part), "{part} in\n{found}");
     }
     let nothing = why("the weather is fine");
-    for part in ["there is no order in the text", "no intent is clear enough; the nearest is refund with 0."]
-    {
+    for part in [
+        "there is no order in the text",
+        "no intent is clear enough; the nearest is refund with the score 0.",
+    ] {
         assert!(nothing.contains(part), "{part} in\n{nothing}");
     }
     assert!(why("文").contains("no word of the text points to an intent"), "{}", why("文"));

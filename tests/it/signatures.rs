@@ -67,7 +67,7 @@ fn what_no_trusted_key_has_signed_is_refused() {
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {
     let compiler = trusting(&[PUBLIC]);
-    let words = |name: &str| format!("`{name}` is a text of rules, which has no signature");
+    let words = |name: &str| format!("`{name}` is the text of rules and has no signature");
     let refused = |loaded: Result<Rules, CompileError>, name: &str| {
         refused(loaded, Code::ArtifactUntrusted, &words(name));
     };

@@ -237,7 +237,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         (r#"{"type": "RegexCondition"}"#, "needs `pattern`"),
         (r#"{"type": "ContextCondition", "n__like": 1}"#, "unknown comparison `like`"),
         (r#"{"type": "ContextCondition", "n__gt": "x"}"#, "`>` compares numbers"),
-        (r#"{"type": "ContextCondition", "urgency": 1}"#, "`urgency` is a string"),
+        (r#"{"type": "ContextCondition", "urgency": 1}"#, "`urgency` must be a string"),
         (r#"{"type": "NotCondition"}"#, "needs `condition`"),
         (r#"{"type": "AndCondition", "conditions": {}}"#, "expected a list of conditions, found an object"),
         (r#"7"#, "expected a condition, an object, found a number"),

@@ -230,8 +230,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of a
-/// table.
+/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of
+/// a table.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", formatted(in_table, text)))
 }

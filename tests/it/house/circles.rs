@@ -1,4 +1,5 @@
-//! Sibling modules do not import one another in a circle: each folder can be read from the bottom up.
+//! Sibling modules do not import one another in a circle: each folder can be read from the bottom
+//! up.
 
 use super::{folders, is_test, name_of, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +53,7 @@ impl Package {
         self.modules.insert(module, (file.to_owned(), code(text)));
     }
 
-    /// The names that a module brings into scope, each with the path it stands for.
+    /// The names that a module brings into scope, each with its path.
     fn imports(&self, module: &Module) -> BTreeMap<String, Module> {
         let Some((_, text)) = self.modules.get(module) else { return BTreeMap::new() };
         let mut names = BTreeMap::new();
@@ -103,8 +104,8 @@ impl Package {
         folders
     }
 
-    /// The files that take part in a circle of imports among the modules of a folder, each with the
-    /// siblings that it imports and that lead back to it.
+    /// The files in circles of imports among the modules of a folder. Each comes with the siblings
+    /// that it imports and that lead back to it.
     fn circles(&self) -> BTreeMap<String, Vec<String>> {
         let mut found = BTreeMap::new();
         for (folder, graph) in self.siblings() {
@@ -137,7 +138,8 @@ fn reaches(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> 
     false
 }
 
-/// The paths of a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`. What is renamed keeps its own name.
+/// The paths of a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`. A renamed item keeps its own
+/// name.
 fn expand(tree: &str) -> Vec<Vec<String>> {
     let tree = tree.trim();
     let Some((head, rest)) = tree.split_once('{') else {

@@ -1,4 +1,5 @@
-//! The compiler of `rust-version` knows the syntax of the sources. Clippy checks only the standard library.
+//! The compiler of `rust-version` knows the syntax of the sources. Clippy checks only the standard
+//! library.
 
 use super::{folders, name_of, root, rust_files};
 use std::fs;
@@ -48,7 +49,7 @@ fn holds_let(condition: &Expr) -> bool {
     }
 }
 
-/// One stood in the engine while `rust-version` was 1.88.
+/// The engine had one while `rust-version` was 1.88.
 #[test]
 fn no_guard_needs_a_newer_compiler() {
     let mut files = Vec::new();

@@ -1,7 +1,8 @@
 //! Who may use the reference evaluator, and who may read the time of day.
 //!
-//! The reference evaluator is the oracle that every engine is compared with. It decides where `Tier::Reference` asks for it,
-//! and it is the source of explanations, of coverage and of the messages that an analysis reports. No engine may call it.
+//! The reference evaluator is the oracle that every engine is compared with. It decides where
+//! `Tier::Reference` asks for it, and it is the source of explanations, of coverage and of the
+//! messages that an analysis reports. No engine may call it.
 
 use super::{folders, is_test, name_of, rust_files};
 use std::fs;
@@ -39,12 +40,14 @@ fn only_explanations_and_the_reference_tier_use_the_oracle() {
         "crates/eval/src/trace/record.rs",
         "crates/eval/src/trace/truths.rs",
         "src/engine/backend.rs",
+        "src/engine/set.rs",
         "src/payload/engine.rs",
     ];
     assert_eq!(found, allowed);
 }
 
-/// Clocks jump, so durations come from a monotonic clock (`Instant`). Only the lines of logs carry the time of day.
+/// Clocks jump, so durations come from a monotonic clock (`Instant`). Only the lines of logs carry
+/// the time of day.
 #[test]
 fn only_logs_read_the_time_of_day() {
     let reads = ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"];

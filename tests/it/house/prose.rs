@@ -1,7 +1,9 @@
-//! What can be counted about the English of comments: their width, the length of a sentence, and words that this code once
-//! used in a private sense. The counter cannot tell whether a stranger understands a comment; a reader can.
+//! What can be counted about the English of comments: their width, the length of a sentence, and
+//! words that this code once used in a private sense. The counter cannot know whether a stranger
+//! understands a comment; a reader can.
 //!
-//! `exceptions.txt` lists the breaches that stay, one a line. The list only shrinks: a line without a breach fails too.
+//! `exceptions.txt` lists the breaches that stay, one a line. The list only shrinks: a line without
+//! a breach fails too.
 
 use super::{folders, name_of, root, rust_files};
 use std::collections::BTreeSet;
@@ -71,12 +73,13 @@ fn comments(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// A text without what is in backquotes: code has no style.
+/// A text without its parts in backquotes: code has no style.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join("code")
 }
 
-/// The sentences of doc comments that are too long, each with the line on which its paragraph begins.
+/// The sentences of doc comments that are too long, each with the line on which its paragraph
+/// begins.
 fn long_sentences(lines: &[Line<'_>]) -> Vec<(usize, usize)> {
     let mut paragraphs: Vec<(usize, String)> = Vec::new();
     let mut last = 0;

@@ -14,8 +14,8 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A sentence or phrase for people. Dereferences to its English text; [`Message::localized`] returns
-/// the text in another language.
+/// A sentence or phrase for people. Dereferences to its English text; [`Message::localized`]
+/// returns the text in another language.
 #[derive(Clone)]
 pub struct Message(Form);
 

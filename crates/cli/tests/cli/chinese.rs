@@ -220,7 +220,7 @@ fn workflows_are_refused_in_chinese() {
     folder.rulec(&[run, &["--save", "run.json"]].concat()).expect(0);
     let saved = std::fs::read(folder.path("run.json")).expect("the saved run");
     let other = Folder::with("workflow w { node a echo -> c  node c echo }").file("run.json", saved);
-    told(&other, &[(&["workflow", "run", "a.rules", "--resume", "run.json"], 1, "节点 `b` 不在了")]);
+    told(&other, &[(&["workflow", "run", "a.rules", "--resume", "run.json"], 1, "节点 `a` 的种类不同")]);
 }
 
 /// Runs each command, and checks its exit status and that its output contains the expected text.

@@ -74,7 +74,7 @@ const COMMANDS: [(&str, &str, &[&str]); 5] = [
 ];
 
 #[test]
-fn the_commands_of_the_readme_answer_for_each_document() {
+fn the_commands_of_the_examples_answer_for_each_document() {
     for (command, member, expected) in COMMANDS {
         let answers = rulec(command).expect(0).json();
         let shown = |answer: &Json| match &answer[member] {
@@ -85,7 +85,7 @@ fn the_commands_of_the_readme_answer_for_each_document() {
         let found: Vec<String> = answers.iter().map(shown).collect();
         assert_eq!(found, expected, "{command}");
     }
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("it can be read");
+    let readme = std::fs::read_to_string(root().join("examples/README.md")).expect("it can be read");
     let listed: Vec<&str> = readme
         .lines()
         .filter_map(|line| {

@@ -262,7 +262,7 @@ fn every_request_of_an_editor_is_answered() {
     let pulled = editor.of("textDocument/diagnostic", &uri);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
     let actions = editor.of("textDocument/codeAction", &uri);
-    assert_eq!(actions[0]["title"], "replace `mony` by `money`");
+    assert_eq!(actions[0]["title"], "replace `mony` with `money`");
     assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "money");
     assert_eq!(editor.stop(), Some(0));
 }

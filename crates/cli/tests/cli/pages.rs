@@ -10,13 +10,18 @@ use std::process::Command;
 
 #[test]
 fn the_tutorial_prints_what_it_says() {
-    assert_page("tutorial.md");
+    assert_page("docs/tutorial.md", 10);
+}
+
+#[test]
+fn the_readme_prints_what_it_says() {
+    assert_page("README.md", 4);
 }
 
 /// Runs a page. A block fenced with `file=NAME` is a file. In a `console` block, lines that begin
 /// with `$` are commands, and the lines after a command are its output.
-fn assert_page(name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+fn assert_page(name: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let page = std::fs::read_to_string(&path).expect("the page can be read");
     let (mut folder, mut made, mut commands) = (Folder::new(), String::new(), 0);
     let mut lines = page.lines();
@@ -39,7 +44,7 @@ fn assert_page(name: &str) {
         }
         made.push_str("```\n");
     }
-    assert!(commands >= 10, "only {commands} commands were found");
+    assert!(commands >= least, "only {commands} commands were found");
     golden::assert_file(&path, &made);
 }
 

@@ -358,7 +358,7 @@ fn only_a_choice_that_a_model_makes_is_asked() {
     for (rules, name, says) in [
         (MOOD, "moood", "no choice `moood` that a model makes; did you mean `mood`?"),
         (MOOD, "plain", "`plain` is decided by its conditions"),
-        (MOOD, "weather", "there is `mood`"),
+        (MOOD, "weather", "the known names are `mood`"),
         ("default -> chat", "weather", "no choice is declared"),
     ] {
         let message = refused(rules, name);

@@ -1,5 +1,5 @@
-//! The runtime from outside: routers, events, payloads and workflows. Suites with a subscriber or a load of their own lie next to
-//! this folder.
+//! The runtime from outside: routers, events, payloads and workflows. Suites with a subscriber or a
+//! load of their own lie next to this folder.
 
 mod decision_log;
 mod events;

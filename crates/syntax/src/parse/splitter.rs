@@ -124,8 +124,8 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token has the spelling of a terminal in the table. The code alone does not say so:
-    /// `==` has the code of `=`, and `=>` has the code of `->`.
+    /// True if the token has the spelling of a terminal in the table. The code alone does not say
+    /// so: `==` has the code of `=`, and `=>` has the code of `->`.
     fn is(&self, index: usize, code: u8) -> bool {
         self.text(index) == terminals::terminal(code).text
     }
