@@ -1,6 +1,7 @@
 //! Code shared by the fuzz targets and the tests: generators, engines that must agree, and forged
 //! artifacts.
 
+#![allow(clippy::should_implement_trait, reason = "the support of tests is not an interface")]
 #![allow(missing_docs, reason = "the support of tests, which is not published")]
 
 #[path = "../../crates/arrow/tests/convert/mod.rs"]

@@ -217,6 +217,7 @@ impl<'a> Checker<'a> {
         self.report(diagnostic)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each thing that a test may expect")]
     fn chosen(&mut self, expect: &'a Expectation, known: &mut Known) -> Checked<(TableId, Expect)> {
         let path = expect.path.as_slice();
         let place = path
