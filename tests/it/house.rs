@@ -1,8 +1,9 @@
 //! The rules of the house that can be counted, over the sources of every package.
 //!
-//! A file is short and opens with why it exists. [`prose`]: comments are plain English. [`circles`]: no
-//! imports in a circle. [`guards`]: the compiler of `rust-version` knows the syntax. [`oracle`]: who may
-//! use the reference evaluator. Clippy checks the length of functions (`clippy.toml`).
+//! A file is short and opens with why it exists. [`prose`]: comments are plain English.
+//! [`circles`]: no imports in a circle. [`guards`]: the compiler of `rust-version` knows the
+//! syntax. [`oracle`]: who may use the reference evaluator. Clippy checks the length of functions
+//! (`clippy.toml`).
 
 mod circles;
 mod guards;
