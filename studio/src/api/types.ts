@@ -2093,7 +2093,7 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  *         "kind": "and", "text": "ctx.n > 3 and about_files", "result": "unknown", "children": [{
  *           "kind": "test", "text": "ctx.n > 3", "result": "unknown",
  *           "operands": [{ "text": "ctx.n", "missing": true }],
- *           "because": ["ctx.n is \"7\", a string, where a number is wanted"]
+ *           "because": ["ctx.n is \"7\", a string, but a number is needed"]
  *         }]
  *       }
  *     }]
