@@ -40,7 +40,7 @@ fn main() {
             if arguments.get(1).is_some_and(|wanted| *wanted != name) {
                 continue;
             }
-            let rules = column.of(&rules);
+            let rules = column.compile(&rules);
             // Makes a first decision, so that lazy compilation is not measured.
             decide(&rules, "{}", &serde_json::json!({}));
             let start = spent();

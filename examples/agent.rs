@@ -11,7 +11,7 @@
 
 use rulec::{Rules, bundled};
 use rulec_http::{AllowedHosts, HttpClient, Limits, node};
-use rulec_runtime::payload::{Again, Coordinator, Judges, Made, NodeFailure, Turn};
+use rulec_runtime::payload::{Coordinator, Judges, NodeFailure, Proposal, RetryRequest, Turn};
 use serde_json::{Value as Json, json};
 use std::error::Error;
 use std::io::{Read, Write};
@@ -65,9 +65,9 @@ fn plan(host: &str, repaired: bool) -> Json {
 }
 
 /// Repairs the plan. A language model would read the feedback; this agent knows the missing field.
-async fn agent(again: Again, host: String) -> Result<Vec<Made>, String> {
+async fn agent(again: RetryRequest, host: String) -> Result<Vec<Proposal>, String> {
     println!("the agent is told:\n{}", again.rejected.feedback);
-    Ok(vec![Made::new("create_workflow_plan", plan(&host, true))])
+    Ok(vec![Proposal::new("create_workflow_plan", plan(&host, true))])
 }
 
 /// Returns the recovery plan for a failed node: retry it, at most twice.
@@ -103,7 +103,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .recovery_limit(Duration::from_secs(5))
         .node_kind("HTTP", node(client))
         .build();
-    let turn = coordinator.session().offer([Made::new("create_workflow_plan", plan(&host, false))]).await;
+    let turn = coordinator.session().offer([Proposal::new("create_workflow_plan", plan(&host, false))]).await;
     print(&turn);
     Ok(())
 }

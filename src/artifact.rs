@@ -153,7 +153,7 @@ pub fn write(
 
     let mut body = Writer::default();
     for numbered in Numbered::ALL {
-        body.number(counts.of(numbered) as u64);
+        body.number(counts.get(numbered) as u64);
     }
     body.number(conditions.bytes.len() as u64);
     body.raw(&conditions.bytes);

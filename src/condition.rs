@@ -52,7 +52,7 @@ impl ConditionError {
     }
 
     /// Takes the message and help of the first error.
-    fn of(error: &CompileError) -> ConditionError {
+    fn from_compile(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
             || {
@@ -85,7 +85,7 @@ impl Condition {
         }
         let text = paths_of(text)?;
         let rules = Rules::from_text(&format!("route {RULE} when (\n{text}\n) -> {RULE}"))
-            .map_err(|error| ConditionError::of(&error))?;
+            .map_err(|error| ConditionError::from_compile(&error))?;
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
             return Err(ConditionError::new(

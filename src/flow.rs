@@ -82,7 +82,7 @@ pub struct IntentHit {
 
 /// The result of selecting a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found<'m> {
+pub enum FlowSelection<'m> {
     /// The first keyword flow with a matching pattern.
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
@@ -172,16 +172,16 @@ impl FlowMatcher {
 
     /// Selects the flow for a text: the first keyword flow with a matching pattern, else the intent
     /// flow that the classifier chooses.
-    pub fn find(&self, text: &str) -> Found<'_> {
+    pub fn find(&self, text: &str) -> FlowSelection<'_> {
         self.search(text).0
     }
 
     /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
     /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
-    pub fn search(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
+    pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.keyword(text);
         let found = match hit {
-            Some(hit) => Found::Keyword(hit),
+            Some(hit) => FlowSelection::Keyword(hit),
             None => {
                 let (found, beyond) = self.search_intent(text);
                 limits::add(&mut exceeded, beyond);
@@ -193,16 +193,18 @@ impl FlowMatcher {
 
     /// Classifies a text that no keyword flow matches. Returns the chosen intent flow, and the
     /// limits that the text exceeded; a text over a limit gets no intent.
-    pub fn search_intent(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
+    pub fn search_intent(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (verdict, exceeded) = self.classify(text);
-        let Some(verdict) = verdict else { return (Found::Nothing { nearest: Vec::new() }, exceeded) };
+        let Some(verdict) = verdict else {
+            return (FlowSelection::Nothing { nearest: Vec::new() }, exceeded);
+        };
         let mut ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0);
         if verdict.chosen().is_some()
             && let Some(best) = ranked.next()
         {
-            return (Found::Intent(self.hit(best)), exceeded);
+            return (FlowSelection::Intent(self.hit(best)), exceeded);
         }
-        (Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
+        (FlowSelection::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
     }
 
     /// Returns the classifier's verdict on a text; `None` without a classifier, or if the text
@@ -247,7 +249,7 @@ impl FlowMatcher {
     fn keyword(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {
         let Some(entry) = self.entry().filter(|entry| !entry.is_empty()) else { return (None, Vec::new()) };
         let decision = entry.decide(&json!({"text": text}));
-        let hit = decision.statement().and_then(|chosen| FlowHit::of(self.rules.program(), chosen));
+        let hit = decision.statement().and_then(|chosen| FlowHit::from_choice(self.rules.program(), chosen));
         (hit, decision.exceeded().to_vec())
     }
 

@@ -73,7 +73,7 @@ pub use rulec_eval::explain::{Explanation, RenderOptions};
 pub use rulec_eval::host::HostFailure;
 pub use rulec_eval::trace::SkippedCondition;
 pub use rulec_lang::limits::Exceeded;
-pub use rulec_lang::schema::Breach;
+pub use rulec_lang::schema::InputViolation;
 pub use rulec_nlu as classifier;
 pub use rulec_sema::hir::TableKind;
 pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};

@@ -52,13 +52,13 @@ use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_eval::trace::Truths;
 use rulec_lang::limits;
-use rulec_lang::schema::{Breach, breaches};
+use rulec_lang::schema::{InputViolation, breaches};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Payload, Program};
-use run::{Found, Pass};
+use run::{CorrectedViolation, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
-use unchecked::Blind;
+use unchecked::UncheckedPaths;
 
 /// A judge checks payloads of one kind. It is cheap to clone and can be shared between threads.
 /// Context and options are set once.
@@ -71,7 +71,7 @@ pub struct Judge {
     /// Whether warnings count as violations.
     strict: bool,
     /// The rules that read an input that was not given; computed on first use.
-    blind: OnceLock<Arc<Blind>>,
+    blind: OnceLock<Arc<UncheckedPaths>>,
 }
 
 /// The reason why a judge cannot be created.
@@ -221,7 +221,8 @@ impl Judge {
         let message = Json::Object(message);
         if let Some(field) = field {
             let record = RecordType::from_iter([field]);
-            if let Some(Breach { path, expected, found, .. }) = breaches(&record, &message).into_iter().next()
+            if let Some(InputViolation { path, expected, found, .. }) =
+                breaches(&record, &message).into_iter().next()
             {
                 return Err(JudgeError::WrongType { path, expected, found });
             }
@@ -245,7 +246,8 @@ impl Judge {
     /// Checks a payload, corrects a copy if the rules allow it, and checks the corrected copy.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
-        let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
+        let violations =
+            |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
         let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
         let (corrections, corrected) = mended(payload, &found);
         let mut remaining = Vec::new();
@@ -263,14 +265,14 @@ impl Judge {
             unchecked,
             exceeded,
         };
-        Judgement::of(kind, findings)
+        Judgement::new(kind, findings)
     }
 
     /// Checks a payload once. The findings are sorted by rule, then path, without duplicates.
     fn pass(&self, payload: &Json, traced: bool) -> Pass {
         let mut pass = run::run(self, payload, traced, None);
         if !self.strict {
-            let warns = |found: &mut Found| found.warning;
+            let warns = |found: &mut CorrectedViolation| found.warning;
             pass.warned = pass.found.extract_if(.., warns).collect();
         }
         pass.found = sorted(pass.found);
@@ -288,8 +290,9 @@ impl Judge {
     }
 
     /// Returns the rules that read an input that was not given.
-    fn blind(&self) -> &Blind {
-        self.blind.get_or_init(|| Arc::new(Blind::of(self.rules.program(), self.payload(), &self.input)))
+    fn blind(&self) -> &UncheckedPaths {
+        self.blind
+            .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
     }
 
     /// Explains each violated rule: its condition, with the values that the condition read. The
@@ -300,8 +303,9 @@ impl Judge {
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
             warned = self.pass(&corrected, true).warned;
         }
-        let why =
-            |warning| move |found: Found| Why { violation: found.violation, when: found.trace, warning };
+        let why = |warning| {
+            move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
+        };
         found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
     }
 
@@ -316,7 +320,7 @@ impl Judge {
 
     /// Returns the JSON Schema of the kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
-        schema::of(&self.rules, self.payload())
+        schema::build(&self.rules, self.payload())
     }
 }
 
@@ -327,7 +331,7 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
 
 /// Applies corrections to a copy of the payload. Returns them and the copy, or `None` if there were
 /// no violations.
-fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
+fn mended(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option<Json>) {
     if found.is_empty() {
         return (Vec::new(), None);
     }
@@ -336,7 +340,7 @@ fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
 }
 
 /// Sorts by rule, then path, and removes duplicates.
-fn sorted(mut found: Vec<Found>) -> Vec<Found> {
+fn sorted(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
     found.sort_by(|a, b| {
         (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
     });

@@ -134,7 +134,7 @@ fn allocations(call: impl FnOnce()) -> usize {
 fn check(settings: &str, input: bool, column: Column) {
     let source = program(settings, input);
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let rules = column.of(&rules);
+    let rules = column.compile(&rules);
     let messages = messages();
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let decide = |message: &Json| drop(black_box(rules.decide(message)));

@@ -95,7 +95,7 @@ fn rules() -> Rules {
 #[test]
 fn no_engine_reads_behind_a_text() {
     let rules = rules();
-    let columns: Vec<Rules> = COLUMNS.iter().map(|column| column.of(&rules)).collect();
+    let columns: Vec<Rules> = COLUMNS.iter().map(|column| column.compile(&rules)).collect();
     let mut chosen = BTreeSet::new();
     for word in WORDS {
         for (before, n) in (0..50).zip([3, 4, 5].into_iter().cycle()) {

@@ -7,4 +7,4 @@ use rulec_fuzz::support::held::{Shares, hold};
 use rulec_fuzz::support::random::Random;
 use rulec_fuzz::support::small::program;
 
-fuzz_target!(|bytes: &[u8]| hold(0, &program(&mut Random::of(bytes)), &mut Shares::new()));
+fuzz_target!(|bytes: &[u8]| hold(0, &program(&mut Random::from_bytes(bytes)), &mut Shares::new()));

@@ -80,7 +80,7 @@ fn changed(bytes: &[u8]) {
 }
 
 fn generated(bytes: &[u8]) {
-    let mut random = Random::of(bytes);
+    let mut random = Random::from_bytes(bytes);
     let program = Generator::program(&mut random);
     let Ok(rules) = compiler().compile_text(&program.source) else { return };
     let mut messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();

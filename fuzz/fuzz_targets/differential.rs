@@ -9,7 +9,7 @@ use rulec_fuzz::support::random::Random;
 use rulec_fuzz::{agree, compiler};
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut random = Random::of(bytes);
+    let mut random = Random::from_bytes(bytes);
     let program = Generator::program(&mut random);
     let Ok(rules) = compiler().compile_text(&program.source) else { return };
     for _ in 0..4 {

@@ -10,7 +10,7 @@ use rulec_fuzz::support::statements::SLOTS;
 use rulec_fuzz::{compiler, messages};
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut random = Random::of(bytes);
+    let mut random = Random::from_bytes(bytes);
     let live = LiveRules::from_text(compiler(), "default -> b").expect("it compiles").merge_after(3);
     for _ in 0..1 + random.below(24) {
         let slot = &SLOTS[random.below(SLOTS.len())];

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use rulec_analysis::cost::{TableCost, costs};
 use rulec_analysis::diff::{self, Diff, Version};
 use rulec_analysis::overlaps::{Overlaps, overlaps};
-use rulec_analysis::why_not::{Asked, WhyNot, why_not};
+use rulec_analysis::why_not::{WhyNot, WhyNotQuery, why_not};
 use rulec_analysis::{self, AnalysisOptions, Finding, Subject};
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{RuleId, TableId};
@@ -161,7 +161,7 @@ impl Entry<'_> {
         let session = RefCell::new(Entry { tier: Tier::Reference, ..*self }.session());
         let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
         let (program, sources, entry) = (&set.program, &set.sources, self.table);
-        why_not(&Asked { program, sources, entry, route, message, decide: &decide }).map_err(|known| {
+        why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(|known| {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             UnknownEntry::statement(route, &known)
         })

@@ -109,7 +109,7 @@ impl Compiler {
         self
     }
 
-    /// Allows host functions to be missing; their results then count as missing. This is for tools
+    /// Suppressions host functions to be missing; their results then count as missing. This is for tools
     /// that inspect rules without the embedding program.
     #[must_use]
     pub fn allow_missing_functions(mut self) -> Self {
@@ -175,7 +175,7 @@ impl Compiler {
         let threads = Threads::All;
         let mut loaded = self.read(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
-        let mut allows = check::Allows::of(&loaded);
+        let mut allows = check::Suppressions::new(&loaded);
         // The syntax trees are large and no longer needed; another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
         let finish = || self.finish(threads, loaded, program, found, &mut allows);
@@ -194,7 +194,7 @@ impl Compiler {
         text::keeping_parsed(|| {
             let mut loaded = loader::load(Threads::All, loader, path);
             let (program, found) = check::check(&loaded);
-            let (seen, mut allows) = (look(&loaded, &program), check::Allows::of(&loaded));
+            let (seen, mut allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
             loaded.units.clear();
             (self.finish(Threads::All, loaded, program, found, &mut allows), seen)
         })
@@ -212,7 +212,7 @@ impl Compiler {
         loaded: Loaded,
         program: Program,
         found: Vec<Diagnostic>,
-        allows: &mut check::Allows,
+        allows: &mut check::Suppressions,
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);

@@ -7,7 +7,7 @@ use rulec_eval::decision::{Chosen, Details, Trail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
 use rulec_lang::limits::Exceeded;
-use rulec_lang::schema::Breach;
+use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -185,7 +185,7 @@ impl Decision {
     /// Returns the flow whose pattern matched.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
         let (program, chosen) = self.picked()?;
-        FlowHit::of(program, chosen)
+        FlowHit::from_choice(program, chosen)
     }
 
     /// Returns the next nodes that a router chose.
@@ -224,7 +224,7 @@ impl Decision {
     }
 
     /// Returns the violations of the `input` declaration in the message.
-    pub fn breaches(&self) -> &[Breach] {
+    pub fn breaches(&self) -> &[InputViolation] {
         self.detail(|details| &details.breaches)
     }
 
@@ -252,7 +252,7 @@ impl Decision {
 
 impl<'r> FlowHit<'r> {
     /// Returns the flow of a chosen statement; `None` if the statement is not a flow pattern.
-    pub fn of(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
+    pub fn from_choice(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
         match chosen.outcome(program)? {
             Outcome::Flow { flow, pattern } => {
                 let flow = program.flows.get(flow.index())?;

@@ -1,6 +1,6 @@
 //! The message of a decision, in the forms that engines accept.
 
-use rulec_lang::schema::Breach;
+use rulec_lang::schema::InputViolation;
 use rulec_lang::value::Value;
 use rulec_vm::input::Fill;
 use rulec_vm::vm::SlotValues;
@@ -14,7 +14,7 @@ pub struct PreparedMessage<'m> {
     /// The indexes of slots that have a value.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
-    pub(super) breaches: Vec<Breach>,
+    pub(super) breaches: Vec<InputViolation>,
     pub(super) generation: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
     /// The slots read from the message, and the violations of the `input` declaration in it.
-    Slots(SlotValues<'m>, &'m [Breach]),
+    Slots(SlotValues<'m>, &'m [InputViolation]),
 }
 
 impl<'m> Input<'m> {

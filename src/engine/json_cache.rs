@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 
 /// The serialized decisions of a rule set, filled on demand.
 #[derive(Default)]
-pub(crate) struct Answers(OnceLock<Box<[Answer]>>);
+pub(crate) struct AnswerCache(OnceLock<Box<[Answer]>>);
 
 /// The fields of one serialized decision without the braces, empty until they are first needed.
 type Answer = OnceLock<Box<[u8]>>;
 
-impl Answers {
+impl AnswerCache {
     /// Returns the JSON fields for an entry that chose `chosen` in its own table, or chose nothing.
     /// Calls `write` only the first time.
     #[inline]

@@ -31,7 +31,7 @@ use rulec_base::diag::Message;
 use rulec_base::json::JsonError;
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
-use rulec_sema::check::{Counted, CountedUses};
+use rulec_sema::check::{CountedFields, CountedUses};
 use rulec_sema::hir::{ROUTES, TableId, TableKind};
 use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
@@ -102,7 +102,7 @@ pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 /// texts do not contain everything that was compiled.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
-        let writer = Writer::new(Base::fixed(rules), Counted::Uses(CountedUses::default()));
+        let writer = Writer::new(Base::fixed(rules), CountedFields::Uses(CountedUses::default()));
         LiveRules::with_writer(Compiler::new(), writer, true)
     }
 }

@@ -1,7 +1,7 @@
 //! A compiled rule set, and its reference counting across threads.
 
 use super::input::{Input, PreparedMessage};
-use super::json_cache::Answers;
+use super::json_cache::AnswerCache;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
 use rulec_base::diag::Diagnostic;
@@ -11,9 +11,9 @@ use rulec_eval::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
 use rulec_jit::JitCode;
 use rulec_lang::arena::Arena;
-use rulec_lang::schema::{Breach, Promises};
+use rulec_lang::schema::{InputContract, InputViolation};
 use rulec_lang::value::Value;
-use rulec_sema::check::Allows;
+use rulec_sema::check::Suppressions;
 use rulec_sema::hir::Program;
 use rulec_sema::normal::{self, Normal};
 use rulec_vm::bytecode::Bytecode;
@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    pub promises: Option<Promises>,
+    pub promises: Option<InputContract>,
     /// The normal form, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
@@ -35,7 +35,7 @@ pub(crate) struct RuleSet {
     pub index: OnceLock<Index>,
     /// The plan that reads messages into slots, built on first use.
     pub plan: OnceLock<Option<Plan>>,
-    pub answers: Answers,
+    pub answers: AnswerCache,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
     /// False for an artifact that no trusted key signed: the automatic tier then never compiles it
@@ -46,7 +46,7 @@ pub(crate) struct RuleSet {
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
     /// The `allow` comments that suppress findings, for the analysis.
-    pub allows: Allows,
+    pub allows: Suppressions,
     pub generation: u64,
 }
 
@@ -61,12 +61,12 @@ impl RuleSet {
     /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
-            promises: program.promised().map(|record| Promises::of(&record)),
+            promises: program.promised().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
             plan: OnceLock::new(),
-            answers: Answers::default(),
+            answers: AnswerCache::default(),
             #[cfg(feature = "jit")]
             tier_up: TierUp::new(&bytecode),
             may_compile: true,
@@ -74,7 +74,7 @@ impl RuleSet {
             hosts,
             sources: SourceMap::new(),
             warnings: Vec::new(),
-            allows: Allows::default(),
+            allows: Suppressions::default(),
             generation: next_generation(),
         }
     }
@@ -93,14 +93,14 @@ impl RuleSet {
     }
 
     /// Returns the violations of the `input` declaration in a message.
-    pub fn breaches(&self, input: Input<'_>) -> Vec<Breach> {
+    pub fn breaches(&self, input: Input<'_>) -> Vec<InputViolation> {
         match input {
             Input::Tree(message) => self.breaches_of(message),
             Input::Slots(_, breaches) => breaches.to_vec(),
         }
     }
 
-    fn breaches_of(&self, message: &Json) -> Vec<Breach> {
+    fn breaches_of(&self, message: &Json) -> Vec<InputViolation> {
         match &self.promises {
             Some(promises) if !promises.surely_kept(message) => self.program.breaches(message),
             _ => Vec::new(),
@@ -132,7 +132,7 @@ impl RuleSet {
 
     /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.
     pub fn plan(&self) -> Option<&Plan> {
-        self.plan.get_or_init(|| Plan::of(&self.program)).as_ref()
+        self.plan.get_or_init(|| Plan::from_program(&self.program)).as_ref()
     }
 }
 

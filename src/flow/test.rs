@@ -1,7 +1,7 @@
 //! Runs `test` blocks about flows if the rules have intent flows: patterns first, then the
 //! classifier.
 
-use super::{FlowMatcher, Found, text_of};
+use super::{FlowMatcher, FlowSelection, text_of};
 use crate::engine::{Rules, TestOutcome};
 use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
@@ -73,17 +73,17 @@ fn expected<'p>(program: &'p Program, test: &Test) -> Option<Wanted<'p>> {
 
 fn found(matcher: &FlowMatcher, wanted: &Wanted<'_>, test: &Test) -> (bool, String) {
     match (matcher.find(text_of(&test.message)), wanted) {
-        (Found::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
-        (Found::Keyword(hit), _) => (false, shown(Some(hit.name))),
+        (FlowSelection::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
+        (FlowSelection::Keyword(hit), _) => (false, shown(Some(hit.name))),
         // Flows with the same id count as one.
-        (Found::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
+        (FlowSelection::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
             None => (true, shown(Some(name))),
             Some((sign, bound)) => {
                 (is_within(hit.score, sign, *bound), format!("{} score {:.3}", shown(Some(name)), hit.score))
             }
         },
-        (Found::Intent(hit), _) => (false, shown(Some(&hit.name))),
-        (Found::Nothing { .. }, wanted) => (matches!(wanted, Wanted::Nothing), shown(None)),
+        (FlowSelection::Intent(hit), _) => (false, shown(Some(&hit.name))),
+        (FlowSelection::Nothing { .. }, wanted) => (matches!(wanted, Wanted::Nothing), shown(None)),
     }
 }
 

@@ -35,7 +35,7 @@ fn keyword_flows_come_first_on_every_engine() {
             ("", None),
         ] {
             let found = match flows.find(text) {
-                Found::Keyword(hit) => Some((hit.id, hit.name, hit.pattern)),
+                FlowSelection::Keyword(hit) => Some((hit.id, hit.name, hit.pattern)),
                 _ => None,
             };
             assert_eq!(found, expected, "{text}");
@@ -56,27 +56,27 @@ fn intent_flows_are_found_by_what_they_mean() {
     ] {
         let found = flows.find(text);
         let hit = match &found {
-            Found::Intent(hit) => Some((hit.id.as_str(), hit.name.as_str())),
+            FlowSelection::Intent(hit) => Some((hit.id.as_str(), hit.name.as_str())),
             _ => None,
         };
         assert_eq!(hit, expected, "{text}: {found:?}");
     }
     // Without a classifier, intent flows are never found.
     let plain = matcher(DESK);
-    assert_eq!(plain.find("please give me my money back"), Found::Nothing { nearest: Vec::new() });
+    assert_eq!(plain.find("please give me my money back"), FlowSelection::Nothing { nearest: Vec::new() });
 }
 
 #[test]
 fn what_came_nearest_is_told() {
     let strict = Options { threshold: 1.0, margin: 0.0 };
     let flows = matcher(DESK).with_classifier(strict).unwrap();
-    let Found::Nothing { nearest } = flows.find("my money, the money") else { panic!("found") };
+    let FlowSelection::Nothing { nearest } = flows.find("my money, the money") else { panic!("found") };
     assert_eq!(
         nearest.first().map(|hit| (hit.id.as_str(), hit.name.as_str())),
         Some(("refund_v2", "refund"))
     );
     assert!(nearest.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0), "{nearest:?}");
-    assert_eq!(flows.find("éé"), Found::Nothing { nearest: Vec::new() });
+    assert_eq!(flows.find("éé"), FlowSelection::Nothing { nearest: Vec::new() });
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_model_is_told_of_intent_flows_only() {
     assert!(flows.intent("complain").is_some() && flows.intent("greeting").is_none());
     let keyword = classified("flow hello keyword exact [\"hello\"] -> \"greeting\"");
     assert!(keyword.prompt().is_empty() && keyword.tool().ids().is_empty());
-    assert_eq!(keyword.find("good day"), Found::Nothing { nearest: Vec::new() });
+    assert_eq!(keyword.find("good day"), FlowSelection::Nothing { nearest: Vec::new() });
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub(super) struct Findings {
 
 impl Judgement {
     /// Derives the verdict from the findings.
-    pub(super) fn of(kind: &Payload, mut findings: Findings) -> Judgement {
+    pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
             (true, ..) => Outcome::Accept,

@@ -44,15 +44,15 @@ impl<'p> Reads<'p> {
 
     /// Returns the fields that a rule's condition reads.
     pub fn of_rule(&self, rule: RuleId) -> Vec<Read<'p>> {
-        self.of(Part::Cond(&self.program.rules[rule.index()].condition))
+        self.reads_in(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
     /// Returns the fields that a value is computed from.
     pub fn of_value(&self, value: ValueId) -> Vec<Read<'p>> {
-        self.of(Part::Expr(self.program.value(value)))
+        self.reads_in(Part::Expr(self.program.value(value)))
     }
 
-    fn of(&self, part: Part<'p>) -> Vec<Read<'p>> {
+    fn reads_in(&self, part: Part<'p>) -> Vec<Read<'p>> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut waiting = vec![(part, FieldUse::default())];

@@ -2,12 +2,12 @@
 
 use super::judgement::Applied;
 use super::path::{Step, at_mut};
-use super::run::{Found, Mend};
+use super::run::{CorrectedViolation, Mend};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
 /// Applies the corrections of all violations, at most one per path, and returns the applied ones.
-pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
+pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut mended: HashSet<&str> = HashSet::new();
     let mut elements: Vec<&[Step<String>]> = Vec::new();

@@ -5,7 +5,7 @@ use super::Judge;
 use super::engine::Engine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
-use super::unchecked::Blind;
+use super::unchecked::UncheckedPaths;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
 use rulec_base::diag::Message;
@@ -17,7 +17,7 @@ use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, Limit};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId, ValueId,
+    self, BindingId, Block, Correction, Each, ObjectPath, Program, Requirement, RuleId, TableId, ValueId,
 };
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 /// A violation with its correction.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CorrectedViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub mend: Option<Mend>,
@@ -40,9 +40,9 @@ pub(super) struct Found {
 /// The findings of one pass over a payload, in the order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub found: Vec<Found>,
+    pub found: Vec<CorrectedViolation>,
     /// The findings that only warn; filled when they are separated from `found`.
-    pub warned: Vec<Found>,
+    pub warned: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The exceeded limits, each once.
     pub exceeded: Vec<Exceeded>,
@@ -70,7 +70,7 @@ pub(super) fn run<'a>(
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        let found = vec![Found {
+        let found = vec![CorrectedViolation {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -113,9 +113,9 @@ struct Run<'a> {
     engine: Engine<'a>,
     sources: Option<&'a SourceMap>,
     places: SmallVec<[Option<Path<'a>>; 2]>,
-    found: Vec<Found>,
+    found: Vec<CorrectedViolation>,
     unchecked: Vec<Unchecked>,
-    blind: &'a Blind,
+    blind: &'a UncheckedPaths,
     /// Texts compiled as conditions, each with its error; `None` for a valid condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     truths: Option<&'a mut Truths>,
@@ -288,7 +288,7 @@ impl<'a> Run<'a> {
             }
             _ => requirement.message.clone(),
         };
-        self.found.push(Found {
+        self.found.push(CorrectedViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
                 path: path::render(&path),
@@ -317,7 +317,7 @@ impl<'a> Run<'a> {
 
     /// Resolves a place to a path from the top of the payload. The flag is false if the path only
     /// leads to an enclosing object.
-    fn locate(&mut self, place: &'a Place) -> Option<(Path<'a>, bool)> {
+    fn locate(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.places.get(place.root.index())?.clone()?;
         for step in &place.steps {
             path.push(self.step(step)?);

@@ -18,10 +18,10 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
     let program = rules.program();
     let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
-    Ok(of(rules, payload))
+    Ok(build(rules, payload))
 }
 
-pub(super) fn of(rules: &Rules, payload: &Payload) -> Json {
+pub(super) fn build(rules: &Rules, payload: &Payload) -> Json {
     let mut schema = object(&payload.object);
     variants::add(&mut schema, rules, payload);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");

@@ -12,15 +12,15 @@ const OPTIONS: &str = "options";
 
 /// The rules and lists that read an input that was not given, with the name of the input.
 #[derive(Debug, Default)]
-pub(super) struct Blind {
+pub(super) struct UncheckedPaths {
     pub rules: HashMap<RuleId, String>,
     pub lists: HashMap<ValueId, String>,
 }
 
-impl Blind {
+impl UncheckedPaths {
     /// Finds the rules and lists of a payload kind that read an input missing from `input`.
-    pub fn of(program: &Program, payload: &Payload, input: &Json) -> Blind {
-        let mut blind = Blind::default();
+    pub fn new(program: &Program, payload: &Payload, input: &Json) -> UncheckedPaths {
+        let mut blind = UncheckedPaths::default();
         let reads = Reads::new(program, payload);
         let absent = |reads: Vec<Read<'_>>| {
             let needed =

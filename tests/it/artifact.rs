@@ -50,7 +50,7 @@ fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
     assert_eq!(compiled.targets(), loaded.targets());
     let outcomes = |rules: &Rules| format!("{:?}", rulec::run_tests(rules));
     assert_eq!(outcomes(compiled), outcomes(loaded));
-    let both = |column: &crate::support::engines::Column| (column.of(compiled), column.of(loaded));
+    let both = |column: &crate::support::engines::Column| (column.compile(compiled), column.compile(loaded));
     let columns = COLUMNS.iter().map(both).chain([(compiled.clone(), loaded.clone())]);
     for (compiled, loaded) in columns {
         for entry in compiled.entries() {

@@ -81,13 +81,13 @@ impl Measured {
     }
 }
 
-type Answers<'a> = Vec<(&'a Message, Vec<Ranked<'static>>)>;
+type RankedAnswers<'a> = Vec<(&'a Message, Vec<Ranked<'static>>)>;
 
-fn answers<'a>(classifier: &'static Classifier, messages: &'a [Message]) -> Answers<'a> {
+fn answers<'a>(classifier: &'static Classifier, messages: &'a [Message]) -> RankedAnswers<'a> {
     messages.iter().map(|message| (message, classifier.classify(&message.text).ranked().to_vec())).collect()
 }
 
-fn measure(answers: &Answers, options: Options) -> Measured {
+fn measure(answers: &RankedAnswers, options: Options) -> Measured {
     let mut measured = Measured::default();
     for (message, ranked) in answers {
         let chosen = options.choose(ranked).map(|best| best.id);
@@ -107,7 +107,7 @@ fn measure(answers: &Answers, options: Options) -> Measured {
 }
 
 /// Prints the intents confused most often and the intents that catch most out-of-scope messages.
-fn print_confusions(answers: &Answers) {
+fn print_confusions(answers: &RankedAnswers) {
     let mut confusions: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (message, ranked) in answers {
         if let Some(best) = SETTING.choose(ranked).filter(|best| best.id != message.intent) {

@@ -69,7 +69,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
         let text = format!("{prelude}\nroute hit when {condition} -> h\n");
         let rules = compiler(case).compile_text(&text).map_err(|error| error.to_string())?;
         let hit = |way: Way| {
-            let rules = way.column.of(&rules);
+            let rules = way.column.compile(&rules);
             way.decide(&rules, &rules.main(), &case["message"]).chosen() == Some("hit")
         };
         Ok(ways().map(hit).collect())
@@ -141,7 +141,7 @@ fn check_rules(case: &Json, failures: &mut Vec<String>) {
     };
     let case = case.as_object().expect("a case is an object");
     for way in ways() {
-        match outcome(&way.column.of(&rules), way, case) {
+        match outcome(&way.column.compile(&rules), way, case) {
             Err(error) => failures.push(error),
             Ok(made) => {
                 assert!(!made.is_empty(), "{}: nothing is compared", case["name"]);

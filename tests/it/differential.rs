@@ -149,11 +149,11 @@ fn compare(seed: u64, tally: &mut Tally) {
             return;
         }
     };
-    let reference = REFERENCE.of(&rules);
+    let reference = REFERENCE.compile(&rules);
     let others = COLUMNS.iter().filter(|column| column.engine != REFERENCE.engine);
     let engine = |name, rules| Engine::new(name, rules, &program.entries);
     let mut engines: Vec<Engine> =
-        others.map(|column| engine(format!("{:?}", column.engine), column.of(&rules))).collect();
+        others.map(|column| engine(format!("{:?}", column.engine), column.compile(&rules))).collect();
     // Every fifth program is also loaded from an artifact. The engine changes every twenty seeds,
     // so that programs under limits meet each engine as well.
     if seed.is_multiple_of(5) {
@@ -162,9 +162,9 @@ fn compare(seed: u64, tally: &mut Tally) {
         let column = COLUMNS[(seed / 20) as usize % COLUMNS.len()];
         let name = format!("artifact by {:?}", column.engine);
         *tally.loaded.entry(name.clone()).or_default() += 1;
-        engines.push(engine(name, column.of(&loaded)));
+        engines.push(engine(name, column.compile(&loaded)));
     }
-    let findable = seed.is_multiple_of(8).then(|| Findable::of(&rules));
+    let findable = seed.is_multiple_of(8).then(|| Findable::new(&rules));
     for at in 0..MESSAGES {
         let message = message(&mut random);
         let number = at % program.entries.len();
@@ -366,7 +366,7 @@ fn every_engine_applies_the_limits_at_the_same_place() {
                 let source =
                     format!("settings {{ {}: {value} }}\n{head}route r when {condition} -> h", row.name);
                 let rules = compile(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-                let engines: Vec<Rules> = COLUMNS.iter().map(|column| column.of(&rules)).collect();
+                let engines: Vec<Rules> = COLUMNS.iter().map(|column| column.compile(&rules)).collect();
                 for message in &messages {
                     let (_, exceeded) = answered(&engines, message, &source);
                     let Some((.., amount, _)) = exceeded.iter().find(|(name, ..)| *name == row.name) else {

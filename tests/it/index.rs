@@ -23,11 +23,14 @@ fn rule_sets_of_every_size_are_decided_alike() {
             let routes = rules::routes(size, kind, 100 + seed);
             let source = rules::file(&routes, seed % 2 == 0);
             let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-            let reference = REFERENCE.of(&compiled);
-            let engines =
-                [("index", INDEX.of(&compiled)), ("vm", VM.of(&compiled)), ("auto", compiled.clone())];
+            let reference = REFERENCE.compile(&compiled);
+            let engines = [
+                ("index", INDEX.compile(&compiled)),
+                ("vm", VM.compile(&compiled)),
+                ("auto", compiled.clone()),
+            ];
             by_itself.extend((compiled.main().backend(false) == Backend::Index).then_some(size));
-            let findable = Findable::of(&compiled);
+            let findable = Findable::new(&compiled);
             let count = if size > 1_000 { 60 } else { 300 };
             for message in messages(count, &rules::phrases(&routes), 200 + seed) {
                 let expected = reference.main().matched(&message);
@@ -248,7 +251,7 @@ fn edges_of_texts_are_decided_alike() {
     source += "route both when text starts_with any [\"a\", \"run\"] and text ends_with all [\"e\", \"exe\"] -> h\n";
     (0..31).for_each(|at| source += &format!("route w{at} when ctx.f{at} == \"x{at}\" -> h\n"));
     let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let (reference, index) = (REFERENCE.compile(&compiled), INDEX.compile(&compiled));
     let mut session = index.session();
     let pieces =
         ["", "a", " ", ".EXE", ".exe", "\\run.exe", "Run", "eightchr", "订单", "sixteen bytes ok", "é"];
@@ -302,7 +305,7 @@ fn words_of_every_length_are_found_wherever_they_stand() {
                 &format!("route r{at} when text {not}contains {word:?}{suffix} and n == {} -> h\n", at % 4);
         }
         let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-        let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+        let (reference, index) = (REFERENCE.compile(&compiled), INDEX.compile(&compiled));
         let mut session = index.session();
         let mut hits = 0;
         for before in (0..9).chain(216..236).chain(250..260) {
@@ -363,7 +366,7 @@ fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
         source.push_str(&format!("route r{n} when {range}{more} -> h\n"));
     }
     let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let (reference, index) = (REFERENCE.compile(&compiled), INDEX.compile(&compiled));
     let mut hits = 0;
     for seed in 0..60 {
         let value = |of: u32| match below(seed * 5 + of, 8) {
@@ -396,7 +399,7 @@ fn fields_that_no_rule_asks_for_change_nothing() {
         source.push_str(&format!("route r{n} when {condition} -> h\n"));
     }
     let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let (reference, index) = (REFERENCE.compile(&compiled), INDEX.compile(&compiled));
     let mut hits = 0;
     for seed in 0..80_u32 {
         let mut ctx = serde_json::Map::new();

@@ -87,7 +87,7 @@ fn what_is_not_wanted_calls_no_host_function() {
                 route named when ctx.n > 100 and far where far = slow(ctx.n) > 9 -> h";
     let rules = compiler.compile_text(text).unwrap_or_else(|error| panic!("{error}"));
     for column in COLUMNS {
-        let rules = column.of(&rules);
+        let rules = column.compile(&rules);
         for (message, expected, called) in [
             (json!({ "ctx": { "fast": true, "n": 7 } }), None, 0),
             (json!({ "ctx": { "fast": false, "n": 7 } }), Some("way"), 1),

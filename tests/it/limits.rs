@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 fn decided(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static str>) {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
     let mut answers = COLUMNS.iter().map(|column| {
-        let decision = column.of(&rules).decide(message);
+        let decision = column.compile(&rules).decide(message);
         let exceeded = decision.exceeded().iter().map(|exceeded| exceeded.limit()).collect();
         (decision.chosen().map(str::to_owned), Json::Object(decision.args().clone()), exceeded)
     });
@@ -387,20 +387,20 @@ fn the_analysis_of_a_request_is_bounded() {
 
 #[test]
 fn flows_tell_the_limits_that_were_exceeded() {
-    use rulec::flow::{FlowMatcher, Found};
+    use rulec::flow::{FlowMatcher, FlowSelection};
     let rules = "settings { regex_bytes: 20, request_bytes: 25 }
         flow a keyword regex [\"x+y\"] -> \"a\"
         flow b \"money\" intent [\"I want my money back\"] -> \"b\"";
     let rules = Rules::from_text(rules).expect("they compile");
     for column in COLUMNS {
-        let matcher = FlowMatcher::new(&column.of(&rules)).expect("there are flows");
+        let matcher = FlowMatcher::new(&column.compile(&rules)).expect("there are flows");
         let matcher = matcher.with_classifier(Default::default()).expect("it learns");
         let search = |text: &str| {
             let (found, exceeded) = matcher.search(text);
             let found = match found {
-                Found::Keyword(hit) => hit.id.to_owned(),
-                Found::Intent(hit) => hit.id,
-                Found::Nothing { .. } => "nothing".to_owned(),
+                FlowSelection::Keyword(hit) => hit.id.to_owned(),
+                FlowSelection::Intent(hit) => hit.id,
+                FlowSelection::Nothing { .. } => "nothing".to_owned(),
             };
             (found, exceeded.iter().map(|exceeded| exceeded.limit()).collect::<Vec<_>>())
         };
@@ -420,7 +420,7 @@ fn a_choice_takes_a_bounded_expression_of_the_message() {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
     let decided = |message: &Json| {
         let mut answers = COLUMNS.iter().map(|column| {
-            let rules = column.of(&rules);
+            let rules = column.compile(&rules);
             let decision = rules.entry("c").expect("there is the choice").decide(message);
             let exceeded: Vec<_> = decision.exceeded().iter().map(|exceeded| exceeded.limit()).collect();
             (decision.branch().map(str::to_owned), exceeded)

@@ -193,7 +193,7 @@ fn compare(
     tally: &mut Tally,
 ) {
     let fresh = match text.compile() {
-        Ok(rules) => REFERENCE.of(&rules),
+        Ok(rules) => REFERENCE.compile(&rules),
         Err(error) => panic!("{context}: what was accepted does not compile: {error}\n{}", text.source()),
     };
     let (base, pending) = (live.rules(), live.pending() > 0);
@@ -233,7 +233,7 @@ fn merge_beside(
     context: &str,
     tally: &mut Tally,
 ) {
-    let fresh = REFERENCE.of(&text.compile().expect("what was accepted compiles"));
+    let fresh = REFERENCE.compile(&text.compile().expect("what was accepted compiles"));
     let declared = live.rules().program().input.is_some();
     let mut cases = Vec::new();
     for entry in entries {

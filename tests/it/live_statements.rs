@@ -128,7 +128,7 @@ impl Texts {
             loader = loader.with(*file, text.join("\n"));
         }
         let rules = compiler().compile_with(&loader, MAIN).map_err(|error| error.to_string())?;
-        Ok(REFERENCE.of(&rules))
+        Ok(REFERENCE.compile(&rules))
     }
 }
 
@@ -149,13 +149,13 @@ fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
 }
 
 /// Expected answers for one generation, by entry and message; `None` if the entry does not exist.
-struct Answers {
+struct ReferenceAnswers {
     declared: bool,
     by_case: HashMap<(usize, usize), Option<Json>>,
 }
 
-impl Answers {
-    fn of(texts: &Texts, messages: &[Json]) -> Answers {
+impl ReferenceAnswers {
+    fn new(texts: &Texts, messages: &[Json]) -> ReferenceAnswers {
         let rules = texts
             .compile(false)
             .unwrap_or_else(|error| panic!("what was accepted does not compile: {error}\n{:?}", texts.0));
@@ -167,11 +167,11 @@ impl Answers {
                 by_case.insert((entry, at), decision);
             }
         }
-        Answers { declared, by_case }
+        ReferenceAnswers { declared, by_case }
     }
 }
 
-impl Answers {
+impl ReferenceAnswers {
     /// Asserts that the live rules give these answers.
     fn assert(&self, live: &LiveRules, messages: &[Json], context: &str) {
         for ((entry, at), expected) in &self.by_case {
@@ -264,7 +264,7 @@ struct Run<'r> {
     live: &'r LiveRules,
     texts: Texts,
     messages: &'r [Json],
-    answers: BTreeMap<u64, Answers>,
+    answers: BTreeMap<u64, ReferenceAnswers>,
     tally: Tally,
 }
 
@@ -287,7 +287,8 @@ impl Run<'_> {
             Ok(()) => {
                 assert!(made, "{}", context());
                 assert!(self.live.generation() > generation);
-                self.answers.insert(self.live.generation(), Answers::of(&self.texts, self.messages));
+                self.answers
+                    .insert(self.live.generation(), ReferenceAnswers::new(&self.texts, self.messages));
                 self.tally.batches += usize::from(edits.len() > 1);
                 kinds.into_iter().for_each(|kind| *self.tally.accepted.entry(kind).or_default() += 1);
             }
@@ -327,7 +328,8 @@ impl Run<'_> {
         });
         for Sightings { decisions, missing } in sightings {
             for ((generation, entry, at), given) in decisions {
-                let Answers { by_case, .. } = self.answers.get(&generation).expect("a generation that was");
+                let ReferenceAnswers { by_case, .. } =
+                    self.answers.get(&generation).expect("a generation that was");
                 let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
                 expected.as_object_mut().expect("an object").remove("breaches");
                 assert_eq!(given, expected, "generation {generation}");
@@ -336,7 +338,7 @@ impl Run<'_> {
             // A missing entry is allowed only if a generation during the request lacked it.
             for (before, after, entry) in missing {
                 let mut meanwhile = self.answers.range(before..=after);
-                let lacks = |(_, answers): (_, &Answers)| answers.by_case[&(entry, 0)].is_none();
+                let lacks = |(_, answers): (_, &ReferenceAnswers)| answers.by_case[&(entry, 0)].is_none();
                 assert!(meanwhile.any(lacks), "{} is lost, {before}..={after}", ENTRIES[entry]);
                 self.tally.lacking += 1;
             }
@@ -354,7 +356,7 @@ fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
     let loader = loader.with(MAIN, file(MAIN)).with(SHARED, file(SHARED));
     let live =
         LiveRules::new(compiler(), &loader, MAIN).unwrap_or_else(|error| panic!("{error}")).merge_after(20);
-    let answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
+    let answers = BTreeMap::from([(live.generation(), ReferenceAnswers::new(&texts, &messages))]);
     let (random, tally) = (Random::new(13), Tally::default());
     let mut run = Run { random, live: &live, texts, messages: &messages, answers, tally };
     // Later rounds use the same rules, so that the recorded decisions of a round can be dropped.

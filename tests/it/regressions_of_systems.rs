@@ -160,7 +160,7 @@ fn a_result_of_a_host_function_has_so_many_bytes() {
         let text = format!("settings {{ {settings} }}\n{head}\nroute r when {condition} -> h");
         let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
         for column in COLUMNS {
-            let decision = column.of(&rules).decide(&json!({ "n": count, "l": vec![count; 100] }));
+            let decision = column.compile(&rules).decide(&json!({ "n": count, "l": vec![count; 100] }));
             let exceeded: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
             let wanted = (expected.is_ok().then_some("r"), expected.err().into_iter().collect());
             assert_eq!((decision.chosen(), exceeded), wanted, "{condition}, {count}: {column:?}");
@@ -188,7 +188,7 @@ fn a_result_of_a_host_function_has_so_many_bytes() {
     );
     let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
     for column in COLUMNS {
-        let decision = column.of(&rules).decide(&json!({ "n": 65, "l": vec![65; 100] }));
+        let decision = column.compile(&rules).decide(&json!({ "n": 65, "l": vec![65; 100] }));
         assert_eq!(decision.chosen(), Some("r"), "{column:?}");
     }
 }

@@ -14,7 +14,7 @@ use workload::{Density, Message, Shape, Variant, Workload};
 /// match some route.
 fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
     let compiled = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
-    let reference = REFERENCE.of(&compiled);
+    let reference = REFERENCE.compile(&compiled);
     let mut hits = 0;
     for (at, message) in messages.iter().enumerate() {
         let expected = reference.main().matched(message);
@@ -22,7 +22,7 @@ fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str]))
         hits += usize::from(!expected.is_empty());
     }
     for column in COLUMNS {
-        let rules = column.of(&compiled);
+        let rules = column.compile(&compiled);
         // A single session, so that state left by a decision could affect the next one.
         let mut session = rules.session();
         for message in messages {

@@ -20,7 +20,7 @@ use std::path::Path;
 fn chosen(cond: &str, message: &Json, column: Column) -> Option<String> {
     let rules = Rules::from_text(&format!("route hit when {cond} -> h"))
         .unwrap_or_else(|error| panic!("{cond}: {error}"));
-    column.of(&rules).decide(message).chosen().map(str::to_owned)
+    column.compile(&rules).decide(message).chosen().map(str::to_owned)
 }
 
 fn check_example(name: &str, (cond, message): (&str, &str)) {

@@ -63,7 +63,7 @@ fn the_worst_messages_are_decided_alike_and_within_the_limits() {
         };
         let line = task.message.to_string();
         let mut answers =
-            COLUMNS.iter().map(|column| (column, decide(&column.of(&rules), &line, &task.message)));
+            COLUMNS.iter().map(|column| (column, decide(&column.compile(&rules), &line, &task.message)));
         let (_, first) = answers.next().expect("there are engines");
         if let Some(exceeded) = first.1.first() {
             wrong.push(format!("{name}: is not decided, {exceeded}"));

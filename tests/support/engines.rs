@@ -6,7 +6,7 @@
 
 use rulec::{Backend, Indexing, Rules, Tier};
 use rulec_eval::decision::Chosen;
-use rulec_vm::index::plan::Found;
+use rulec_vm::index::plan::AccessPath;
 use std::collections::BTreeSet;
 
 /// One engine configuration: the tier, and whether the index is used.
@@ -37,7 +37,7 @@ impl Column {
     /// # Panics
     /// If another engine than the column's decides any entry.
     #[track_caller]
-    pub fn of(&self, rules: &Rules) -> Rules {
+    pub fn compile(&self, rules: &Rules) -> Rules {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
         rules.warm_up().unwrap_or_else(|error| panic!("{self:?}: {error}"));
         for name in rules.entries() {
@@ -60,7 +60,7 @@ impl Column {
     /// If another engine than the expected one judges.
     #[track_caller]
     pub fn judging(&self, rules: &Rules) -> Rules {
-        let rules = self.of(rules);
+        let rules = self.compile(rules);
         let expected = if self.engine == Backend::Index { Backend::Vm } else { self.engine };
         assert_eq!(rules.judging_backend(), expected, "{self:?} judges");
         rules
@@ -71,12 +71,12 @@ impl Column {
 pub struct Findable(BTreeSet<usize>);
 
 impl Findable {
-    pub fn of(rules: &Rules) -> Findable {
+    pub fn new(rules: &Rules) -> Findable {
         let plans = rules.plan();
         let routes = plans.iter().flat_map(|table| &table.routes);
         Findable(
             routes
-                .filter(|route| !matches!(route.found, Found::Always { .. }))
+                .filter(|route| !matches!(route.found, AccessPath::Always { .. }))
                 .map(|route| route.rule as usize)
                 .collect(),
         )

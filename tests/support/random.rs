@@ -16,7 +16,7 @@ impl Random {
 
     /// Creates a generator that uses the bytes first, for fuzzing, and then the seed 0.
     #[allow(dead_code, reason = "tests start from seeds")]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         Random { state: 0, given: bytes.iter().rev().copied().collect() }
     }
 

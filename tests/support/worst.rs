@@ -59,8 +59,8 @@ impl Size {
     pub const REDUCED: Size = Size { bytes: 32_000, part: 1_000 };
 
     /// Returns the amount of the limit that a case may use.
-    pub fn of(&self, limit: Limit) -> usize {
-        (Limits::default().of(limit) / self.part) as usize
+    pub fn get(&self, limit: Limit) -> usize {
+        (Limits::default().get(limit) / self.part) as usize
     }
 
     /// Returns the maximum number of records in a message, given the bytes and the objects per
@@ -74,7 +74,7 @@ impl Size {
     /// quantifiers.
     pub fn nest(&self, depth: u32) -> usize {
         Limits::default()
-            .with(Limit::QuantifierElements, self.of(Limit::QuantifierElements) as u64)
+            .with(Limit::QuantifierElements, self.get(Limit::QuantifierElements) as u64)
             .elements(depth) as usize
     }
 
@@ -82,14 +82,15 @@ impl Size {
     pub fn work_of_pair(&self) -> usize {
         // At a reduced size, the share per pair would be less than one letter, so full limits are
         // used.
-        (Limits::default().of(Limit::SearchWork) as usize / Size::LIMITS.nest(2).pow(2)).min(self.bytes / 100)
+        (Limits::default().get(Limit::SearchWork) as usize / Size::LIMITS.nest(2).pow(2))
+            .min(self.bytes / 100)
     }
 }
 
 /// Returns the number of text bytes that a regex may search within the limits.
 pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
     let states = parsed(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
-    (size.of(Limit::RegexWork) / states).min(size.of(Limit::RegexBytes)).min(size.bytes / 2)
+    (size.get(Limit::RegexWork) / states).min(size.get(Limit::RegexBytes)).min(size.bytes / 2)
 }
 
 /// Returns a text of `bytes` letters.

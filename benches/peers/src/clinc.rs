@@ -54,7 +54,7 @@ pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<S
         let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Conditions::new(&rules)?)];
         for way in WAYS {
             // Compiles again for each engine, because clones share JIT code.
-            engines.push(Box::new(way.of(&rulec::compile_text(&source)?)?));
+            engines.push(Box::new(way.decider(&rulec::compile_text(&source)?)?));
         }
         let mut readies: Vec<Box<dyn Ready + '_>> =
             engines.iter().map(|engine| engine.ready(&samples)).collect();

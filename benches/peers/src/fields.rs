@@ -36,7 +36,7 @@ pub fn section(sizes: &[usize], messages: usize, rounds: usize, seed: u64) -> Re
         let json: Vec<Json> = events.iter().map(Event::json).collect();
         let rules = compile_text(&detection.source())?;
         let conds: Vec<Cond> = detection.rules.iter().map(Cond::new).collect();
-        let fields: Vec<Fields<'_>> = events.iter().map(Fields::of).collect();
+        let fields: Vec<Fields<'_>> = events.iter().map(Fields::new).collect();
         let closures = |all| Closures { conds: &conds, events: &fields, all };
         let ours = |all| Ours {
             session: rules.session(),
@@ -85,7 +85,7 @@ struct Fields<'e> {
 }
 
 impl<'e> Fields<'e> {
-    fn of(event: &'e Event) -> Fields<'e> {
+    fn new(event: &'e Event) -> Fields<'e> {
         let mut values = vec![None; FIELDS];
         event.fields.iter().for_each(|(field, value)| values[*field] = Some(value.as_str()));
         Fields { category: event.category, values, lower: vec![OnceCell::new(); FIELDS] }

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 /// The position of the first matching route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum HitPosition {
     /// In the last tenth.
     Late,
     /// In the first tenth, and among the first ten.
@@ -19,8 +19,8 @@ pub enum Place {
     None,
 }
 
-impl Place {
-    pub const ALL: [Place; 3] = [Place::Late, Place::Early, Place::None];
+impl HitPosition {
+    pub const ALL: [HitPosition; 3] = [HitPosition::Late, HitPosition::Early, HitPosition::None];
 
     pub fn name(self) -> &'static str {
         ["late", "early", "none"][self as usize]
@@ -33,16 +33,16 @@ impl Place {
     /// Returns the ranks that belong to this position, for the given number of routes.
     fn ranks(self, routes: usize) -> std::ops::Range<usize> {
         match self {
-            Place::Late => routes - (routes / 10).max(1)..routes,
-            Place::Early => 0..(routes / 10).clamp(1, 10),
-            Place::None => 0..0,
+            HitPosition::Late => routes - (routes / 10).max(1)..routes,
+            HitPosition::Early => 0..(routes / 10).clamp(1, 10),
+            HitPosition::None => 0..0,
         }
     }
 }
 
 /// Messages of one mix, with the answers of the oracle.
 pub struct Mix {
-    pub place: Place,
+    pub place: HitPosition,
     pub samples: Vec<Sample>,
     pub expected: Vec<Option<u32>>,
 }
@@ -54,7 +54,7 @@ const ATTEMPTS: usize = 200;
 ///
 /// # Errors
 /// If too few messages of a mix are found.
-pub fn mixes(workload: &Workload, places: &[Place], each: usize) -> Result<Vec<Mix>, String> {
+pub fn mixes(workload: &Workload, places: &[HitPosition], each: usize) -> Result<Vec<Mix>, String> {
     let oracle = oracle(workload)?;
     let buffer = Cell::default();
     let mut random = Random::new(workload.shape.seed.wrapping_mul(31) ^ 0x5EED);
@@ -75,7 +75,7 @@ pub fn mixes(workload: &Workload, places: &[Place], each: usize) -> Result<Vec<M
             let first = oracle.first(&message, &buffer);
             let wanted = match first {
                 Some(rank) => ranks.contains(&(rank as usize)),
-                None => place == Place::None,
+                None => place == HitPosition::None,
             };
             if wanted {
                 let json = message.json();

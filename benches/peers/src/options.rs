@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::engines::{self, Column};
-use crate::mix::Place;
+use crate::mix::HitPosition;
 use crate::workload::{Density, Shape, Variant};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -109,9 +109,9 @@ impl Options {
         self.densities.iter().map(|&name| name.into()).collect()
     }
 
-    pub fn places(&self) -> Vec<Place> {
-        let named = self.mix.iter().map(|&name| Place::ALL[name as usize]);
-        if self.mix.is_empty() { Place::ALL.to_vec() } else { named.collect() }
+    pub fn places(&self) -> Vec<HitPosition> {
+        let named = self.mix.iter().map(|&name| HitPosition::ALL[name as usize]);
+        if self.mix.is_empty() { HitPosition::ALL.to_vec() } else { named.collect() }
     }
 
     /// Returns the chosen engines.

@@ -1,7 +1,7 @@
 //! Tables as Markdown, for the terminal and for docs/performance.md. A new part of the page is
 //! another [`Section`].
 
-use crate::mix::Place;
+use crate::mix::HitPosition;
 use std::fmt::Write;
 
 /// A section of the page.
@@ -27,7 +27,7 @@ impl Section {
 
 /// Nanoseconds per message of one mix: a row for each size, a column for each engine.
 pub struct Table {
-    pub place: Place,
+    pub place: HitPosition,
     /// The name of the rules.
     pub rules: String,
     pub columns: Vec<&'static str>,
@@ -47,20 +47,20 @@ enum Target {
 /// The column that the targets apply to.
 const OURS: &str = "rulec";
 
-fn targets_of(place: Place, size: usize) -> Vec<Target> {
+fn targets_of(place: HitPosition, size: usize) -> Vec<Target> {
     let mut targets = Vec::new();
-    if matches!(place, Place::Late | Place::None) && (100..=100_000).contains(&size) {
+    if matches!(place, HitPosition::Late | HitPosition::None) && (100..=100_000).contains(&size) {
         targets.push(Target::AtMost(1.0, "proto-hyperscan"));
     }
     targets.extend(match (place, size) {
-        (Place::Late, 1) => Some(Target::AtMost(1.3, "straight-line")),
-        (Place::Late, 10) => Some(Target::AtMost(1.0, "straight-line")),
-        (Place::Late, 100) => Some(Target::Faster(15.0, "closures")),
-        (Place::Late, 1_000) => Some(Target::Faster(100.0, "closures")),
-        (Place::Late, 10_000) => Some(Target::Faster(1_000.0, "closures")),
-        (Place::Late, 100_000) => Some(Target::Faster(10_000.0, "closures")),
-        (Place::Late, 1_000_000) => Some(Target::Grows(4.0, 100_000)),
-        (Place::Early, 1..=100_000) => Some(Target::AtMost(3.0, "closures")),
+        (HitPosition::Late, 1) => Some(Target::AtMost(1.3, "straight-line")),
+        (HitPosition::Late, 10) => Some(Target::AtMost(1.0, "straight-line")),
+        (HitPosition::Late, 100) => Some(Target::Faster(15.0, "closures")),
+        (HitPosition::Late, 1_000) => Some(Target::Faster(100.0, "closures")),
+        (HitPosition::Late, 10_000) => Some(Target::Faster(1_000.0, "closures")),
+        (HitPosition::Late, 100_000) => Some(Target::Faster(10_000.0, "closures")),
+        (HitPosition::Late, 1_000_000) => Some(Target::Grows(4.0, 100_000)),
+        (HitPosition::Early, 1..=100_000) => Some(Target::AtMost(3.0, "closures")),
         _ => None,
     });
     targets
@@ -133,7 +133,7 @@ pub fn targets(tables: &[Table]) -> Option<Section> {
     asked.sort_unstable();
     asked.dedup();
     let asked = asked.into_iter().flat_map(|(place, size)| {
-        let place = Place::ALL[place];
+        let place = HitPosition::ALL[place];
         targets_of(place, size).into_iter().map(move |target| (place, size, target))
     });
     let mut section = Section::new("Targets");

@@ -1,7 +1,7 @@
 //! Numbers the predicates of a program as *atoms*. Each atom has a *term*, the operand that is
 //! compared with a constant, and *paths*, the message fields that it reads.
 
-use super::lift::{self, Raise};
+use super::lift::{self, NormalToHir};
 use super::shape::{Shape, shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;
@@ -126,7 +126,7 @@ impl Atoms {
             return *known;
         }
         let pred = normal.pred(id);
-        let raise = Raise { normal, instead: None };
+        let raise = NormalToHir { normal, instead: None };
         let cond = raise.pred(pred);
         let mut reads = Reads::default();
         reads.add(normal, Part::Pred(id.0));
@@ -141,7 +141,7 @@ impl Atoms {
         let term = operand.map(|operand| {
             let term = self.term(normal, operand);
             let value = self.terms[term].value;
-            (term, Raise { normal, instead: Some((operand, value)) }.pred(pred))
+            (term, NormalToHir { normal, instead: Some((operand, value)) }.pred(pred))
         });
         let shape = term.as_ref().and_then(|_| shape(op, pred.mode, constant, reversed));
         let missing = match normal.expr(pred.left) {
@@ -160,7 +160,7 @@ impl Atoms {
         }
         let mut reads = Reads::default();
         reads.add(normal, Part::Cond(id.0));
-        let cond = Raise { normal, instead: None }.cond(id);
+        let cond = NormalToHir { normal, instead: None }.cond(id);
         let atom = self.add(self.atom(cond, reads));
         self.by_cond.insert(id, atom);
         atom
@@ -259,7 +259,7 @@ impl Atoms {
     /// Returns the kinds that a value may have.
     fn kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
         match normal.expr(expr) {
-            NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::of),
+            NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
             NExpr::Slot(slot) => self.fields.slots[slot.index()].kinds,
             NExpr::Read(_, kinds) => *kinds,
             NExpr::List(_) => KindSet::LIST,

@@ -57,7 +57,7 @@ pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
         return facts;
     }
     let mut replaced = Vec::new();
-    Parts { solver, report, root: cond, holds }.of(cond, &mut replaced);
+    Parts { solver, report, root: cond, holds }.collect(cond, &mut replaced);
     facts
 }
 
@@ -196,9 +196,9 @@ struct Parts<'a, 's, 'p, 'r> {
 }
 
 impl<'a> Parts<'a, '_, '_, '_> {
-    fn of(&mut self, cond: &'a Cond, replaced: &mut Replaced) {
+    fn collect(&mut self, cond: &'a Cond, replaced: &mut Replaced) {
         let (parts, neutral) = match &cond.kind {
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => return self.of(inner, replaced),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => return self.collect(inner, replaced),
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
             _ => return,
@@ -213,7 +213,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
                 self.tell(cond, part, neutral);
             } else {
                 replaced.pop();
-                self.of(part, replaced);
+                self.collect(part, replaced);
             }
         }
     }

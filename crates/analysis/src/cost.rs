@@ -147,15 +147,17 @@ impl Walk<'_> {
             Part::Pred(id) => steps(self.predicate(&self.normal.preds[id as usize])),
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
                 NExpr::Call(Function::Similarity, _) => {
-                    let most = self.program.limits.of(Limit::SimilarityCharacters);
+                    let most = self.program.limits.get(Limit::SimilarityCharacters);
                     steps(most.saturating_mul(most))
                 }
                 NExpr::Call(function, _) => steps(match function.info().cost {
                     Class::Scalar | Class::Lookup => 1,
-                    _ => self.program.limits.of(Limit::ValueBytes),
+                    _ => self.program.limits.get(Limit::ValueBytes),
                 }),
                 NExpr::Extern(id, _) => match self.program.externs.get(id.index()) {
-                    Some(host) if host.feature.is_some() => steps(self.program.limits.of(Limit::RequestWork)),
+                    Some(host) if host.feature.is_some() => {
+                        steps(self.program.limits.get(Limit::RequestWork))
+                    }
                     _ => Work { steps: 1, calls: 1 },
                 },
                 NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) => steps(1),
@@ -188,15 +190,15 @@ impl Walk<'_> {
                 });
                 let states = states.fold(0_u64, u64::saturating_add).max(1);
                 limits
-                    .of(Limit::RegexBytes)
+                    .get(Limit::RegexBytes)
                     .saturating_mul(states)
-                    .min(limits.of(Limit::RegexWork).saturating_mul(words))
+                    .min(limits.get(Limit::RegexWork).saturating_mul(words))
             }
-            (Some(_), Some(_)) => limits.of(Limit::RegexBytes).saturating_mul(words),
+            (Some(_), Some(_)) => limits.get(Limit::RegexBytes).saturating_mul(words),
             (_, Some(_)) if matches!(op.info().cost, Class::Scalar | Class::Lookup) => 1,
-            (_, Some(_)) => limits.of(Limit::RegexBytes),
+            (_, Some(_)) => limits.get(Limit::RegexBytes),
             (None, None) if op.info().cost == Class::Scalar => 1,
-            (_, None) => limits.of(Limit::SearchWork),
+            (_, None) => limits.get(Limit::SearchWork),
         }
     }
 }

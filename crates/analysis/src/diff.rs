@@ -7,9 +7,9 @@
 //! are examined. For each, the solver looks for a message that the route takes and that the other
 //! version answers differently.
 
-use super::joint_program::Both;
+use super::joint_program::MergedPrograms;
 use super::pairing::twins;
-use super::sequence::{Answers, Given, Leaf, Reader, Sequence, is_entry};
+use super::sequence::{AnswerIds, Given, Leaf, Sequence, SequenceBuilder, is_entry};
 use super::solver::{Answer, Goal, Questions, Solver};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -161,15 +161,16 @@ const QUESTIONS: usize = 20_000;
 /// Compares two versions.
 #[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
-    let both = Both::new(old.program, new.program);
+    let both = MergedPrograms::new(old.program, new.program);
     let mut solver = Solver::new(&both.program);
-    let mut answers = Answers::default();
+    let mut answers = AnswerIds::default();
     let mut diff = Diff::default();
     let mut left = QUESTIONS;
     for (name, kind, tables) in entries(old.program, new.program) {
         let halves = both.values.split_at(old.program.values.len());
         let mut read = |program, table, conditions, values| {
-            Reader { program, conditions, values, solver: &mut solver, answers: &mut answers }.read(table)
+            SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers }
+                .read(table)
         };
         let before = read(old.program, tables.0, None, halves.0);
         let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);

@@ -7,7 +7,7 @@ use rulec_sema::hir::{
 
 /// The merged old and new program. Ids of the old program are unchanged; nodes of the new program
 /// are renumbered.
-pub(super) struct Both {
+pub(super) struct MergedPrograms {
     /// The fields, `let`s and functions of both programs.
     pub program: Program,
     /// The renumbered conditions of the new program's rules, indexed by rule id.
@@ -18,8 +18,8 @@ pub(super) struct Both {
     pub comparable: bool,
 }
 
-impl Both {
-    pub fn new(old: &Program, new: &Program) -> Both {
+impl MergedPrograms {
+    pub fn new(old: &Program, new: &Program) -> MergedPrograms {
         let mut program = Program {
             slots: old.slots.clone(),
             lets: old.lets.clone(),
@@ -60,7 +60,7 @@ impl Both {
         });
         let values = old.values.iter().cloned().chain(values).collect();
         let conditions = new.rules.iter().map(|rule| moved(&rule.condition)).collect();
-        Both { program, conditions, values, comparable: old.limits == new.limits }
+        MergedPrograms { program, conditions, values, comparable: old.limits == new.limits }
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
 
 /// The conversion from the normal form, in which an operand may be replaced by a slot.
-pub(super) struct Raise<'n> {
+pub(super) struct NormalToHir<'n> {
     pub normal: &'n Normal,
     /// The operand, and the slot that replaces it.
     pub instead: Option<(ExprId, SlotId)>,
@@ -22,7 +22,7 @@ fn at(kind: CondKind) -> Cond {
     Cond { kind, span: NOWHERE }
 }
 
-impl Raise<'_> {
+impl NormalToHir<'_> {
     /// Converts a predicate, which may be true, false or unknown.
     pub fn pred(&self, pred: &NPred) -> Cond {
         let op = match pred.ask {

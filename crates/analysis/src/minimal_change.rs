@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// The result of the search.
 pub(super) enum Nearest {
-    Found(Near),
+    TextSolution(Near),
     /// No message selects the statement.
     Never,
     /// No message was found.
@@ -65,7 +65,7 @@ pub(super) fn nearest(
             }
             Answer::Yes(message) => match decide(&message) {
                 Some(winner) if winner == place => {
-                    return Nearest::Found(Near { message, changed: free, smallest, beaten });
+                    return Nearest::TextSolution(Near { message, changed: free, smallest, beaten });
                 }
                 Some(winner) if winner < place && !beaten.contains(&winner) => {
                     goals.push((sequence.leaves[winner].cond, false));

@@ -49,7 +49,7 @@ pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
     let order = &own.order;
     let mut solver = Solver::new(subject.program);
     let overlaps = Overlaps { all: true, ..Overlaps::default() };
-    let mut found = Found { subject, table, seen: HashSet::new(), overlaps };
+    let mut found = OverlapCollector { subject, table, seen: HashSet::new(), overlaps };
     let mut held = Vec::new();
     for id in order {
         let holds = solver.builder.cond(&subject.program.rules[id.index()].condition, true);
@@ -86,14 +86,14 @@ pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
     found.in_order(order)
 }
 
-struct Found<'s, 'p> {
+struct OverlapCollector<'s, 'p> {
     subject: &'s Subject<'p>,
     table: TableId,
     seen: HashSet<(RuleId, RuleId)>,
     overlaps: Overlaps,
 }
 
-impl Found<'_, '_> {
+impl OverlapCollector<'_, '_> {
     /// Records all pairs of statements that match a message.
     fn message(&mut self, message: &Json) {
         let program = self.subject.program;

@@ -39,12 +39,12 @@ pub(super) struct Given {
 }
 
 /// The path to a statement: the `goto` rules, and the chosen statement.
-type Way = (SmallVec<[RuleId; 4]>, Option<Chosen>);
+type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<Leaf>,
-    places: HashMap<Way, usize>,
+    places: HashMap<SequenceKey, usize>,
 }
 
 impl Sequence {
@@ -69,11 +69,11 @@ impl Sequence {
 
 /// Ids of answers, shared by the sequences that are compared.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(super) struct AnswerIds {
     numbers: HashMap<String, u32>,
 }
 
-impl Answers {
+impl AnswerIds {
     fn number(&mut self, key: String) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
@@ -81,14 +81,14 @@ impl Answers {
 }
 
 /// Reads tables of a program into sequences; the program may be one of two merged programs.
-pub(super) struct Reader<'r, 'p> {
+pub(super) struct SequenceBuilder<'r, 'p> {
     pub program: &'r Program,
     /// The renumbered conditions of a merged program; `None` if the program's own conditions are
     /// used.
     pub conditions: Option<&'r [Cond]>,
     pub values: &'r [Expr],
     pub solver: &'r mut Solver<'p>,
-    pub answers: &'r mut Answers,
+    pub answers: &'r mut AnswerIds,
 }
 
 /// The path to a table.
@@ -99,7 +99,7 @@ struct Prefix {
     path: SmallVec<[RuleId; 4]>,
 }
 
-impl Reader<'_, '_> {
+impl SequenceBuilder<'_, '_> {
     /// Returns the sequence of a table; without a table, only "nothing is chosen". `None` if the
     /// sequence would have too many leaves.
     pub fn read(&mut self, table: Option<TableId>) -> Option<Sequence> {

@@ -40,7 +40,7 @@ pub(super) enum OnText {
     #[default]
     Constant,
     /// True for the texts of some languages, otherwise false.
-    Texts(Texts),
+    Texts(MatchedTexts),
     /// Depends only on the order of the text and the constants.
     Order,
     Opaque,
@@ -48,7 +48,7 @@ pub(super) enum OnText {
 
 /// The texts for which a predicate is true.
 #[derive(Clone, Debug)]
-pub(super) struct Texts {
+pub(super) struct MatchedTexts {
     /// How texts are searched; `None` if texts are compared for equality.
     search: Option<Search>,
     keywords: Vec<String>,
@@ -159,10 +159,10 @@ fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mo
     if mode.text.form != Form::None || keywords.len() > MOST {
         return OnText::Opaque;
     }
-    OnText::Texts(Texts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
+    OnText::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
 }
 
-impl Texts {
+impl MatchedTexts {
     /// Returns the languages that must all contain the text; `None` if they are too large for
     /// automata.
     pub fn languages(&self) -> Option<Vec<Language>> {

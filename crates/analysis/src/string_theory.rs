@@ -40,7 +40,7 @@ impl Hash for Language {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum TextSolution {
     Text(String),
     /// There is no such text.
     Nothing,
@@ -48,17 +48,17 @@ pub(super) enum Found {
 }
 
 /// A cache of automata, and the remaining steps.
-pub(super) struct Texts {
+pub(super) struct AutomatonCache {
     automata: HashMap<Language, Option<Rc<DFA>>>,
     left: usize,
     /// The language of all texts.
     every: Language,
 }
 
-impl Default for Texts {
-    fn default() -> Texts {
+impl Default for AutomatonCache {
+    fn default() -> AutomatonCache {
         let every = language("(?s:.*)").unwrap_or_else(|| Language(Rc::new(Hir::empty())));
-        Texts { automata: HashMap::new(), left: ALL_STEPS, every }
+        AutomatonCache { automata: HashMap::new(), left: ALL_STEPS, every }
     }
 }
 
@@ -124,20 +124,20 @@ fn bytes() -> impl Iterator<Item = u8> {
 
 type Product = SmallVec<[LazyStateID; 6]>;
 
-impl Texts {
+impl AutomatonCache {
     fn automaton(&mut self, language: &Language) -> Option<Rc<DFA>> {
         self.automata.entry(language.clone()).or_insert_with(|| automaton(&language.0).map(Rc::new)).clone()
     }
 
     /// Finds a text that is in the languages marked true and in none of the others.
-    pub fn find(&mut self, languages: &[(Language, bool)]) -> Found {
+    pub fn find(&mut self, languages: &[(Language, bool)]) -> TextSolution {
         let every = (self.every.clone(), true);
         let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
         let all = languages.iter().chain([&every]).map(|(language, _)| self.automaton(language));
-        let Some(automata) = all.collect::<Option<Vec<_>>>() else { return Found::Unknown };
+        let Some(automata) = all.collect::<Option<Vec<_>>>() else { return TextSolution::Unknown };
         let most = STEPS.min(self.left);
         let mut search = Search::new(&automata, &wanted, most);
-        let found = search.run().unwrap_or(Found::Unknown);
+        let found = search.run().unwrap_or(TextSolution::Unknown);
         self.left -= search.taken.min(self.left);
         found
     }
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
         bytes().filter(|byte| seen.insert(group(*byte))).collect()
     }
 
-    fn run(&mut self) -> Option<Found> {
+    fn run(&mut self) -> Option<TextSolution> {
         let input = Input::new("").anchored(Anchored::Yes);
         let automata = self.automata.iter().zip(&mut self.caches);
         let start = automata.map(|(automaton, cache)| automaton.start_state_forward(cache, &input).ok());
@@ -201,19 +201,19 @@ impl<'a> Search<'a> {
         let mut at = 0;
         while at < self.states.len() {
             if self.accepts(at)? {
-                return Some(self.text(at).map_or(Found::Unknown, Found::Text));
+                return Some(self.text(at).map_or(TextSolution::Unknown, TextSolution::Text));
             }
             for &byte in &alphabet {
                 if let Some(next) = self.next(at, byte)? {
                     self.reach(next, at, byte);
                 }
                 if self.taken >= self.most {
-                    return Some(Found::Unknown);
+                    return Some(TextSolution::Unknown);
                 }
             }
             at += 1;
         }
-        Some(if self.gave_up { Found::Unknown } else { Found::Nothing })
+        Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Nothing })
     }
 
     fn reach(&mut self, state: Product, from: usize, byte: u8) {
@@ -278,27 +278,27 @@ mod tests {
         let large = language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
         let other = language(r"(?s:.*)b(?s:.{14})").expect("it parses");
         let none = language("[^a]*").expect("it parses");
-        let found = Texts::default().find(&[(large, true), (other, true), (none, true)]);
-        assert!(found != Found::Text(String::new()));
+        let found = AutomatonCache::default().find(&[(large, true), (other, true), (none, true)]);
+        assert!(found != TextSolution::Text(String::new()));
     }
 
     #[test]
     fn products_are_exact() {
-        let check = |wanted: &[(&str, bool)], expected: Found| {
+        let check = |wanted: &[(&str, bool)], expected: TextSolution| {
             let languages: Vec<_> = wanted
                 .iter()
                 .map(|(pattern, wanted)| (language(pattern).expect("it parses"), *wanted))
                 .collect();
-            assert_eq!(Texts::default().find(&languages), expected, "{wanted:?}");
+            assert_eq!(AutomatonCache::default().find(&languages), expected, "{wanted:?}");
         };
-        let text = |text: &str| Found::Text(text.to_owned());
-        check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], Found::Nothing);
+        let text = |text: &str| TextSolution::Text(text.to_owned());
+        check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], TextSolution::Nothing);
         check(&[("(?s:.*)ab(?s:.*)", true), ("a(?s:.*)", false)], text("bab"));
         check(&[("(?i:ab)", true), ("ab", false)], text("aB"));
         check(&[("[0-9]{3}", true), ("(?s:.*)7(?s:.*)", true)], text("007"));
         check(&[("(?s:.*)é(?s:.*)", true), ("é(?s:.*)", false)], text("aé"));
-        check(&[("", false), ("(?s:.)+", false)], Found::Nothing);
-        check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("(?s:.*)foo(?s:.*)", false)], Found::Unknown);
+        check(&[("", false), ("(?s:.)+", false)], TextSolution::Nothing);
+        check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("(?s:.*)foo(?s:.*)", false)], TextSolution::Unknown);
         check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("foo", false)], text("foo "));
     }
 }

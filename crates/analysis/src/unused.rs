@@ -4,7 +4,7 @@ use super::report::Report;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_sema::hir::{Idle, Outcome, Program, TableId, TableKind};
+use rulec_sema::hir::{Outcome, Program, TableId, TableKind, UnusedDeclaration};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The main file has the first id.
@@ -62,8 +62,8 @@ fn idle(report: &mut Report<'_>) {
     let mut fields = Vec::new();
     for idle in &report.program.idle {
         match idle {
-            Idle::Field(name, span) => fields.push((name, *span)),
-            Idle::Import(path, span) => {
+            UnusedDeclaration::Field(name, span) => fields.push((name, *span)),
+            UnusedDeclaration::Import(path, span) => {
                 let message = message!("the import `{path}` is not used");
                 let help = message!("remove the import, or use a name that it defines");
                 report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);

@@ -4,7 +4,7 @@
 
 use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
 use super::shape::{Elements, OnText};
-use super::string_theory::{Found, Language, Texts, fixed, sample};
+use super::string_theory::{AutomatonCache, Language, TextSolution, fixed, sample};
 use hashbrown::HashMap;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
@@ -25,8 +25,8 @@ pub(super) enum Solved {
 /// The search for values, with its caches.
 pub(super) struct Values {
     pub atoms: Atoms,
-    texts: Texts,
-    solved: HashMap<Asked, Solved>,
+    texts: AutomatonCache,
+    solved: HashMap<SolvedQuery, Solved>,
     /// The languages of atoms over texts.
     languages: HashMap<usize, Option<Vec<Language>>>,
     /// The possible results of text functions.
@@ -34,7 +34,7 @@ pub(super) struct Values {
 }
 
 /// A query: a term, its literals, and whether the term must be present.
-type Asked = (usize, Vec<Literal>, bool);
+type SolvedQuery = (usize, Vec<Literal>, bool);
 
 /// Sets of more literals than this are not minimised.
 const MINIMISED: usize = 24;
@@ -43,7 +43,7 @@ impl Values {
     pub fn new(program: &Program) -> Values {
         Values {
             atoms: Atoms::new(program),
-            texts: Texts::default(),
+            texts: AutomatonCache::default(),
             solved: HashMap::new(),
             languages: HashMap::new(),
             fixed: HashMap::new(),
@@ -189,9 +189,9 @@ impl Values {
             languages.extend(known.clone().map(|fixed| (fixed, true)));
         }
         match self.texts.find(&languages) {
-            Found::Nothing => Solved::Never,
-            Found::Text(text) if exact => Solved::Value(text.into()),
-            Found::Text(text)
+            TextSolution::Nothing => Solved::Never,
+            TextSolution::Text(text) if exact => Solved::Value(text.into()),
+            TextSolution::Text(text)
                 if literals.iter().all(|literal| self.atoms.holds_for(*literal, &json!(text))) =>
             {
                 Solved::Value(text.into())

@@ -4,7 +4,7 @@
 
 use super::minimal_change::{Near, Nearest, nearest};
 use super::report::Report;
-use super::sequence::{Answers, Leaf, Reader, Sequence};
+use super::sequence::{AnswerIds, Leaf, Sequence, SequenceBuilder};
 use super::solver::Solver;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -89,7 +89,7 @@ pub struct FieldChange {
 
 /// The query.
 #[doc(hidden)]
-pub struct Asked<'p> {
+pub struct WhyNotQuery<'p> {
     /// The typed program.
     pub program: &'p Program,
     /// The source files of the program.
@@ -109,11 +109,12 @@ pub struct Asked<'p> {
 /// # Errors
 /// If there is no statement with this name, returns the names that exist.
 #[doc(hidden)]
-pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
+pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     let mut solver = Solver::new(asked.program);
-    let mut answers = Answers::default();
+    let mut answers = AnswerIds::default();
     let (program, values) = (asked.program, &*asked.program.values);
-    let mut reader = Reader { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
+    let mut reader =
+        SequenceBuilder { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
     let Some(sequence) = reader.read(Some(asked.entry)) else {
         let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
         return Ok(WhyNot { route, taken_by: None, remedy });
@@ -158,7 +159,7 @@ pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
         match nearest(&mut solver, &sequence, place, asked.message, &decide) {
             Nearest::Never => {}
             Nearest::Unknown => open = true,
-            Nearest::Found(near) => {
+            Nearest::TextSolution(near) => {
                 if best.as_ref().is_none_or(|(_, best)| near.changed.len() < best.changed.len()) {
                     best = Some((place, near));
                 }
@@ -183,7 +184,7 @@ fn is_named(leaf: &Leaf, name: &str) -> bool {
 
 /// Describes the change that selects a statement.
 fn change(
-    asked: &Asked<'_>,
+    asked: &WhyNotQuery<'_>,
     solver: &Solver<'_>,
     sequence: &Sequence,
     (place, near): (usize, Near),

@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Builder of the answer columns of an entry.
-pub(crate) struct Answers {
+pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<Column>,
     rows: usize,
     /// Precomputed answers of each rule and each table's default; empty unless the entry is routes.
-    known: Known,
+    known: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
 }
@@ -46,7 +46,7 @@ impl Column {
 
 /// Precomputed dictionary keys of the rules' answers; empty unless the entry is routes.
 #[derive(Clone, Default)]
-struct Known {
+struct PrecomputedKeys {
     rules: Vec<Keys>,
     defaults: Vec<Keys>,
     none: Keys,
@@ -63,16 +63,16 @@ struct Keys {
 /// Name of the column with a row's error.
 const ERROR: &str = "error";
 
-impl Answers {
+impl AnswerBuilder {
     /// Creates the columns of an entry; `matched` adds a column with all matching routes.
-    pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool) -> Answers {
+    pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {
             TableKind::Routes | TableKind::Requirements => routes(program),
-            TableKind::Choice => (choice(program), Known::default()),
-            TableKind::Flows => (flows(program), Known::default()),
+            TableKind::Choice => (choice(program), PrecomputedKeys::default()),
+            TableKind::Flows => (flows(program), PrecomputedKeys::default()),
             TableKind::Router => {
-                (vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)], Known::default())
+                (vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)], PrecomputedKeys::default())
             }
         };
         columns.insert(0, ("entry", names([entry.name()])));
@@ -85,17 +85,17 @@ impl Answers {
         if matched {
             columns.push(("matched", Type::list(Type::Text)));
         }
-        Answers::new(columns, known)
+        AnswerBuilder::new(columns, known)
     }
 
     /// Adds a column with the explanation of each decision if `explained`.
-    pub fn explained(mut self, explained: bool) -> Answers {
+    pub fn explained(mut self, explained: bool) -> AnswerBuilder {
         if explained {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
             let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
             self.schema = Arc::new(Schema::new(fields));
             self.columns.push(Column {
-                role: Role::of("explanation"),
+                role: Role::from_name("explanation"),
                 build: Build::new(&Type::Json),
                 rows: 0,
             });
@@ -104,12 +104,12 @@ impl Answers {
     }
 
     /// Sets the language of error messages about rows.
-    pub fn language(self, language: Language) -> Answers {
-        Answers { language, ..self }
+    pub fn language(self, language: Language) -> AnswerBuilder {
+        AnswerBuilder { language, ..self }
     }
 
     /// Creates the columns of payload results.
-    pub fn of_payloads() -> Answers {
+    pub fn for_payloads() -> AnswerBuilder {
         let violations = || Type::texts(&["rule", "path", "message", "repair"]);
         let columns = vec![
             ("decision", Type::Text),
@@ -125,20 +125,20 @@ impl Answers {
             ("warnings", violations()),
             ("unchecked", Type::texts(&["rule", "path", "message"])),
         ];
-        Answers::new(columns, Known::default())
+        AnswerBuilder::new(columns, PrecomputedKeys::default())
     }
 
-    fn new(mut columns: Columns, known: Known) -> Answers {
+    fn new(mut columns: Columns, known: PrecomputedKeys) -> AnswerBuilder {
         let error =
             [("code", Type::Text), ("message", Type::Text), ("column", Type::Count), ("path", Type::Text)];
         let error = error.into_iter().chain([("help", Type::Text)]);
         columns.push((ERROR, Type::Record(error.map(|(name, ty)| (name.to_owned(), ty)).collect())));
         let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name)).collect();
-        Answers {
+        AnswerBuilder {
             schema: Arc::new(Schema::new(fields)),
             columns: columns
                 .iter()
-                .map(|(name, ty)| Column { role: Role::of(name), build: Build::new(ty), rows: 0 })
+                .map(|(name, ty)| Column { role: Role::from_name(name), build: Build::new(ty), rows: 0 })
                 .collect(),
             rows: 0,
             known,
@@ -155,7 +155,7 @@ impl Answers {
         if self.known.is_empty() {
             return self.push_other(decision, matched);
         }
-        let keys = self.known.of(decision);
+        let keys = self.known.for_decision(decision);
         let plain = is_plain(decision);
         let row = self.rows;
         for column in &mut self.columns {
@@ -244,7 +244,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(name: &'static str) -> Role {
+    fn from_name(name: &'static str) -> Role {
         let roles =
             [Role::Entry, Role::Chosen, Role::Target, Role::Args, Role::Metadata, Role::Requires, Role::Path];
         let mut roles = roles.into_iter().chain([Role::Matched]);
@@ -289,12 +289,12 @@ fn rest(name: &str, decision: &Decision) -> Option<Json> {
     list.as_array().is_some_and(|list| !list.is_empty()).then_some(list)
 }
 
-impl Known {
+impl PrecomputedKeys {
     fn is_empty(&self) -> bool {
         self.defaults.is_empty()
     }
 
-    fn of(&self, decision: &Decision) -> Keys {
+    fn for_decision(&self, decision: &Decision) -> Keys {
         let keys = match decision.statement() {
             Some(Chosen::Rule(rule)) => self.rules.get(rule.index()),
             Some(Chosen::Default(table)) => self.defaults.get(table.index()),
@@ -314,7 +314,7 @@ fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
 }
 
 /// Returns the columns of a routes entry, and the precomputed answer of each rule.
-fn routes(program: &Program) -> (Columns, Known) {
+fn routes(program: &Program) -> (Columns, PrecomputedKeys) {
     let (mut chosen, mut target) = (Names::default(), Names::default());
     let mut metadata = Names::of_json();
     let mut keys = |name: &str, outcome: Option<&Outcome>| match outcome {
@@ -325,7 +325,7 @@ fn routes(program: &Program) -> (Columns, Known) {
         },
         _ => Keys { chosen: Some(chosen.add(name)), target: None, metadata: Some(metadata.add("{}")) },
     };
-    let mut known = Known {
+    let mut known = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
         none: Keys::default(),

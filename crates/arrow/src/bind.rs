@@ -1,7 +1,7 @@
 //! Binds the columns of a schema to the fields that rules read, once per schema. All missing and
 //! unusable columns are reported in one error before the first row.
 
-use crate::cell::{Meaning, Reader, is_json};
+use crate::cell::{TextFormat, TypedColumn, is_json};
 use crate::moment::Zone;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -128,7 +128,7 @@ pub(crate) struct Binding {
 /// The column or columns that a message field comes from.
 #[derive(Clone, Debug)]
 enum Source {
-    Column(usize, Meaning),
+    Column(usize, TextFormat),
     /// Columns with a dotted name, such as `ctx.n`, which form an object.
     Group(Vec<(String, Source)>),
 }
@@ -222,7 +222,7 @@ impl Binding {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
-    pub fn open<'b>(&'b self, batch: &'b RecordBatch) -> Result<Reader<'b>, ColumnsError> {
+    pub fn open<'b>(&'b self, batch: &'b RecordBatch) -> Result<TypedColumn<'b>, ColumnsError> {
         let (bound, found) = (self.schema.fields(), batch.schema_ref().fields());
         let same = |(one, other): (&FieldRef, &FieldRef)| {
             one.name() == other.name() && one.data_type() == other.data_type()
@@ -232,17 +232,19 @@ impl Binding {
                 found.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
             return Err(ColumnsError::Schema(names.join(", ")));
         }
-        Ok(Reader::group(self.group(&self.columns, batch)))
+        Ok(TypedColumn::group(self.group(&self.columns, batch)))
     }
 
     fn group<'b>(
         &'b self,
         sources: &'b [(String, Source)],
         batch: &'b RecordBatch,
-    ) -> Vec<(&'b str, Reader<'b>)> {
+    ) -> Vec<(&'b str, TypedColumn<'b>)> {
         let read = |source: &'b Source| match source {
-            Source::Column(at, meaning) => Reader::of(batch.column(*at), self.schema.field(*at), *meaning),
-            Source::Group(inner) => Reader::group(self.group(inner, batch)),
+            Source::Column(at, meaning) => {
+                TypedColumn::new(batch.column(*at), self.schema.field(*at), *meaning)
+            }
+            Source::Group(inner) => TypedColumn::group(self.group(inner, batch)),
         };
         sources.iter().map(|(name, source)| (name.as_str(), read(source))).collect()
     }
@@ -250,14 +252,14 @@ impl Binding {
 
 impl Options {
     /// Returns how to interpret a column's texts if the rules read these kinds.
-    fn meaning(&self, field: &Field, kinds: KindSet) -> Meaning {
+    fn meaning(&self, field: &Field, kinds: KindSet) -> TextFormat {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
         if self.json.contains(field.name()) {
-            Meaning::Json
+            TextFormat::Json
         } else if self.untyped && (kinds.is_empty() || !kinds.is_subset(texts)) {
-            Meaning::Untyped
+            TextFormat::Untyped
         } else {
-            Meaning::Text
+            TextFormat::Text
         }
     }
 }
@@ -323,7 +325,7 @@ impl Binder<'_> {
     ) -> Bound {
         let is_object = inside.is_some();
         let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
-        let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::of(kind)));
+        let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::single(kind)));
         Bound {
             at,
             place,
@@ -337,7 +339,13 @@ impl Binder<'_> {
     }
 
     /// Binds a column or a field of one. Reports a problem if the rules cannot read its type.
-    fn column(&mut self, place: PathId, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
+    fn column(
+        &mut self,
+        place: PathId,
+        field: &Field,
+        meaning: TextFormat,
+        path: &str,
+    ) -> Option<Vec<Bound>> {
         let is_object = self.plan.inside(place).next().is_some();
         let wanted = match self.plan.kinds(place) {
             kinds if is_object => kinds.union(KindSet::DICT),
@@ -355,8 +363,8 @@ impl Binder<'_> {
                     let path = join(path, name);
                     match fields.find(name) {
                         Some((at, field)) => {
-                            let inside = self.column(inner, field, Meaning::Text, &path);
-                            bound.push(self.bound(at, inner, inside, given(field, Meaning::Text)));
+                            let inside = self.column(inner, field, TextFormat::Text, &path);
+                            bound.push(self.bound(at, inner, inside, given(field, TextFormat::Text)));
                         }
                         None => self.missing(inner, &path, fields.iter().map(|field| field.name().as_str())),
                     }
@@ -390,7 +398,7 @@ impl Binder<'_> {
 }
 
 /// Returns the possible kinds of a column's values, and whether all values have one type.
-fn given(field: &Field, meaning: Meaning) -> (KindSet, bool) {
+fn given(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
     let plain = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
         DataType::Dictionary(_, values) => {
@@ -398,7 +406,7 @@ fn given(field: &Field, meaning: Meaning) -> (KindSet, bool) {
         }
         _ => true,
     };
-    (kinds(field, meaning), plain && meaning == Meaning::Text && !is_json(field))
+    (kinds(field, meaning), plain && meaning == TextFormat::Text && !is_json(field))
 }
 
 fn join(path: &str, name: &str) -> String {
@@ -423,8 +431,8 @@ fn insert(sources: &mut Vec<(String, Source)>, path: &[&str], column: Source) ->
 }
 
 /// Returns the possible kinds of a column's values.
-fn kinds(field: &Field, meaning: Meaning) -> KindSet {
-    let meaning = if is_json(field) { Meaning::Json } else { meaning };
+fn kinds(field: &Field, meaning: TextFormat) -> KindSet {
+    let meaning = if is_json(field) { TextFormat::Json } else { meaning };
     let of = |ty: &DataType| kinds(&Field::new("", ty.clone(), true), meaning);
     match field.data_type() {
         DataType::Null => KindSet::ALL,
@@ -434,10 +442,10 @@ fn kinds(field: &Field, meaning: Meaning) -> KindSet {
         DataType::Decimal128(_, scale) if *scale <= 0 => KindSet::INT,
         DataType::Decimal128(..) => KindSet::FLOAT,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match meaning {
-            Meaning::Text => KindSet::STRING,
-            Meaning::Json | Meaning::Untyped => KindSet::ALL,
+            TextFormat::Text => KindSet::STRING,
+            TextFormat::Json | TextFormat::Untyped => KindSet::ALL,
         },
-        DataType::Timestamp(_, Some(zone)) if Zone::of(zone).is_some() => {
+        DataType::Timestamp(_, Some(zone)) if Zone::from_name(zone).is_some() => {
             KindSet::DATETIME.union(KindSet::STRING)
         }
         DataType::Date32 | DataType::Date64 => KindSet::STRING,
@@ -454,7 +462,7 @@ fn kinds(field: &Field, meaning: Meaning) -> KindSet {
         },
         DataType::Union(members, _) => members
             .iter()
-            .fold(KindSet::EMPTY, |found, (_, member)| found.union(kinds(member, Meaning::Text))),
+            .fold(KindSet::EMPTY, |found, (_, member)| found.union(kinds(member, TextFormat::Text))),
         _ => KindSet::EMPTY,
     }
 }
@@ -467,12 +475,12 @@ fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.
-fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> Message {
+fn unfit(field: &Field, meaning: TextFormat, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {
         DataType::Timestamp(_, None) => message!("give its times a time zone, such as UTC"),
         DataType::Timestamp(_, Some(zone)) => message!("`{zone}` is not a time zone"),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == Meaning::Text => {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == TextFormat::Text => {
             message!("if its texts are JSON, set the option `json`")
         }
         _ => message!("convert the column, or change the rules"),

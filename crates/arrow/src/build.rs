@@ -315,7 +315,7 @@ impl Build {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Meaning, Reader};
+    use crate::cell::{TextFormat, TypedColumn};
     use serde_json::json;
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
                 values.iter().for_each(|value| build.push(Some(value)));
                 let array = build.finish();
                 assert_eq!(array.data_type(), field.data_type());
-                let reader = Reader::of(&*array, &field, Meaning::Text);
+                let reader = TypedColumn::new(&*array, &field, TextFormat::Text);
                 for (row, value) in values.iter().enumerate() {
                     assert_eq!(&serde_json::to_value(reader.cell(row)).expect("JSON"), value);
                 }

@@ -39,15 +39,15 @@ pub(crate) enum Cell<'b> {
     Time(OffsetDateTime),
     /// A day, counted from 1970-01-01.
     Day(i64),
-    List(&'b Reader<'b>, usize, usize),
-    Struct(&'b [(&'b str, Reader<'b>)], usize),
+    List(&'b TypedColumn<'b>, usize, usize),
+    Struct(&'b [(&'b str, TypedColumn<'b>)], usize),
     /// A map, as its keys and values.
-    Map(&'b (Reader<'b>, Reader<'b>), usize, usize),
+    Map(&'b (TypedColumn<'b>, TypedColumn<'b>), usize, usize),
 }
 
 /// How to interpret the texts of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum TextFormat {
     /// Plain text.
     Text,
     /// Each text is one JSON value.
@@ -58,7 +58,7 @@ pub(crate) enum Meaning {
 }
 
 /// A column whose type has been resolved.
-pub(crate) struct Reader<'b> {
+pub(crate) struct TypedColumn<'b> {
     nulls: Option<&'b NullBuffer>,
     values: Values<'b>,
 }
@@ -91,37 +91,37 @@ enum Values<'b> {
     F32(&'b [f32]),
     F64(&'b [f64]),
     Decimal(&'b [i128], i8),
-    Text(Strings<'b>, Meaning),
+    Text(Strings<'b>, TextFormat),
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
     /// The keys and the dictionary values.
-    Dictionary(Box<(Reader<'b>, Reader<'b>)>),
-    List(Offsets<'b>, Box<Reader<'b>>),
-    Struct(Vec<(&'b str, Reader<'b>)>),
+    Dictionary(Box<(TypedColumn<'b>, TypedColumn<'b>)>),
+    List(Offsets<'b>, Box<TypedColumn<'b>>),
+    Struct(Vec<(&'b str, TypedColumn<'b>)>),
     /// Columns with dotted names, such as `ctx.n`, which form an object. The object exists if any
     /// of the columns has a value.
-    Group(Vec<(&'b str, Reader<'b>)>),
-    Map(&'b [i32], Box<(Reader<'b>, Reader<'b>)>),
-    Union(&'b UnionArray, Vec<(i8, Reader<'b>)>),
+    Group(Vec<(&'b str, TypedColumn<'b>)>),
+    Map(&'b [i32], Box<(TypedColumn<'b>, TypedColumn<'b>)>),
+    Union(&'b UnionArray, Vec<(i8, TypedColumn<'b>)>),
 }
 
-impl<'b> Reader<'b> {
+impl<'b> TypedColumn<'b> {
     /// Creates a reader of a column. `texts` says how to interpret texts, unless the field is
     /// marked as JSON.
-    pub fn of(array: &'b dyn Array, field: &Field, texts: Meaning) -> Reader<'b> {
-        let texts = if is_json(field) { Meaning::Json } else { texts };
-        Reader { nulls: array.nulls(), values: Values::of(array, texts) }
+    pub fn new(array: &'b dyn Array, field: &Field, texts: TextFormat) -> TypedColumn<'b> {
+        let texts = if is_json(field) { TextFormat::Json } else { texts };
+        TypedColumn { nulls: array.nulls(), values: Values::new(array, texts) }
     }
 
     /// Creates a reader of columns that form one object.
-    pub fn group(columns: Vec<(&'b str, Reader<'b>)>) -> Reader<'b> {
-        Reader { nulls: None, values: Values::Group(columns) }
+    pub fn group(columns: Vec<(&'b str, TypedColumn<'b>)>) -> TypedColumn<'b> {
+        TypedColumn { nulls: None, values: Values::Group(columns) }
     }
 
     /// Returns the fields of an object that has the same fields in every row; otherwise an empty
     /// slice.
-    pub fn fields(&self) -> &[(&'b str, Reader<'b>)] {
+    pub fn fields(&self) -> &[(&'b str, TypedColumn<'b>)] {
         match &self.values {
             Values::Struct(fields) | Values::Group(fields) => fields,
             _ => &[],
@@ -141,7 +141,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-impl Reader<'_> {
+impl TypedColumn<'_> {
     /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
     /// false if the column's type is not one of the common ones.
     pub fn spread<'c>(
@@ -159,10 +159,10 @@ impl Reader<'_> {
             Values::I64(values) => {
                 cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int(*value)));
             }
-            Values::Text(Strings::Small(array), Meaning::Text) => {
+            Values::Text(Strings::Small(array), TextFormat::Text) => {
                 cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
-            Values::Text(Strings::View(array), Meaning::Text) => {
+            Values::Text(Strings::View(array), TextFormat::Text) => {
                 cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
@@ -171,7 +171,7 @@ impl Reader<'_> {
                 cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
             Values::Dictionary(inner) => {
-                let (Values::I32(keys), Values::Text(Strings::Small(texts), Meaning::Text)) =
+                let (Values::I32(keys), Values::Text(Strings::Small(texts), TextFormat::Text)) =
                     (&inner.0.values, &inner.1.values)
                 else {
                     return false;
@@ -185,14 +185,15 @@ impl Reader<'_> {
                 cells.put(Kind::String, kinds, keys[rows].iter().map(value));
             }
             Values::List(offsets, items) => {
-                let (Values::Text(Strings::Small(texts), Meaning::Text), None) = (&items.values, items.nulls)
+                let (Values::Text(Strings::Small(texts), TextFormat::Text), None) =
+                    (&items.values, items.nulls)
                 else {
                     return false;
                 };
                 let list = |(start, end): (usize, usize)| {
                     Value::list_in(bump, (start..end).map(|item| Value::Str(texts.value(item))))
                 };
-                cells.put(Kind::List, kinds, rows.map(|row| list(offsets.of(row))));
+                cells.put(Kind::List, kinds, rows.map(|row| list(offsets.range(row))));
             }
             _ => return false,
         }
@@ -207,9 +208,9 @@ pub(crate) fn is_json(field: &Field) -> bool {
 }
 
 impl<'b> Values<'b> {
-    fn of(array: &'b dyn Array, texts: Meaning) -> Values<'b> {
+    fn new(array: &'b dyn Array, texts: TextFormat) -> Values<'b> {
         let strings = |strings| Values::Text(strings, texts);
-        let inner = |array: &'b ArrayRef, field: &Field| Reader::of(array, field, Meaning::Text);
+        let inner = |array: &'b ArrayRef, field: &Field| TypedColumn::new(array, field, TextFormat::Text);
         match array.data_type() {
             DataType::Boolean => Values::Bool(array.as_boolean().values()),
             DataType::Int8 => Values::I8(array.as_primitive::<Int8Type>().values()),
@@ -229,7 +230,7 @@ impl<'b> Values<'b> {
             DataType::Utf8 => strings(Strings::Small(array.as_string())),
             DataType::LargeUtf8 => strings(Strings::Large(array.as_string())),
             DataType::Utf8View => strings(Strings::View(array.as_string_view())),
-            DataType::Timestamp(unit, Some(zone)) => match Zone::of(zone) {
+            DataType::Timestamp(unit, Some(zone)) => match Zone::from_name(zone) {
                 Some(zone) => Values::Time(timestamps(array, *unit), *unit, zone),
                 None => Values::Nothing,
             },
@@ -238,8 +239,8 @@ impl<'b> Values<'b> {
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let (keys, values) = (dictionary.keys(), dictionary.values());
-                let values = Reader { nulls: values.nulls(), values: Values::of(values, texts) };
-                let keys = Reader { nulls: keys.nulls(), values: Values::of(keys, texts) };
+                let values = TypedColumn { nulls: values.nulls(), values: Values::new(values, texts) };
+                let keys = TypedColumn { nulls: keys.nulls(), values: Values::new(keys, texts) };
                 Values::Dictionary(Box::new((keys, values)))
             }
             DataType::List(item) => {
@@ -307,7 +308,7 @@ impl<'b> Values<'b> {
                 _ => Cell::Null,
             },
             Values::List(offsets, items) => {
-                let (start, end) = offsets.of(row);
+                let (start, end) = offsets.range(row);
                 Cell::List(items, start, end)
             }
             Values::Struct(fields) => Cell::Struct(fields, row),
@@ -326,7 +327,7 @@ impl<'b> Values<'b> {
 }
 
 impl Offsets<'_> {
-    fn of(&self, row: usize) -> (usize, usize) {
+    fn range(&self, row: usize) -> (usize, usize) {
         match self {
             Offsets::Small(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
             Offsets::Large(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
@@ -338,15 +339,15 @@ impl Offsets<'_> {
     }
 }
 
-impl Meaning {
+impl TextFormat {
     #[inline]
     fn cell(self, text: &str) -> Cell<'_> {
         match self {
-            Meaning::Text => Cell::Str(text),
-            Meaning::Json => Cell::Json(text),
+            TextFormat::Text => Cell::Str(text),
+            TextFormat::Json => Cell::Json(text),
             // The first character rules out JSON for most texts.
-            Meaning::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
-            Meaning::Untyped => Cell::Str(text),
+            TextFormat::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
+            TextFormat::Untyped => Cell::Str(text),
         }
     }
 }

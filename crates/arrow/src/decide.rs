@@ -1,11 +1,11 @@
 //! Decides record batches.
 
-use crate::answers::Answers;
+use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
 use crate::block::{BLOCK, Block};
-use crate::cell::Reader;
+use crate::cell::TypedColumn;
 use crate::rows::{self, Part, RowError};
-use crate::typed_columns::Lanes;
+use crate::typed_columns::ColumnFill;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bumpalo::Bump;
@@ -41,7 +41,7 @@ pub struct Decider {
     binding: Arc<Binding>,
     options: Options,
     session: Session,
-    answers: Answers,
+    answers: AnswerBuilder,
 }
 
 impl Decider {
@@ -60,7 +60,8 @@ impl Decider {
         let by = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
         let session = by.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers = Answers::of(rules, by, options.wants_matched()).language(options.error_language());
+        let answers =
+            AnswerBuilder::for_entry(rules, by, options.wants_matched()).language(options.error_language());
         let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
@@ -91,7 +92,7 @@ impl Decider {
             binding: Arc::clone(&self.binding),
             options: self.options.clone(),
             session: entry.session(),
-            answers: Answers::of(&self.rules, entry, self.options.wants_matched())
+            answers: AnswerBuilder::for_entry(&self.rules, entry, self.options.wants_matched())
                 .language(self.options.error_language()),
         }
     }
@@ -146,7 +147,7 @@ impl Decider {
 
 /// Appends the answer for a row.
 fn answer(
-    answers: &mut Answers,
+    answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
     matched: Option<&[Cow<'_, str>]>,
     seen: &mut impl FnMut(&Decision),
@@ -164,13 +165,13 @@ fn answer(
 fn each(
     session: &mut Session,
     binding: &Binding,
-    message: &Reader<'_>,
+    message: &TypedColumn<'_>,
     part: &Part,
     mut take: impl FnMut(usize, Result<Decision, RowError>),
 ) {
     let rows = part.batch.num_rows();
     let lanes = session.plan().filter(|_| binding.lanes && part.broken.is_empty());
-    let Some(lanes) = lanes.map(|plan| Lanes::new(plan, &binding.bound, message, rows)) else {
+    let Some(lanes) = lanes.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
         for row in 0..rows {
             take(row, part.error(row).map_or_else(|| row_of(session, binding, message, row), Err));
         }
@@ -189,7 +190,7 @@ fn each(
 }
 
 /// Decides a row from its JSON tree.
-fn tree_of(session: &mut Session, message: &Reader<'_>, row: usize) -> Result<Decision, RowError> {
+fn tree_of(session: &mut Session, message: &TypedColumn<'_>, row: usize) -> Result<Decision, RowError> {
     rows::tree(message, row).map(|tree| session.decide(&tree))
 }
 
@@ -197,7 +198,7 @@ fn tree_of(session: &mut Session, message: &Reader<'_>, row: usize) -> Result<De
 fn row_of(
     session: &mut Session,
     binding: &Binding,
-    message: &Reader<'_>,
+    message: &TypedColumn<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
     if let Some(decision) =
@@ -213,7 +214,7 @@ fn matched<'r>(
     session: &mut Session,
     rules: &'r Rules,
     binding: &Binding,
-    message: &Reader<'_>,
+    message: &TypedColumn<'_>,
     row: usize,
 ) -> Vec<Cow<'r, str>> {
     if let Some(found) =
@@ -229,14 +230,14 @@ fn matched<'r>(
 pub struct PayloadJudge {
     judge: Judge,
     messages: Messages,
-    answers: Answers,
+    answers: AnswerBuilder,
 }
 
 impl PayloadJudge {
     /// Creates a judge for batches of a schema. No column is required: the payload's rules report
     /// missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
-        let answers = Answers::of_payloads().language(options.error_language());
+        let answers = AnswerBuilder::for_payloads().language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
@@ -293,18 +294,18 @@ impl Messages {
 /// Builds answer columns from JSON answers that were decided elsewhere. The schema is the same
 /// as for [`Decider`] and [`PayloadJudge`].
 pub struct AnswerColumns {
-    answers: Answers,
+    answers: AnswerBuilder,
 }
 
 impl AnswerColumns {
     /// Creates the columns of an entry; `matched` and `explained` add optional columns.
-    pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
-        AnswerColumns { answers: Answers::of(rules, entry, matched).explained(explained) }
+    pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
+        AnswerColumns { answers: AnswerBuilder::for_entry(rules, entry, matched).explained(explained) }
     }
 
     /// Creates the columns of payload results.
-    pub fn of_payloads() -> AnswerColumns {
-        AnswerColumns { answers: Answers::of_payloads() }
+    pub fn for_payloads() -> AnswerColumns {
+        AnswerColumns { answers: AnswerBuilder::for_payloads() }
     }
 
     /// Returns the schema of the answers.

@@ -70,7 +70,7 @@ pub struct FormatError(pub(crate) Message);
 impl FormatError {
     /// Prefixes the error with a file name.
     #[must_use]
-    pub fn of(self, name: &str) -> FormatError {
+    pub fn in_file(self, name: &str) -> FormatError {
         FormatError(message!("`{name}`: {}", self.0))
     }
 

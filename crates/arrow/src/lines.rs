@@ -1,6 +1,6 @@
 //! Writes answers as JSON lines, byte for byte equal to the output of `rulec run`.
 
-use crate::cell::{Cell, Meaning, Reader};
+use crate::cell::{Cell, TextFormat, TypedColumn};
 use arrow_array::RecordBatch;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ const NULLS: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 /// Returns an error if writing fails.
 pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> io::Result<()> {
     let schema = answers.schema();
-    let columns: Vec<(&str, Reader<'_>)> = schema
+    let columns: Vec<(&str, TypedColumn<'_>)> = schema
         .fields()
         .iter()
         .zip(answers.columns())
-        .map(|(field, column)| (field.name().as_str(), Reader::of(column, field, Meaning::Text)))
+        .map(|(field, column)| (field.name().as_str(), TypedColumn::new(column, field, TextFormat::Text)))
         .collect();
     for row in 0..answers.num_rows() {
         let line = Line { columns: &columns, row, number: first + row as u64 };
@@ -30,7 +30,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
 
 /// The answer of one row.
 struct Line<'a> {
-    columns: &'a [(&'a str, Reader<'a>)],
+    columns: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,
     number: u64,
 }
@@ -75,7 +75,7 @@ impl Serialize for Line<'_> {
 
 struct Arguments<'a> {
     line: &'a Line<'a>,
-    args: &'a [(&'a str, Reader<'a>)],
+    args: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,
 }
 

@@ -17,7 +17,7 @@ pub(crate) enum Zone {
 impl Zone {
     /// Parses the zone of a column type, such as `UTC`, `+02:00` or `Asia/Shanghai`; `None` if
     /// unknown.
-    pub fn of(name: &str) -> Option<Zone> {
+    pub fn from_name(name: &str) -> Option<Zone> {
         match name {
             "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
             _ if name.starts_with(['+', '-']) => offset(name).map(Zone::Fixed),
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_time_has_the_offset_of_its_zone() {
         let check = |zone: &str, count, unit, expected: Option<&str>| {
-            let time = Zone::of(zone).and_then(|zone| zone.time(count, unit));
+            let time = Zone::from_name(zone).and_then(|zone| zone.time(count, unit));
             assert_eq!(time.map(format_datetime).as_deref(), expected, "{zone} {count}");
         };
         check("UTC", 0, TimeUnit::Second, Some("1970-01-01T00:00:00Z"));

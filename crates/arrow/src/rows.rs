@@ -2,7 +2,7 @@
 //! A JSON tree is built only where slots are not enough.
 
 use crate::bind::Bound;
-use crate::cell::{Cell, Reader};
+use crate::cell::{Cell, TypedColumn};
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::{JsonError, Message};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 pub(crate) fn fill<'b>(
     fill: &mut Fill<'b>,
     bound: &[Bound],
-    message: &'b Reader<'b>,
+    message: &'b TypedColumn<'b>,
     row: usize,
 ) -> Option<()> {
     if fill.plan().wants(ROOT, Kind::Dict) {
@@ -32,7 +32,7 @@ pub(crate) fn fill<'b>(
 fn fields<'b>(
     fill: &mut Fill<'b>,
     bound: &[Bound],
-    columns: &'b [(&'b str, Reader<'b>)],
+    columns: &'b [(&'b str, TypedColumn<'b>)],
     row: usize,
 ) -> Option<u32> {
     let mut given = 0;
@@ -147,7 +147,7 @@ fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.
-pub(crate) fn tree(message: &Reader<'_>, row: usize) -> Result<Json, RowError> {
+pub(crate) fn tree(message: &TypedColumn<'_>, row: usize) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
         match column.cell(row) {

@@ -3,7 +3,7 @@
 
 use crate::bind::Bound;
 use crate::block::Block;
-use crate::cell::{Cell, Reader};
+use crate::cell::{Cell, TypedColumn};
 use crate::rows::whole;
 use arrow_buffer::bit_chunk_iterator::BitChunks;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -14,7 +14,7 @@ use rulec_vm::input::{PathId, Plan, ROOT};
 use std::ops::Range;
 
 /// The columns of a batch, each with the slots that it fills.
-pub(crate) struct Lanes<'b> {
+pub(crate) struct ColumnFill<'b> {
     lanes: Vec<Lane<'b>>,
     slots: usize,
     /// Number of rows in the batch.
@@ -24,7 +24,7 @@ pub(crate) struct Lanes<'b> {
 }
 
 struct Lane<'b> {
-    reader: &'b Reader<'b>,
+    reader: &'b TypedColumn<'b>,
     /// Nulls of the column and of its enclosing objects.
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
@@ -34,10 +34,10 @@ struct Lane<'b> {
     as_text: bool,
 }
 
-impl<'b> Lanes<'b> {
+impl<'b> ColumnFill<'b> {
     /// Creates the lanes of a batch.
-    pub fn new(plan: &Plan, bound: &[Bound], message: &'b Reader<'b>, rows: usize) -> Lanes<'b> {
-        let mut lanes = Lanes { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
+    pub fn new(plan: &Plan, bound: &[Bound], message: &'b TypedColumn<'b>, rows: usize) -> ColumnFill<'b> {
+        let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
         lanes.object(plan, ROOT, bound, message.fields(), None);
         lanes
     }
@@ -48,7 +48,7 @@ impl<'b> Lanes<'b> {
         plan: &Plan,
         place: PathId,
         bound: &[Bound],
-        columns: &'b [(&'b str, Reader<'b>)],
+        columns: &'b [(&'b str, TypedColumn<'b>)],
         around: Option<&NullBuffer>,
     ) {
         for (_, inside) in plan.inside(place) {

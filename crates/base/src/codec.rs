@@ -63,7 +63,7 @@ impl Counts {
         self
     }
 
-    pub fn of(&self, what: Numbered) -> usize {
+    pub fn get(&self, what: Numbered) -> usize {
         self.0[what as usize] as usize
     }
 }
@@ -286,7 +286,7 @@ impl<'b> Reader<'b> {
         let number = self.number()?;
         u32::try_from(number)
             .ok()
-            .filter(|number| (*number as usize) < self.counts.of(what))
+            .filter(|number| (*number as usize) < self.counts.get(what))
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
@@ -297,7 +297,7 @@ impl<'b> Reader<'b> {
         let (mut file, last) = self.place;
         if head & 1 != 0 {
             file = self.id(Numbered::File)?;
-        } else if file as usize >= self.counts.of(Numbered::File) {
+        } else if file as usize >= self.counts.get(Numbered::File) {
             return Err(far);
         }
         let start = i64::from(last)

@@ -6,13 +6,13 @@ use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
 use super::language::{counted, localized};
-use super::report::{self, Format, Found, Location};
+use super::report::{self, Format, Location, ReportedDiagnostic};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::listed;
 use rulec_base::message;
-use rulec_config::{Found as FoundSettings, Level, Named, Settings, warning};
+use rulec_config::{Level, Named, Settings, SettingsCache, warning};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -89,7 +89,7 @@ impl Quota {
         Quota { errors: SHOWN, warnings: SHOWN.saturating_sub(errors), left_out: 0 }
     }
 
-    fn admits(&mut self, found: &Found<'_>) -> bool {
+    fn admits(&mut self, found: &ReportedDiagnostic<'_>) -> bool {
         let left = if found.diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
         let admitted = *left > 0;
         *left = left.saturating_sub(1);
@@ -137,11 +137,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         shown?;
         term.say(&fixes.summary(args.dry_run));
     }
-    let mut all_settings = FoundSettings::default();
+    let mut all_settings = SettingsCache::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
         let settings = args.settings(
-            all_settings.of(&compiled.target.path).map_err(|error| CliError::usage(error.to_message()))?,
+            all_settings
+                .for_file(&compiled.target.path)
+                .map_err(|error| CliError::usage(error.to_message()))?,
         )?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
@@ -179,7 +181,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Returns the findings to report, with the severities from the settings of their files. A finding
 /// in a shared file is returned once, no matter how many files import the shared file.
-fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found<'a>> {
+fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<ReportedDiagnostic<'a>> {
     let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut told = Vec::new();
     for (compiled, settings, analysed) in analysed {
@@ -197,7 +199,7 @@ fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found
 }
 
 /// Prints findings for people, up to a quota per file.
-fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
+fn show(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
         let mut quota = Quota::new(own[0].compiled);

@@ -75,7 +75,7 @@ impl Judges {
     }
 
     /// Returns the judge for a payload, or the reason why there is none.
-    fn of(&self, payload: &Json) -> Result<&Judge, Message> {
+    fn select(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
             Judges::One(judge) => Ok(judge),
             Judges::ByField(field, judges) => {
@@ -154,7 +154,7 @@ fn by_columns<W: Worker>(
     term: &Term,
     out: &mut Out,
 ) -> Result<(Vec<W>, usize), CliError> {
-    let answers = AnswerColumns::of_payloads;
+    let answers = AnswerColumns::for_payloads;
     let (workers, _, refused) = columns.answer(stream, term, out, &Answering::new(&answers), worker)?;
     Ok((workers, refused))
 }
@@ -183,7 +183,7 @@ struct Counting<'j> {
 impl Worker for Counting<'_> {
     fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let payload = Json::Object(json::parse_object_bytes(payload)?);
-        let judge = match self.judges.of(&payload) {
+        let judge = match self.judges.select(&payload) {
             Ok(judge) => judge,
             Err(message) => {
                 self.unknown += 1;

@@ -3,8 +3,8 @@
 
 use super::term::Term;
 use rulec::choice::Question;
-use rulec::flow::{FlowMatcher, Found, IntentHit};
-use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Message, Rules, TableKind};
+use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
+use rulec::{Decision, Entry, Exceeded, Explanation, InputViolation, Message, Rules, TableKind};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -23,8 +23,8 @@ pub struct Meant<'a> {
     /// The nearest intent flows, if none was chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<IntentHit>,
-    #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
-    breaches: &'a [Breach],
+    #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
+    breaches: &'a [InputViolation],
     #[serde(skip_serializing_if = "<[Exceeded]>::is_empty")]
     exceeded: Vec<Exceeded>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,9 +65,9 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(beyond);
     let (hit, nearest) = match found {
-        Found::Intent(hit) => (Some(hit), Vec::new()),
-        Found::Nothing { nearest } => (None, nearest),
-        Found::Keyword(_) => (None, Vec::new()),
+        FlowSelection::Intent(hit) => (Some(hit), Vec::new()),
+        FlowSelection::Nothing { nearest } => (None, nearest),
+        FlowSelection::Keyword(_) => (None, Vec::new()),
     };
     let score = hit.as_ref().map(|hit| hit.score);
     let (flow, name) = hit.map(|hit| (hit.id, hit.name)).unzip();

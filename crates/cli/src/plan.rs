@@ -9,7 +9,7 @@ use rulec_base::diag::listed;
 use rulec_base::message;
 use rulec_base::text::{self, on_one_line};
 use rulec_sema::hir::{Payload, Program, TableId};
-use rulec_vm::index::plan::{Found, TablePlan};
+use rulec_vm::index::plan::{AccessPath, TablePlan};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -66,7 +66,7 @@ impl Table<'_> {
 struct Route<'a> {
     name: &'a str,
     #[serde(flatten)]
-    found: &'a Found,
+    found: &'a AccessPath,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -127,7 +127,7 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
 /// Returns advice for the author about routes that are evaluated for every message.
 fn advice(table: &Table<'_>) -> Option<Message> {
     const NAMED: usize = 3;
-    let tried = table.routes.iter().filter(|route| matches!(route.found, Found::Always { .. }));
+    let tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
     let names: Vec<String> = tried.map(|route| format!("`{}`", on_one_line(route.name))).collect();
     if names.is_empty() || !table.indexed {
         return None;
@@ -149,7 +149,7 @@ fn advice(table: &Table<'_>) -> Option<Message> {
 }
 
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
-    let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
+    let count = |is: fn(&AccessPath) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &on_one_line(table.name));
     let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
@@ -158,9 +158,9 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     )))?;
     out.message(&message!(
         "  {} by key, {} by bits, {} always tried",
-        count(|found| matches!(found, Found::Key { .. })),
-        count(|found| matches!(found, Found::Bits { .. })),
-        count(|found| matches!(found, Found::Always { .. })),
+        count(|found| matches!(found, AccessPath::Key { .. })),
+        count(|found| matches!(found, AccessPath::Bits { .. })),
+        count(|found| matches!(found, AccessPath::Always { .. })),
     ))?;
     if let Some(advice) = advice(table) {
         out.message(&message!("  {advice}"))?;

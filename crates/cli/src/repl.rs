@@ -47,7 +47,7 @@ const HELP: Message = message!(
 
 /// The state of the session: the current rules, the entry and the last message. Imports are read
 /// from disk.
-struct Desk {
+struct ReplSession {
     text: String,
     files: DiskLoader,
     rules: Option<Rules>,
@@ -79,7 +79,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
         .map_err(|error| CliError::usage(error.to_message()))?;
     let message = Json::Object(Map::new());
-    let mut desk = Desk { text, files, rules: None, entry: None, message, begun: String::new() };
+    let mut desk = ReplSession { text, files, rules: None, entry: None, message, begun: String::new() };
     if !desk.text.trim().is_empty() {
         match desk.compile(&desk.text) {
             Ok(rules) => desk.rules = Some(rules),
@@ -109,7 +109,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-impl Desk {
+impl ReplSession {
     fn compile(&self, text: &str) -> Result<Rules, CompileError> {
         Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
     }

@@ -37,7 +37,7 @@ pub const VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
 #[derive(Clone)]
-pub struct Found<'a> {
+pub struct ReportedDiagnostic<'a> {
     pub diagnostic: Cow<'a, Diagnostic>,
     /// The compiled file in which the diagnostic was found.
     pub compiled: &'a Compiled,
@@ -59,8 +59,8 @@ pub struct Location {
     pub end_column: Option<usize>,
 }
 
-pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
-    compiled.diagnostics().iter().map(move |diagnostic| Found {
+pub fn found(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
+    compiled.diagnostics().iter().map(move |diagnostic| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(diagnostic),
         compiled,
         witness: None,
@@ -69,19 +69,19 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
 }
 
 /// Returns the findings of compilation and analysis in source order.
-pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>> {
-    let analysed = analysed.iter().map(|finding| Found {
+pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
+    let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
         denied: false,
     });
-    let mut all: Vec<Found<'_>> = found(compiled).chain(analysed).collect();
+    let mut all: Vec<ReportedDiagnostic<'_>> = found(compiled).chain(analysed).collect();
     all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
     all
 }
 
-impl Found<'_> {
+impl ReportedDiagnostic<'_> {
     pub fn place(&self, span: Span) -> Location {
         let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file() };
         let start = visible(file, span.start);
@@ -145,7 +145,7 @@ struct JsonFix<'a> {
     applicability: &'static str,
 }
 
-pub fn json(found: &Found<'_>) -> String {
+pub fn json(found: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &*found.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
@@ -179,7 +179,7 @@ pub fn json(found: &Found<'_>) -> String {
 pub fn write(
     format: Format,
     files: &[String],
-    findings: &[Found<'_>],
+    findings: &[ReportedDiagnostic<'_>],
     out: &mut Out,
 ) -> Result<(), CliError> {
     match format {
@@ -207,7 +207,7 @@ fn with_help(diagnostic: &Diagnostic) -> String {
 }
 
 /// Formats a finding as `FILE:LINE:COLUMN: severity[CODE]: message; help`.
-pub fn concise(found: &Found<'_>) -> String {
+pub fn concise(found: &ReportedDiagnostic<'_>) -> String {
     let (place, diagnostic) = (found.primary(), &found.diagnostic);
     let mut line = place.file;
     for number in [place.line, place.column].into_iter().flatten() {
@@ -220,7 +220,7 @@ pub fn concise(found: &Found<'_>) -> String {
     line
 }
 
-pub fn github(found: &Found<'_>) -> String {
+pub fn github(found: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &found.diagnostic;
     let (level, place) = (found.level(), found.primary());
     let mut properties = format!("file={}", escape(&place.file, true));
@@ -252,7 +252,7 @@ fn escape(text: &str, property: bool) -> String {
 }
 
 /// Formats a finding with the source text underlined.
-pub fn human(found: &Found<'_>, color: bool) -> String {
+pub fn human(found: &ReportedDiagnostic<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
     let renderer =
         Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };

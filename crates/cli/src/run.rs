@@ -141,7 +141,7 @@ fn columns<W: Worker>(
     term: &Term,
     out: &mut Out,
 ) -> Result<(Vec<W>, Summary, usize), CliError> {
-    let columns = || AnswerColumns::of(rules, entry, args.all, args.explain);
+    let columns = || AnswerColumns::for_entry(rules, entry, args.all, args.explain);
     let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
     let mut answering = Answering::new(&columns);
     if is_plain {

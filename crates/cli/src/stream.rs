@@ -75,7 +75,7 @@ pub trait Worker: Send {
 
 /// The output line for an input line that is not a message.
 #[derive(Serialize)]
-struct Refused<'a> {
+struct RejectedLine<'a> {
     line: u64,
     error: BadMessage<'a>,
 }
@@ -208,10 +208,10 @@ impl StreamArgs {
 }
 
 /// The answers to a chunk, and the number of its lines that are not messages.
-pub type Answers = (Vec<u8>, usize);
+pub type AnsweredChunk = (Vec<u8>, usize);
 
 /// Answers the lines of a chunk.
-pub fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
+pub fn answer(worker: &mut impl Worker, chunk: &Chunk) -> AnsweredChunk {
     let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
         refused += usize::from(!answer_one(worker, number, line, &mut answers));
@@ -256,12 +256,12 @@ pub fn answer_one(
         },
     };
     answers.truncate(before);
-    write_json(answers, &Refused { line: number, error });
+    write_json(answers, &RejectedLine { line: number, error });
     false
 }
 
 /// Writes the answers in input order until there are no more or the reader has closed the output.
-fn write(out: &mut Out, turns: &Turns<Answers>) -> Result<usize, CliError> {
+fn write(out: &mut Out, turns: &Turns<AnsweredChunk>) -> Result<usize, CliError> {
     let mut all_refused = 0;
     while let Some((answers, refused)) = turns.next(|| out.flush())? {
         all_refused += refused;

@@ -4,7 +4,7 @@ use super::compiled::Compiled;
 use super::coverage;
 use super::files;
 use super::language::{language, localized};
-use super::report::junit::{self, Case, Ending};
+use super::report::junit::{self, Case, CaseResult};
 use super::term::{Out, Term, paint};
 use super::watch::Watch;
 use super::why::options;
@@ -266,13 +266,13 @@ impl Tally {
     }
 }
 
-fn ending(outcome: &TestOutcome) -> Ending {
+fn ending(outcome: &TestOutcome) -> CaseResult {
     let TestOutcome { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
     let why = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
     match outcome.passed {
-        true => Ending::Passed,
-        false => Ending::Failed {
+        true => CaseResult::Passed,
+        false => CaseResult::Failed {
             kind: "expectation".to_owned(),
             message: localized(&message!("expected {expected}, got {actual}")).into_owned(),
             text: why.unwrap_or_default(),
@@ -286,7 +286,7 @@ fn uncompiled(compiled: &Compiled) -> Case {
     let message = localized(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
-        ending: Ending::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
+        ending: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
     }
 }
 

@@ -10,7 +10,7 @@ use clap::ArgGroup;
 use rulec::RenderOptions;
 use rulec::choice::Question;
 use rulec::payload::{Judge, Unchecked};
-use rulec::{Breach, Explanation};
+use rulec::{Explanation, InputViolation};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use serde::Serialize;
@@ -75,8 +75,8 @@ pub struct MessageArgs {
 struct Explained<'a> {
     #[serde(flatten)]
     explanation: &'a Explanation,
-    #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
-    breaches: &'a [Breach],
+    #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
+    breaches: &'a [InputViolation],
     /// The question for a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
@@ -124,7 +124,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                     false => message!("the message violates what the rules expect of it:"),
                 })?;
             }
-            for Breach { path, expected, found, hint, .. } in decision.breaches() {
+            for InputViolation { path, expected, found, hint, .. } in decision.breaches() {
                 let breach = message!("  {path}: expected {expected}, found {found}");
                 out.message(&match hint {
                     Some(hint) => message!("{breach}; {hint}"),

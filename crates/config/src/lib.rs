@@ -45,7 +45,7 @@ pub struct Settings {
 /// Error of a settings file that cannot be used: the file, the position, and the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
-pub struct Refused {
+pub struct SettingsError {
     /// Path of the file. If the text was not read from disk, this is the path that the caller
     /// passed.
     pub path: PathBuf,
@@ -59,7 +59,7 @@ pub struct Refused {
     pub message: Message,
 }
 
-impl Refused {
+impl SettingsError {
     /// Returns the position and the fault as a localized message.
     pub fn to_message(&self) -> Message {
         message!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
@@ -117,8 +117,8 @@ impl Settings {
     ///
     /// # Errors
     /// If the text is not valid TOML or contains an unknown setting.
-    pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, Refused> {
-        let reader = Reader { text, path, name };
+    pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, SettingsError> {
+        let reader = SettingsParser { text, path, name };
         let table = DeTable::parse(text).map_err(|error| {
             reader.refuse(
                 error.span().unwrap_or_default(),
@@ -165,14 +165,14 @@ impl Settings {
     }
 }
 
-struct Reader<'t> {
+struct SettingsParser<'t> {
     text: &'t str,
     path: &'t Path,
     name: &'t str,
 }
 
-impl Reader<'_> {
-    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), Refused> {
+impl SettingsParser<'_> {
+    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), SettingsError> {
         for (key, value) in levels {
             let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), error))?;
             let level = match value.get_ref() {
@@ -193,28 +193,28 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn refuse(&self, place: Range<usize>, message: Message) -> Refused {
+    fn refuse(&self, place: Range<usize>, message: Message) -> SettingsError {
         let before = self.text.get(..place.start).unwrap_or(self.text);
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
         let (path, name) = (self.path.to_owned(), self.name.to_owned());
-        Refused { path, name, line, column, message }
+        SettingsError { path, name, line, column, message }
     }
 }
 
 /// A cache of settings by folder.
 #[derive(Default)]
-pub struct Found {
+pub struct SettingsCache {
     known: HashMap<PathBuf, Settings>,
 }
 
-impl Found {
+impl SettingsCache {
     /// Returns the settings for a rules file, or for standard input: the settings of the nearest
     /// folder with a settings file.
     ///
     /// # Errors
     /// If the settings file cannot be read or contains an unknown setting.
-    pub fn of(&mut self, rules: &Path) -> Result<Settings, Refused> {
+    pub fn for_file(&mut self, rules: &Path) -> Result<Settings, SettingsError> {
         let given =
             if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
         let given = if given.as_os_str().is_empty() { Path::new(".") } else { given };
@@ -231,10 +231,10 @@ impl Found {
     }
 }
 
-fn read(path: &Path) -> Result<Settings, Refused> {
+fn read(path: &Path) -> Result<Settings, SettingsError> {
     let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
-    let reader = Reader { text: "", path, name: &name };
+    let reader = SettingsParser { text: "", path, name: &name };
     let refused = |error: &std::io::Error| reader.refuse(0..0, message!("it cannot be read: {error}"));
     let size = path.metadata().map_err(|error| refused(&error))?.len();
     if size > MOST {
@@ -250,7 +250,7 @@ fn read(path: &Path) -> Result<Settings, Refused> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Settings, Refused> {
+    fn read(text: &str) -> Result<Settings, SettingsError> {
         Settings::read(text, Path::new("/work/rulec.toml"), "rulec.toml")
     }
 

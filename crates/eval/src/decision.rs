@@ -4,7 +4,7 @@
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{self, Exceeded};
-use rulec_lang::schema::Breach;
+use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
 use serde_json::{Map, Value as Json};
 use smallvec::{SmallVec, smallvec};
@@ -41,7 +41,7 @@ pub struct Details {
     /// The ids of the nodes that a router sends to.
     pub next: Vec<String>,
     /// The violations of the `input` declaration.
-    pub breaches: Vec<Breach>,
+    pub breaches: Vec<InputViolation>,
     /// The host functions that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
@@ -74,7 +74,7 @@ impl Details {
 
     /// Adds the violations of the `input` declaration.
     #[inline]
-    pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<Breach>) {
+    pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
             details.get_or_insert_default().breaches = breaches;
         }

@@ -22,10 +22,10 @@ use order::HostUse;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
-use rulec_lang::operators::{Meaning, TestMode};
+use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Nests, Operand, Outcome, Part,
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, LoopFacts, NEXT, Operand, Outcome, Part,
     Predicate, Program, SlotId, Term, Var, VarId,
 };
 use serde_json::{Map, Value as Json};
@@ -47,17 +47,17 @@ pub struct Evaluator<'a, O = ()> {
     elements: Vec<(&'a Var, Value<'a>)>,
     /// The number of elements in scope that are outside the current loop-invariant part.
     outside: usize,
-    nests: Nests,
-    lets: Vec<Option<Known<'a>>>,
+    nests: LoopFacts,
+    lets: Vec<Option<CachedResult<'a>>>,
     /// The results of loop-invariant parts, by the address of the node.
-    once: HashMap<(usize, bool), Known<'a>>,
+    once: HashMap<(usize, bool), CachedResult<'a>>,
     /// The observer of each step.
     pub observer: O,
 }
 
 /// The cached result of a `let` or a loop-invariant part.
 #[derive(Clone, Copy)]
-enum Known<'a> {
+enum CachedResult<'a> {
     Cond(Tri),
     Value(Value<'a>),
 }
@@ -71,10 +71,10 @@ impl<'a> Evaluator<'a> {
             roots: &[],
             arena,
             hosts,
-            host_use: HostUse::of(program),
+            host_use: HostUse::new(program),
             elements: Vec::new(),
             outside: 0,
-            nests: Nests::default(),
+            nests: LoopFacts::default(),
             once: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
@@ -84,7 +84,7 @@ impl<'a> Evaluator<'a> {
     /// Returns the same evaluator with an observer.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
         let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
-        let (elements, nests, once) = (Vec::new(), Nests::default(), HashMap::new());
+        let (elements, nests, once) = (Vec::new(), LoopFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
@@ -195,9 +195,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     pub fn cond(&mut self, cond: &'a Cond) -> Tri {
         self.observed(Step::Cond(cond), |eval| match &cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_once(Part::Cond(cond)) => {
-                match eval.once(Part::Cond(cond), |eval| Known::Cond(eval.cond_now(cond))) {
-                    Known::Cond(truth) => truth,
-                    Known::Value(value) => implementations::truth(value),
+                match eval.once(Part::Cond(cond), |eval| CachedResult::Cond(eval.cond_now(cond))) {
+                    CachedResult::Cond(truth) => truth,
+                    CachedResult::Value(value) => implementations::truth(value),
                 }
             }
             _ => eval.cond_now(cond),
@@ -241,7 +241,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Evaluates a loop-invariant part once and caches the result.
-    fn once(&mut self, part: Part<'a>, compute: impl FnOnce(&mut Self) -> Known<'a>) -> Known<'a> {
+    fn once(
+        &mut self,
+        part: Part<'a>,
+        compute: impl FnOnce(&mut Self) -> CachedResult<'a>,
+    ) -> CachedResult<'a> {
         let key = part.address();
         if let Some(known) = key.and_then(|key| self.once.get(&key))
             && !self.observer.repeats_parts()
@@ -382,9 +386,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
                 if self.is_once(Part::Expr(expr)) =>
             {
-                match self.once(Part::Expr(expr), |eval| Known::Value(eval.expr_now(expr))) {
-                    Known::Value(value) => value,
-                    Known::Cond(truth) => truth.into(),
+                match self.once(Part::Expr(expr), |eval| CachedResult::Value(eval.expr_now(expr))) {
+                    CachedResult::Value(value) => value,
+                    CachedResult::Cond(truth) => truth.into(),
                 }
             }
             _ => self.expr_now(expr),
@@ -418,9 +422,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     return left;
                 }
                 let right = right.as_deref().map_or(Value::Missing, |right| self.expr(right));
-                match op.info().meaning {
-                    Meaning::Value(compute) => compute(left, right),
-                    Meaning::Predicate(_) | Meaning::Structure => Value::Missing,
+                match op.info().implementation {
+                    Implementation::Value(compute) => compute(left, right),
+                    Implementation::Predicate(_) | Implementation::Structure => Value::Missing,
                 }
             }
             ExprKind::Read(inner, kinds) => self.expr(inner).read(*kinds),
@@ -470,15 +474,15 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// Returns the result of a `let`, which is outside every quantifier and depends only on the
     /// message.
-    fn known(&mut self, id: LetId) -> Known<'a> {
+    fn known(&mut self, id: LetId) -> CachedResult<'a> {
         if let Some(known) = self.lets[id.index()]
             && !self.observer.repeats_let()
         {
             return known;
         }
         let known = self.outside(|eval| match eval.program.let_body(id) {
-            Term::Cond(cond) => Known::Cond(eval.cond(cond)),
-            Term::Expr(expr) => Known::Value(eval.operand(expr)),
+            Term::Cond(cond) => CachedResult::Cond(eval.cond(cond)),
+            Term::Expr(expr) => CachedResult::Value(eval.operand(expr)),
         });
         self.lets[id.index()] = Some(known);
         known
@@ -486,15 +490,15 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     fn let_cond(&mut self, id: LetId) -> Tri {
         match self.known(id) {
-            Known::Cond(result) => result,
-            Known::Value(value) => implementations::truth(value),
+            CachedResult::Cond(result) => result,
+            CachedResult::Value(value) => implementations::truth(value),
         }
     }
 
     fn let_value(&mut self, id: LetId) -> Value<'a> {
         match self.known(id) {
-            Known::Cond(result) => result.into(),
-            Known::Value(value) => value,
+            CachedResult::Cond(result) => result.into(),
+            CachedResult::Value(value) => value,
         }
     }
 }

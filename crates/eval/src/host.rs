@@ -250,8 +250,12 @@ mod tests {
             counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(json!(args.len()))
         });
-        let host =
-            Host { name: "f".into(), result: KindSet::of(rulec_lang::ty::Kind::Int), function, work: None };
+        let host = Host {
+            name: "f".into(),
+            result: KindSet::single(rulec_lang::ty::Kind::Int),
+            function,
+            work: None,
+        };
         let (hosts, arena) = ([host.clone(), host], Arena::default());
         let mut calls = HostCalls::new(&hosts);
         for _ in 0..2 {

@@ -46,7 +46,7 @@ pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnos
         }
         Feature::Keywords => {
             let keywords = keywords::Keywords::new(&analysis.stop_words);
-            over_text(move |text| keywords.of(text).into())
+            over_text(move |text| keywords.find_in(text).into())
         }
         Feature::Lexicon(at) => {
             let scorer = lexicon::Scorer::new(&analysis.lexicons[at]);

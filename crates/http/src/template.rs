@@ -194,7 +194,7 @@ fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Text), T
 
 fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> Result<&'a Value, FillError> {
     let wanted_from = placeholder.source;
-    let known = values.of(wanted_from);
+    let known = values.get(wanted_from);
     known.get(&placeholder.name).ok_or_else(|| {
         blame(
             placeholder,

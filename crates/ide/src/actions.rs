@@ -18,7 +18,7 @@ pub struct Action {
 }
 
 /// Returns the code actions for a finding.
-pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
+pub fn for_diagnostic(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     let mut actions = Vec::new();
     if !found.fixes.is_empty() {
         let shown = |text: &str| match text.lines().next() {

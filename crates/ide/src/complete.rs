@@ -70,7 +70,7 @@ impl Analysis {
         let start = typed.map_or(offset, |token| token.start);
         let all = tokens(text);
         let before = &all[..all.partition_point(|token| token.end <= start)];
-        let place = Place { analysis: self, file, text, before, start };
+        let place = CompletionContext { analysis: self, file, text, before, start };
         let mut items = place.items();
         items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
         items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
@@ -83,7 +83,7 @@ fn is_string(token: Token) -> bool {
 }
 
 /// A position, with the tokens before it.
-struct Place<'a> {
+struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,
     text: &'a str,
@@ -91,7 +91,7 @@ struct Place<'a> {
     start: u32,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CompletionContext<'a> {
     fn items(&self) -> Vec<Item> {
         let Some(last) = self.before.last() else { return statements(false) };
         let (word, head) = (last.text(self.text), self.head());
@@ -303,7 +303,7 @@ fn statements(in_table: bool) -> Vec<Item> {
     words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword).collect()
 }
 
-fn types(place: &Place<'_>) -> Vec<Item> {
+fn types(place: &CompletionContext<'_>) -> Vec<Item> {
     let mut items = place.symbols(&[Kind::Type]);
     items.extend(Ty::BUILTIN_NAMES.iter().map(|name| item(ItemKind::Type, name, String::new())));
     items

@@ -36,7 +36,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn of(program: &Program) -> Facts {
+    pub fn new(program: &Program) -> Facts {
         let mut fields: HashMap<Vec<Arc<str>>, KindSet> = HashMap::new();
         for slot in program.slots.iter().filter(|slot| slot.root.is_none()) {
             let known = fields.entry(slot.path.clone()).or_default();

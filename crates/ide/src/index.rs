@@ -152,7 +152,7 @@ pub struct Index {
 }
 
 impl Index {
-    pub(super) fn of(loaded: &Loaded) -> Index {
+    pub(super) fn new(loaded: &Loaded) -> Index {
         let mut work = Work::default();
         // A name may be declared after its use or in another file, so all declarations are
         // collected first.

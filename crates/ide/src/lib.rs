@@ -55,10 +55,10 @@ pub struct Analysis {
 impl Analysis {
     /// Loads and compiles the file `path` and its imports. Functions of an embedding program may be
     /// missing.
-    pub fn of(loader: &dyn Loader, path: &str) -> Analysis {
+    pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
         let (compiled, (index, facts)) =
-            compiler.compile_seen(loader, path, |loaded, program| (Index::of(loaded), Facts::of(program)));
+            compiler.compile_seen(loader, path, |loaded, program| (Index::new(loaded), Facts::new(program)));
         match compiled {
             Ok(rules) => Analysis {
                 sources: rules.sources().clone(),

@@ -10,9 +10,9 @@ use rulec_syntax::parse::is_reserved;
 /// Why a name cannot be changed, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
-pub struct Refused(pub Message);
+pub struct RenameError(pub Message);
 
-impl Refused {
+impl RenameError {
     /// Returns the reason as a localized message.
     pub fn to_message(&self) -> Message {
         self.0.clone()
@@ -24,24 +24,24 @@ impl Analysis {
     ///
     /// # Errors
     /// If there is no name that can be changed, with the reason.
-    pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, Refused> {
+    pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, RenameError> {
         let Some(found) = self.index.at(file, offset) else {
-            return Err(Refused(message!("there is no name here that the rules declare")));
+            return Err(RenameError(message!("there is no name here that the rules declare")));
         };
         let symbol = &self.index.symbols[found.symbol];
         let name = &symbol.name;
         match symbol.kind {
-            Kind::Field | Kind::TypeField => Err(Refused(message!(
+            Kind::Field | Kind::TypeField => Err(RenameError(message!(
                 "`{name}` is a field of the message, so rename it by hand, both in the rules and in the \
                 program that sends messages"
             ))),
-            Kind::PayloadField => Err(Refused(message!(
+            Kind::PayloadField => Err(RenameError(message!(
                 "`{name}` is a field of the payload, so rename it by hand, both in the rules and in the \
                 program that makes payloads"
             ))),
-            Kind::Test => Err(Refused(message!("the name of a test is a sentence; edit it in the file"))),
+            Kind::Test => Err(RenameError(message!("the name of a test is a sentence; edit it in the file"))),
             _ if symbol.declared.is_none() && symbol.kind != Kind::Handler => {
-                Err(Refused(message!("`{name}` is not declared, so it cannot be renamed")))
+                Err(RenameError(message!("`{name}` is not declared, so it cannot be renamed")))
             }
             _ => Ok(found),
         }
@@ -51,7 +51,7 @@ impl Analysis {
     ///
     /// # Errors
     /// If the name cannot be changed to `new`, with the reason.
-    pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, Refused> {
+    pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
         let found = self.renameable(file, offset)?;
         let written = written(new)?;
         let symbol = &self.index.symbols[found.symbol];
@@ -64,7 +64,11 @@ impl Analysis {
         if let Some((_, other)) = taken
             && other.name != symbol.name
         {
-            return Err(Refused(message!("`{}` is already the name of a {}", other.name, other.kind.word())));
+            return Err(RenameError(message!(
+                "`{}` is already the name of a {}",
+                other.name,
+                other.kind.word()
+            )));
         }
         let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
         Ok(self.index.places(found.symbol).map(edit).collect())
@@ -93,14 +97,14 @@ fn meets(a: Kind, b: Kind) -> bool {
 }
 
 /// Returns a name as written in rules, in backquotes if necessary.
-pub(super) fn written(new: &str) -> Result<String, Refused> {
+pub(super) fn written(new: &str) -> Result<String, RenameError> {
     let name = new.trim();
     let bare = plain(name);
     if bare.is_empty()
         || bare.contains(['`', '\n', '\r'])
         || bare.chars().any(rulec_base::text::printable::steers)
     {
-        return Err(Refused(message!("`{}` is not a valid name", bare.replace('`', "'"))));
+        return Err(RenameError(message!("`{}` is not a valid name", bare.replace('`', "'"))));
     }
     let mut chars = bare.chars();
     let is_word = chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))

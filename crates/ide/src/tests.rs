@@ -22,7 +22,7 @@ fn marked(text: &str) -> (String, u32) {
 }
 
 fn analysis(text: &str) -> Analysis {
-    Analysis::of(&MemoryLoader::new().with("a.rules", text), "a.rules")
+    Analysis::new(&MemoryLoader::new().with("a.rules", text), "a.rules")
 }
 
 const HELPDESK: &str = r#"## What customers write.
@@ -135,7 +135,7 @@ group address { city: string }
 }
 
 #[test]
-fn names_of_payloads_and_groups_lead_to_what_declares_them() {
+fn names_for_payloads_and_groups_lead_to_what_declares_them() {
     let check = |text: &str, expected: (Kind, usize)| {
         let (text, at) = marked(text);
         let found = analysis(&text);
@@ -196,7 +196,7 @@ fn project() -> Vec<(PathBuf, Analysis)> {
     files.sort();
     let analysis = |path: PathBuf| {
         let disk = DiskLoader::new(path.parent()?).ok()?;
-        let found = Analysis::of(&disk, path.file_name()?.to_str()?);
+        let found = Analysis::new(&disk, path.file_name()?.to_str()?);
         found.rules.is_some().then_some((path, found))
     };
     files.into_iter().filter_map(analysis).collect()
@@ -227,7 +227,7 @@ fn what_has_another_name_is_the_same_program() {
             };
             let main = &found.sources.file(MAIN).name;
             let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
-            let after = Analysis::of(&Over(edited(&found.sources, &edits), disk), main);
+            let after = Analysis::new(&Over(edited(&found.sources, &edits), disk), main);
             let what = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
             // Rule ids begin with the name of their group or payload, and tests refer to them in
             // quotes.
@@ -375,17 +375,19 @@ fn lenses_run_tests_and_tell_what_is_hidden() {
 #[test]
 fn findings_come_with_what_repairs_them() {
     let found = analysis("let money = text contains \"a\"\nroute a when mony -> h\n");
-    let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
+    let offers: Vec<_> =
+        found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
     assert!(
         offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
         "{offers:?}"
     );
     let found = analysis("let unused = 1\nroute a when x -> h\n");
-    let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
+    let offers: Vec<_> =
+        found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
     assert!(!allow.safe, "an editor must not prefer to silence");
-    let after = Analysis::of(&edited(&found.sources, &allow.edits), "a.rules");
+    let after = Analysis::new(&edited(&found.sources, &allow.edits), "a.rules");
     assert!(
         after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
         "{:?}",

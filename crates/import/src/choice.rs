@@ -3,14 +3,14 @@
 
 use super::compare::{self, Difference, Findings};
 use super::document::{Document, Statement};
-use super::located::{Located, Read};
+use super::located::{JsonNode, Read};
 use super::write::{self, Names, comment, shown, string};
 use rulec_base::message;
 
 /// Name of the choice, because the original may have none.
 const NAME: &str = "next_step";
 
-pub(super) fn document(root: &Located<'_>) -> Read<Document> {
+pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Branches of a workflow step, imported from its JSON.".to_owned(),
         ..Document::default()
@@ -36,7 +36,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut body = String::new();
     for node in &branches {
         let lines = branch(node, &mut ids, &mut findings, &mut document);
-        body.push_str(&lines.map_err(|refusal| refusal.of(&message!("branch"), node, &["branch_id"]))?);
+        body.push_str(&lines.map_err(|refusal| refusal.at_node(&message!("branch"), node, &["branch_id"]))?);
     }
     let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
     let title = names.take(title.filter(|title| !title.is_empty()).unwrap_or(NAME));
@@ -67,7 +67,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
 }
 
 fn branch(
-    node: &Located<'_>,
+    node: &JsonNode<'_>,
     ids: &mut Names,
     findings: &mut Findings,
     document: &mut Document,

@@ -3,7 +3,7 @@
 
 use super::Untranslatable;
 use super::literal::{self, Literal};
-use super::located::{Located, Object, Read, kind};
+use super::located::{JsonNode, Object, Read, kind};
 use super::operator::{Operator, Type, Verb, verb_in_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
@@ -79,7 +79,7 @@ impl Findings {
 }
 
 /// Reads a condition; the inner error is the reason why the condition is left out.
-pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Result<Written, Message>> {
+pub(super) fn condition(node: &JsonNode<'_>, findings: &mut Findings) -> Read<Result<Written, Message>> {
     let object = node.object(&message!("a condition"))?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
@@ -113,9 +113,9 @@ fn skipped(reason: Message) -> Unusable {
 }
 
 fn translate(
-    left: Option<Located<'_>>,
-    operate: Option<Located<'_>>,
-    right: Option<Located<'_>>,
+    left: Option<JsonNode<'_>>,
+    operate: Option<JsonNode<'_>>,
+    right: Option<JsonNode<'_>>,
     findings: &mut Findings,
 ) -> Result<Written, Unusable> {
     let left =
@@ -321,7 +321,7 @@ fn plain(json: &Json) -> String {
 
 /// Writes a condition in the notation of the original, for the comment that explains why it was
 /// left out.
-pub(super) fn original(node: &Located<'_>) -> String {
+pub(super) fn original(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
         let at = side.get("value").or_else(|| side.get("name")).map(|value| value.to_string());

@@ -1,6 +1,6 @@
 //! Conditions of message routes, as formulas. Their text is written after all conditions are read.
 
-use super::located::{Located, Object, Read, kind};
+use super::located::{JsonNode, Object, Read, kind};
 use super::regex;
 use super::write::{list, number, path, raw_string, shown, string, value};
 use rulec_base::message;
@@ -69,7 +69,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn read(&mut self, node: &Located<'_>) -> Read<Formula> {
+    pub(super) fn read(&mut self, node: &JsonNode<'_>) -> Read<Formula> {
         let object = node.object(&message!("a condition"))?;
         let ty = object.need("type", &message!("a condition"))?;
         let formula = match ty.text()? {
@@ -174,7 +174,7 @@ impl Facts {
         Formula::Joined(Join::All, parts)
     }
 
-    fn comparison(&mut self, field: &str, op: &'static str, node: &Located<'_>) -> Read<Formula> {
+    fn comparison(&mut self, field: &str, op: &'static str, node: &JsonNode<'_>) -> Read<Formula> {
         if node.value.is_null() {
             self.remark(format!(
                 "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \

@@ -3,7 +3,7 @@
 //! flows.
 
 use super::document::{Document, Statement};
-use super::located::{Located, Object, Read};
+use super::located::{JsonNode, Object, Read};
 use super::write::{self, Names, name, shown, string};
 use rulec_base::message;
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Op
             continue;
         }
         let read = executor(called, &tool, document);
-        statement = Some(read.map_err(|refusal| refusal.of(&message!("tool"), &node, &["name"]))?);
+        statement = Some(read.map_err(|refusal| refusal.at_node(&message!("tool"), &node, &["name"]))?);
     }
     Ok(statement)
 }
@@ -38,7 +38,7 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
     let mut comments = Vec::new();
     let mut entries = Vec::new();
     if let Some(parameters) = tool.get("parameters") {
-        let described = |node: &Located<'_>| {
+        let described = |node: &JsonNode<'_>| {
             Some(node.value.get("properties")?.get(FLOW_ID)?.get("description")?.as_str()?.to_owned())
         };
         if let Some(text) = described(&parameters).filter(|text| !text.is_empty()) {
@@ -57,7 +57,7 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
     if let Some(endpoint) = tool.get("endpoint") {
         let endpoint = endpoint.object(&message!("an endpoint"))?;
         endpoint.need("url", &message!("an endpoint"))?.text()?;
-        let known: Vec<(&str, Located<'_>)> = ["url", "method", "headers", "body"]
+        let known: Vec<(&str, JsonNode<'_>)> = ["url", "method", "headers", "body"]
             .iter()
             .filter_map(|key| Some((*key, endpoint.get(key)?)))
             .collect();

@@ -3,12 +3,12 @@
 //! `flows`, and optionally `tools`, one of which executes the flows.
 
 use super::document::{Document, Statement};
-use super::located::{Located, Object, Read};
+use super::located::{JsonNode, Object, Read};
 use super::write::{self, Names, list, name, raw_string, shown, string};
 use super::{executor, regex};
 use rulec_base::message;
 
-pub(super) fn document(root: &Located<'_>) -> Read<Document> {
+pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Keyword and intent flows, imported from their JSON.\n\
                  Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
@@ -30,7 +30,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     for node in &flows {
         let statement = flow(node, &mut names, &mut document);
         let statement =
-            statement.map_err(|refusal| refusal.of(&message!("flow"), node, &["flow_id", "name"]))?;
+            statement.map_err(|refusal| refusal.at_node(&message!("flow"), node, &["flow_id", "name"]))?;
         document.statements.push(statement);
     }
     document.never_empty("There was no flow.");
@@ -38,7 +38,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     Ok(document)
 }
 
-fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
+fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
     let object = node.object(&message!("a flow"))?;
     // An empty id counts as absent.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
@@ -91,11 +91,11 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
 /// Writes the trigger of an intent flow. In the source system the patterns only describe the flow's
 /// topic.
 fn intent(
-    patterns: Option<Located<'_>>,
-    examples: Option<Located<'_>>,
+    patterns: Option<JsonNode<'_>>,
+    examples: Option<JsonNode<'_>>,
     comments: &mut Vec<String>,
 ) -> Read<String> {
-    let texts = |node: Located<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
+    let texts = |node: JsonNode<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
     let mut trigger = "intent".to_owned();
     if let Some(examples) = examples {
         trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
@@ -131,7 +131,7 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
 }
 
 fn pattern(
-    node: &Located<'_>,
+    node: &JsonNode<'_>,
     matching: &str,
     flow: &str,
     comments: &mut Vec<String>,

@@ -2,7 +2,7 @@
 //! handler.
 
 use super::document::{Document, Statement};
-use super::located::{Located, Read};
+use super::located::{JsonNode, Read};
 use super::write::{shown, string};
 use rulec_base::message;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ struct Handler {
 
 impl Handlers {
     /// Records that a route leads to a handler, with the permissions in the route's metadata.
-    pub(super) fn used(&mut self, name: &str, route: &Located<'_>) -> Read<()> {
+    pub(super) fn used(&mut self, name: &str, route: &JsonNode<'_>) -> Read<()> {
         let metadata = route.object(&message!("a route"))?.get("metadata");
         let node = metadata
             .map(|node| node.object(&message!("metadata")))

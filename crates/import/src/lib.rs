@@ -31,7 +31,7 @@ mod routes;
 mod write;
 
 use document::Document;
-use located::{Located, Read};
+use located::{JsonNode, Read};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
@@ -120,7 +120,7 @@ impl System {
     }
 
     fn document(self, value: &Json) -> Read<Document> {
-        let root = Located::root(value);
+        let root = JsonNode::root(value);
         match self {
             System::Routes => routes::document(&root),
             System::Choice => choice::document(&root),
@@ -195,7 +195,7 @@ impl Untranslatable {
     }
 
     /// Prefixes the error with `what` and the name of `node`: the first of `keys` that it has.
-    fn of(self, what: &Message, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
+    fn at_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
             Some(name) => message!("{what} {}: {}", write::shown(name), self.message),

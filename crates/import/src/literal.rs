@@ -23,19 +23,19 @@ pub(super) enum Literal {
 
 /// Returns the value of a literal; `None` if the text is not a literal.
 pub(super) fn read(text: &str) -> Option<Literal> {
-    let mut reader = Reader { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
+    let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
     let value = reader.items(&[])?;
     reader.space();
     reader.rest().is_empty().then_some(value)
 }
 
-struct Reader<'t> {
+struct LiteralParser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> LiteralParser<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }

@@ -19,20 +19,20 @@ pub(super) type Read<T> = Result<T, Untranslatable>;
 
 /// A JSON value with its path.
 #[derive(Clone, Debug)]
-pub(super) struct Located<'j> {
+pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
     steps: Vec<Step>,
 }
 
-impl<'j> Located<'j> {
+impl<'j> JsonNode<'j> {
     pub(super) fn root(value: &'j Json) -> Self {
-        Located { value, steps: Vec::new() }
+        JsonNode { value, steps: Vec::new() }
     }
 
     fn child(&self, step: Step, value: &'j Json) -> Self {
         let mut steps = self.steps.clone();
         steps.push(step);
-        Located { value, steps }
+        JsonNode { value, steps }
     }
 
     pub(super) fn refuse<T>(&self, message: Message) -> Read<T> {
@@ -54,7 +54,7 @@ impl<'j> Located<'j> {
         Ok(Object { node: self.clone(), map, used: RefCell::default() })
     }
 
-    pub(super) fn list(&self, wanted: &Message) -> Read<Vec<Located<'j>>> {
+    pub(super) fn list(&self, wanted: &Message) -> Read<Vec<JsonNode<'j>>> {
         let list = self.wanted(self.value.as_array(), &message!("a list of {wanted}"))?;
         Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
     }
@@ -64,7 +64,7 @@ impl<'j> Located<'j> {
     }
 
     pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
-        self.list(&message!("texts"))?.iter().map(Located::text).collect()
+        self.list(&message!("texts"))?.iter().map(JsonNode::text).collect()
     }
 
     pub(super) fn bool(&self) -> Read<bool> {
@@ -87,25 +87,25 @@ impl<'j> Located<'j> {
 
 /// A JSON object that records which of its keys were read.
 pub(super) struct Object<'j> {
-    pub(super) node: Located<'j>,
+    pub(super) node: JsonNode<'j>,
     map: &'j Map<String, Json>,
     used: RefCell<BTreeSet<String>>,
 }
 
 impl<'j> Object<'j> {
     /// Returns a member; null counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<Located<'j>> {
+    pub(super) fn get(&self, key: &str) -> Option<JsonNode<'j>> {
         self.raw(key).filter(|node| !node.value.is_null())
     }
 
     /// Returns a member, which may be null.
-    pub(super) fn raw(&self, key: &str) -> Option<Located<'j>> {
+    pub(super) fn raw(&self, key: &str) -> Option<JsonNode<'j>> {
         self.used.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
         Some(self.node.child(Step::Key(key.to_owned()), value))
     }
 
-    pub(super) fn need(&self, key: &str, of: &Message) -> Read<Located<'j>> {
+    pub(super) fn need(&self, key: &str, of: &Message) -> Read<JsonNode<'j>> {
         match self.get(key) {
             Some(node) => Ok(node),
             None => self.node.refuse(message!("{of} needs `{key}`")),
@@ -121,11 +121,11 @@ impl<'j> Object<'j> {
     }
 
     /// Returns the elements of a list member; empty if the member is absent.
-    pub(super) fn list(&self, key: &str, wanted: &Message) -> Read<Vec<Located<'j>>> {
+    pub(super) fn list(&self, key: &str, wanted: &Message) -> Read<Vec<JsonNode<'j>>> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.list(wanted))
     }
 
-    pub(super) fn members(&self) -> Vec<(&'j str, Located<'j>)> {
+    pub(super) fn members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
         self.map
             .iter()
             .map(|(key, value)| (key.as_str(), self.node.child(Step::Key(key.clone()), value)))
@@ -133,7 +133,7 @@ impl<'j> Object<'j> {
     }
 
     /// Returns the members that were not read.
-    pub(super) fn rest(&self) -> Vec<(&'j str, Located<'j>)> {
+    pub(super) fn rest(&self) -> Vec<(&'j str, JsonNode<'j>)> {
         let used = self.used.borrow();
         self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
     }
@@ -199,13 +199,13 @@ mod tests {
     fn places_are_found_by_their_path() {
         let text = "{\"a\": [1, {\"b \\\" c\": [\n  \"x,]\", {}, 3\n]}],\n \"d\": null}";
         let value: Json = serde_json::from_str(text).unwrap();
-        let root = Located::root(&value);
+        let root = JsonNode::root(&value);
         let object = root.object(&message!("an object")).unwrap();
         let inner = object.get("a").unwrap().list(&message!("texts")).unwrap()[1]
             .object(&message!("an object"))
             .unwrap();
         let list = inner.get("b \" c").unwrap().list(&message!("texts")).unwrap();
-        let place = |node: &Located| (dotted(&node.steps), locate(text, &node.steps).unwrap());
+        let place = |node: &JsonNode| (dotted(&node.steps), locate(text, &node.steps).unwrap());
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (4, 7)));
         assert_eq!(place(&root), (String::new(), (1, 1)));

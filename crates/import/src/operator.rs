@@ -103,10 +103,10 @@ impl Operator {
     pub(super) fn named(name: &str) -> Option<Operator> {
         let (family, verb) = name.split_once('_')?;
         let family = Type::named(family)?;
-        Operator::of(family, verb)
+        Operator::from_verb(family, verb)
     }
 
-    fn of(family: Type, verb: &str) -> Option<Operator> {
+    fn from_verb(family: Type, verb: &str) -> Option<Operator> {
         let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
         Some(Operator { family, verb: *verb })
     }
@@ -114,7 +114,7 @@ impl Operator {
     /// Returns the operator of a verb in capitals, as in the documented JSON format. Its operand
     /// type is the declared type of the left value.
     pub(super) fn spelt(name: &str, left: Option<Type>) -> Option<Operator> {
-        Operator::of(left?, &verb_in_capitals(name)?)
+        Operator::from_verb(left?, &verb_in_capitals(name)?)
     }
 
     /// Returns the type of a literal on the right side.

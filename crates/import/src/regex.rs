@@ -16,7 +16,7 @@
 
 mod class;
 
-use super::located::{Located, Read};
+use super::located::{JsonNode, Read};
 use super::write::{is_name, shown};
 use rulec::Message;
 use rulec_base::message;
@@ -67,7 +67,7 @@ impl TranslateError {
 }
 
 /// Reads and translates the expression of a node; `what` names the expression in an error.
-pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
+pub(super) fn read(node: &JsonNode<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
     let pattern = node.text()?;
     translate(pattern, ignore_case).or_else(|why| {
         node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.to_message()))
@@ -79,7 +79,7 @@ pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Rea
 /// # Errors
 /// Returns an error if the expression is invalid or uses an unsupported feature.
 pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, TranslateError> {
-    let mut reader = Reader {
+    let mut reader = RegexTranslator {
         chars: pattern.chars().peekable(),
         out: String::new(),
         flags: Flags::default(),
@@ -92,7 +92,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
     if reader.chars.next().is_some() {
         return err(message!("it has a `)` without a `(`"));
     }
-    let Reader { out: text, alternatives, anchored, .. } = reader;
+    let RegexTranslator { out: text, alternatives, anchored, .. } = reader;
     match rulec_base::text::regex(&text, ignore_case) {
         Ok(_) => Ok(Pattern { text, alternatives, anchored }),
         Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
@@ -121,7 +121,7 @@ enum Last {
     Repeated,
 }
 
-struct Reader<'p> {
+struct RegexTranslator<'p> {
     chars: Peekable<Chars<'p>>,
     out: String,
     flags: Flags,
@@ -142,7 +142,7 @@ fn unsupported<T>(message: Message) -> Done<T> {
     Err(TranslateError::Unsupported(message))
 }
 
-impl Reader<'_> {
+impl RegexTranslator<'_> {
     fn eat(&mut self, wanted: char) -> bool {
         self.chars.next_if_eq(&wanted).is_some()
     }
@@ -224,7 +224,7 @@ impl Reader<'_> {
     /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
     /// brace is a literal.
     fn bounds(&mut self) -> Done<Option<String>> {
-        let mut ahead = Reader { out: String::new(), chars: self.chars.clone(), ..*self };
+        let mut ahead = RegexTranslator { out: String::new(), chars: self.chars.clone(), ..*self };
         let low = ahead.take_while(|c| c.is_ascii_digit());
         let comma = ahead.eat(',');
         let high = if comma { ahead.take_while(|c| c.is_ascii_digit()) } else { low.clone() };

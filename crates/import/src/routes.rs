@@ -4,7 +4,7 @@
 use super::condition::Facts;
 use super::document::{Document, Statement};
 use super::handlers::Handlers;
-use super::located::{Located, Read};
+use super::located::{JsonNode, Read};
 use super::write::{self, Names, name, shown, string};
 use rulec_base::message;
 
@@ -12,7 +12,7 @@ use rulec_base::message;
 const URGENT: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-pub(super) fn document(root: &Located<'_>) -> Read<Document> {
+pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Routes of a message router, imported from its JSON.\n\
                  They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
@@ -41,7 +41,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             handlers.used(&route.handler, node)?;
             Ok(route)
         });
-        read.push(route.map_err(|refusal| refusal.of(&message!("route"), node, &["name"]))?);
+        read.push(route.map_err(|refusal| refusal.at_node(&message!("route"), node, &["name"]))?);
     }
     handlers.declare(default.as_deref(), &mut document);
     derived(&facts, &mut document);
@@ -73,7 +73,7 @@ struct Route {
     docs: String,
 }
 
-fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
+fn route(node: &JsonNode<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
     let object = node.object(&message!("a route"))?;
     let node = object.need("name", &message!("a route"))?;
     let original = node.text()?;
@@ -107,7 +107,7 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
     })
 }
 
-fn handler(node: &Located<'_>) -> Read<String> {
+fn handler(node: &JsonNode<'_>) -> Read<String> {
     match node.text()? {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
             node.refuse(message!("{} cannot be a handler's name", shown(text)))
@@ -118,7 +118,7 @@ fn handler(node: &Located<'_>) -> Read<String> {
     }
 }
 
-fn metadata(node: &Located<'_>) -> Read<String> {
+fn metadata(node: &JsonNode<'_>) -> Read<String> {
     let Some(map) = node.value.as_object() else {
         return node.refuse(message!("metadata must be an object"));
     };

@@ -91,7 +91,7 @@ pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
 /// A compiled part of a table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct CodeSegment {
     /// Position of the segment's first route in the table.
     pub first: u32,
     pub search: Search,
@@ -136,7 +136,7 @@ pub struct JitCode {
     bytecode: Arc<Bytecode>,
     /// The segments of each table, in the order in which its routes are tried. The last segment
     /// also contains the table's default.
-    tables: Vec<Box<[Segment]>>,
+    tables: Vec<Box<[CodeSegment]>>,
     /// Owns the memory of the code, and is never accessed. In a mutex, because a module is `Send`
     /// but not `Sync`.
     _module: Mutex<Owned>,
@@ -161,7 +161,7 @@ impl JitCode {
                 )
             })
         };
-        let segment = |(first, id): &(u32, _)| Segment { first: *first, search: search(*id) };
+        let segment = |(first, id): &(u32, _)| CodeSegment { first: *first, search: search(*id) };
         let tables = tables.iter().map(|parts| parts.iter().map(segment).collect()).collect();
         Ok(JitCode { bytecode, tables, _module: Mutex::new(module), size })
     }
@@ -174,7 +174,7 @@ impl JitCode {
         self.size
     }
 
-    pub(super) fn segments(&self, table: usize) -> &[Segment] {
+    pub(super) fn segments(&self, table: usize) -> &[CodeSegment] {
         self.tables.get(table).map_or(&[], |segments| segments)
     }
 }
@@ -271,7 +271,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of the machine's own code, starting at a route.
     #[inline]
     pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
-        let Segment { search, .. } = *self.code.segments(table).get(segment)?;
+        let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
         Some(self.call(search, from))
     }
 

@@ -7,7 +7,7 @@ use rulec_eval::host::Host;
 use rulec_lang::arena::Blocks;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{BindingId, Outcome, RuleId, Slot, TableId, ValueId};
-use rulec_vm::table_search::{self, End, Searcher};
+use rulec_vm::table_search::{self, SearchResult, Searcher};
 use rulec_vm::vm::compiled::Memo;
 use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
 use serde_json::Value as Json;
@@ -93,7 +93,7 @@ impl EntryCode {
 }
 
 /// A position in a table: the table and the position of a route.
-type Place = (TableId, u32);
+type TablePosition = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Returns the choice: the first matching route of the table, or its default.
@@ -123,8 +123,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// position.
     pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
         match self.search((table, from)) {
-            End::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
-            End::Choose(route) => {
+            SearchResult::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
+            SearchResult::Choose(route) => {
                 let mut order = self.code.bytecode().chunk().order(table.index()).skip(from as usize);
                 Some((from + order.position(|other| other == route)? as u32, route))
             }
@@ -133,7 +133,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the segment that contains a position, and the position within the segment.
-    fn segment_of(&self, (table, position): Place) -> Option<(usize, usize)> {
+    fn segment_of(&self, (table, position): TablePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
         Some((at, (position - segments.get(at)?.first) as usize))
@@ -142,7 +142,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment from a route on, then later segments as needed, and returns the result of the
     /// table.
     #[inline(always)]
-    fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
+    fn run(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<TablePosition> {
         let answer = self.enter(segment, table.index(), from);
         self.ended(table, segment, answer)
     }
@@ -150,28 +150,33 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Returns the result of a table's search from a segment's encoded result, running later
     /// segments as needed.
     #[inline(always)]
-    fn ended(&mut self, table: TableId, segment: usize, mut answer: Option<u64>) -> End<Place> {
+    fn ended(
+        &mut self,
+        table: TableId,
+        segment: usize,
+        mut answer: Option<u64>,
+    ) -> SearchResult<TablePosition> {
         if answer == Some(NEXT) {
             answer = self.enter_next(table, segment);
         }
         let answer = answer.unwrap_or(NOTHING);
         let number = answer as u32;
         match answer >> KIND {
-            ROUTE => End::Choose(RuleId(number)),
-            DEFAULT => End::Default(TableId(number)),
+            ROUTE => SearchResult::Choose(RuleId(number)),
+            DEFAULT => SearchResult::Default(TableId(number)),
             INSTRUCTION => self.end(table, number),
-            _ => End::Nothing,
+            _ => SearchResult::Nothing,
         }
     }
 
     /// Returns the result that an instruction represents.
     #[inline(never)]
-    fn end(&self, table: TableId, at: u32) -> End<Place> {
+    fn end(&self, table: TableId, at: u32) -> SearchResult<TablePosition> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
-        let Some(instr) = chunk.instrs.get(at) else { return End::Nothing };
+        let Some(instr) = chunk.instrs.get(at) else { return SearchResult::Nothing };
         let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
         let before = |place| routes().partition_point(|route| (route.start as usize) < place);
-        End::at(instr, at).map(|resume| (table, before(resume) as u32))
+        SearchResult::at(instr, at).map(|resume| (table, before(resume) as u32))
     }
 
     /// Runs the following segments, up to the first result other than [`NEXT`].
@@ -188,15 +193,15 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 }
 
 impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
-    type Place = Place;
+    type Position = TablePosition;
     type Rule = RuleId;
 
-    fn start(&self, table: TableId) -> Place {
+    fn start(&self, table: TableId) -> TablePosition {
         (table, 0)
     }
 
-    fn search(&mut self, place: Place) -> End<Place> {
-        let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
+    fn search(&mut self, place: TablePosition) -> SearchResult<TablePosition> {
+        let Some((segment, from)) = self.segment_of(place) else { return SearchResult::Nothing };
         self.run(place.0, segment, from)
     }
 

@@ -139,7 +139,7 @@ impl Arena {
     #[inline]
     fn walks(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
-        if product.is_some_and(|product| product <= self.limits.of(Limit::QuantifierElements)) {
+        if product.is_some_and(|product| product <= self.limits.get(Limit::QuantifierElements)) {
             return Some(());
         }
         self.exceed(Limit::QuantifierElements, elements, self.limits.elements(nest));
@@ -162,7 +162,7 @@ impl Arena {
     /// True if an amount is within a limit; otherwise records the excess.
     #[inline]
     pub fn allows(&self, limit: Limit, amount: u64) -> bool {
-        let most = self.limits.of(limit);
+        let most = self.limits.get(limit);
         if amount > most {
             self.exceed(limit, amount, most);
         }
@@ -172,7 +172,7 @@ impl Arena {
     /// True if this work, repeated for each element of the enclosing quantifiers, is within a
     /// limit.
     #[inline]
-    pub fn affords(&self, limit: Limit, work: u64) -> bool {
+    pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
     }
 
@@ -184,7 +184,7 @@ impl Arena {
 
     /// Returns the amount of a limit available to each repetition of the current expression.
     pub fn left(&self, limit: Limit) -> u64 {
-        self.limits.of(limit) / self.repeats.get().0.max(1)
+        self.limits.get(limit) / self.repeats.get().0.max(1)
     }
 
     /// True if a value of this number of bytes may be built; otherwise records the excess.
@@ -198,7 +198,7 @@ impl Arena {
 
     /// Returns the maximum size in bytes of a value built here.
     fn most_bytes(&self) -> u64 {
-        let most = self.limits.of(Limit::ValueBytes);
+        let most = self.limits.get(Limit::ValueBytes);
         most.min(most.saturating_mul(VALUES_IN_QUANTIFIERS) / self.repeats.get().0.max(1))
     }
 

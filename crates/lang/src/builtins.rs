@@ -10,16 +10,16 @@ mod numbers;
 mod shape;
 mod words;
 
+pub use words::within_budget_similarity;
+
 use crate::arena::Arena;
 use crate::limits::Limit;
 use crate::operators::Cost;
-use crate::operators::implementations::finite;
 use crate::ty::{KindSet, Ty};
 use crate::value::Value;
 use rulec_base::codec::impl_codec;
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_base::text::{self, Hash};
 use std::cmp::Ordering;
 
 /// A row of the table.
@@ -37,7 +37,7 @@ pub struct FnInfo {
     pub cost: Cost,
     /// The implementation. It returns missing if an argument is missing or of another kind. New
     /// texts and lists are allocated in the arena.
-    pub meaning: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
+    pub implementation: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
     /// One sentence for the reference and the editor.
     pub doc: Message,
     /// A condition, and a message for which it is true. A test compiles and runs the example.
@@ -132,7 +132,7 @@ impl FnResult {
 
 macro_rules! functions {
     ($($function:ident $name:literal ($($param:literal: $kinds:expr),* $(; $($more:literal: $more_kinds:expr),*)?) $variadic:literal -> $result:expr, $cost:ident,
-       $meaning:expr, message!($doc:literal), $cond:literal on $input:literal;)*) => {
+       $implementation:expr, message!($doc:literal), $cond:literal on $input:literal;)*) => {
         /// A built-in function; its row in [`TABLE`] has the details.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -141,7 +141,7 @@ macro_rules! functions {
         /// The table, in the order of [`Function`].
         pub static TABLE: &[FnInfo] = &[$(FnInfo {
             function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
-            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: message!($doc),
+            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, implementation: $implementation, doc: message!($doc),
             example: ($cond, $input),
         },)*];
     };
@@ -157,13 +157,13 @@ functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         message!("The number of characters of a text, elements of a list, or keys of a dict."),
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
-    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_lowercase),
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::recased(args, arena, char::to_lowercase),
         message!("The text in lower case."),
         r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
-    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_uppercase),
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::recased(args, arena, char::to_uppercase),
         message!("The text in upper case."),
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
-    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
+    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| words::mapped(args, |text| Value::Str(text.trim())),
         message!("The text without white space at its start and end."),
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
     Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
@@ -199,13 +199,13 @@ functions! {
     Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text is not a version")), Scan, words::version,
         message!("The version that a text writes, compared by semantic versioning: 1.10.0 is greater than 1.9.0 and 1.10.0-rc.1. `v1.2` is 1.2.0. Missing if the text is not a version."),
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
-    Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
+    Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, words::split,
         message!("The pieces of a text between separators; an empty separator splits between all characters."),
         r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
-    Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, join,
+    Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, words::join,
         message!("The texts of a list, joined with the separator; missing if an element is not a text."),
         r#"join(ctx.tags, "-") == "a-b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
-    Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
+    Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, words::similarity,
         message!("The similarity of two texts, from 0 to 1: (m − d) / m, where d is the edit distance and m the length of the longer text. Case and the amount of white space are ignored."),
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
     Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
@@ -229,7 +229,7 @@ functions! {
     Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
         message!("The date as text, such as \"2026-01-05\"."),
         r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, bucket,
+    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, words::bucket,
         message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
         r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
     Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
@@ -360,11 +360,11 @@ impl Function {
             // Functions of cost `Loop` look up, hash and number record names, so their work counts
             // four times.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
-            if !arena.affords(Limit::SearchWork, work) {
+            if !arena.within_budget(Limit::SearchWork, work) {
                 return Value::Missing;
             }
         }
-        (info.meaning)(args, arena)
+        (info.implementation)(args, arena)
     }
 
     pub fn named(name: &str) -> Option<Function> {
@@ -382,88 +382,6 @@ fn len<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         _ => return Value::Missing,
     };
     i64::try_from(length).map_or(Value::Missing, Value::Int)
-}
-
-fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
-    match args {
-        [Value::Str(text)] => f(text),
-        _ => Value::Missing,
-    }
-}
-
-fn recased<'a, C: Iterator<Item = char>>(
-    args: &[Value<'a>],
-    arena: &'a Arena,
-    case: fn(char) -> C,
-) -> Value<'a> {
-    // The other case of a letter may take up to three times as many bytes.
-    mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
-}
-
-fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    match *args {
-        [Value::Str(text), Value::Str("")] => {
-            arena.list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
-        }
-        [Value::Str(text), Value::Str(separator)] => arena.list(text.split(separator).map(Value::Str)),
-        _ => Value::Missing,
-    }
-}
-
-fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let [list, Value::Str(separator)] = args else { return Value::Missing };
-    let Some(elements) = list.elements() else { return Value::Missing };
-    let (mut bytes, mut count) = (0_usize, 0_usize);
-    for element in elements.clone() {
-        let Value::Str(piece) = element else { return Value::Missing };
-        bytes += piece.len();
-        count += 1;
-    }
-    // Both may come from a message, and their product can make a small message large.
-    let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
-    arena.text(bytes, |made| {
-        for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
-            if position > 0 {
-                made.push_str(separator);
-            }
-            made.push_str(piece);
-        }
-    })
-}
-
-fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    match args {
-        [Value::Str(a), Value::Str(b)] if affords_similarity(a.chars().count(), b.chars().count(), arena) => {
-            finite(text::similarity(a, b))
-        }
-        _ => Value::Missing,
-    }
-}
-
-/// True if texts of these lengths, in characters, may be compared.
-pub fn affords_similarity(a: usize, b: usize, arena: &Arena) -> bool {
-    let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
-    arena.allows(Limit::SimilarityCharacters, longer)
-        && (!arena.is_repeated() || arena.affords(Limit::SearchWork, work))
-}
-
-fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    let (key, seed, hash) = match *args {
-        [key] => (key, "", Some(Hash::Rulec)),
-        [key, Value::Str(seed)] => (key, seed, Some(Hash::Rulec)),
-        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, Hash::named(hash)),
-        _ => return Value::Missing,
-    };
-    let Some(hash) = hash else { return Value::Missing };
-    let found = match key {
-        Value::Str(key) => hash.bucket(key, seed),
-        Value::Int(key) => hash.bucket(&key.to_string(), seed),
-        _ => return Value::Missing,
-    };
-    match found {
-        text::Bucket::Number(number) => Value::Int(number),
-        text::Bucket::Part(part) => Value::from_float(part),
-    }
 }
 
 impl_codec!(byte Function, |function: Function| function as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.function));

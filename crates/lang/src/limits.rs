@@ -99,7 +99,7 @@ impl Default for Limits {
 
 impl Limits {
     #[inline]
-    pub fn of(&self, limit: Limit) -> u64 {
+    pub fn get(&self, limit: Limit) -> u64 {
         self.0[limit as usize]
     }
 
@@ -111,7 +111,7 @@ impl Limits {
 
     /// Returns the maximum number of elements of a quantifier in a nest of this depth.
     pub fn elements(&self, nest: u32) -> u64 {
-        root(self.of(Limit::QuantifierElements), nest)
+        root(self.get(Limit::QuantifierElements), nest)
     }
 }
 

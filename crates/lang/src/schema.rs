@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A violation: a field of a message that differs from its declaration in `input`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Breach {
+pub struct InputViolation {
     /// Path of the field, such as `ctx.user.role`.
     pub path: String,
     /// The declared type.
@@ -29,31 +29,31 @@ pub struct Breach {
 /// The declared input, compiled to check many messages. The fields are sorted by name, as the keys
 /// of a JSON object are. A check therefore merges both sequences instead of looking up each field.
 #[derive(Clone, Debug)]
-pub struct Promises(Vec<Promise>);
+pub struct InputContract(Vec<ContractField>);
 
 #[derive(Clone, Debug)]
-struct Promise {
+struct ContractField {
     name: Arc<str>,
     kinds: KindSet,
     optional: bool,
-    fields: Option<Promises>,
+    fields: Option<InputContract>,
 }
 
-impl Promises {
+impl InputContract {
     /// Compiles a declared input or a nested record.
-    pub fn of(record: &RecordType) -> Promises {
-        let mut promises: Vec<Promise> = record
+    pub fn new(record: &RecordType) -> InputContract {
+        let mut promises: Vec<ContractField> = record
             .fields
             .iter()
-            .map(|field| Promise {
+            .map(|field| ContractField {
                 name: field.name.clone(),
                 kinds: field.ty.kinds,
                 optional: field.optional,
-                fields: field.ty.fields().map(Promises::of),
+                fields: field.ty.fields().map(InputContract::new),
             })
             .collect();
         promises.sort_by(|a, b| a.name.cmp(&b.name));
-        Promises(promises)
+        InputContract(promises)
     }
 
     /// True if the message certainly satisfies the contract. If false, call [`breaches`] to decide.
@@ -86,7 +86,7 @@ impl Promises {
     }
 }
 
-impl Promise {
+impl ContractField {
     fn kept_by(&self, value: Option<&Json>) -> bool {
         match (value, &self.fields) {
             (None | Some(Json::Null), _) => self.optional,
@@ -99,11 +99,11 @@ impl Promise {
 /// Checks a message against the declared input and returns its violations. Elements of lists and
 /// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
 /// violation.
-pub fn breaches(input: &RecordType, message: &Json) -> Vec<Breach> {
+pub fn breaches(input: &RecordType, message: &Json) -> Vec<InputViolation> {
     let mut found = Vec::new();
     match message {
         Json::Object(map) => fields(input, map, &mut SmallVec::new(), &mut found),
-        other => found.push(Breach {
+        other => found.push(InputViolation {
             path: String::new(),
             expected: "an object".to_owned(),
             found: found_kind(other),
@@ -118,7 +118,7 @@ fn fields<'r>(
     record: &'r RecordType,
     map: &Map<String, Json>,
     path: &mut SmallVec<[&'r str; 8]>,
-    found: &mut Vec<Breach>,
+    found: &mut Vec<InputViolation>,
 ) {
     for field in &record.fields {
         path.push(&field.name);
@@ -127,7 +127,7 @@ fn fields<'r>(
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
             let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
-            found.push(Breach { path: path.join("."), expected, found: kind, hint });
+            found.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
@@ -165,7 +165,7 @@ fn misspelt(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Opti
 }
 
 fn found_kind(json: &Json) -> String {
-    Value::from_json(json).kind().map_or_else(|| MISSING.to_owned(), |kind| KindSet::of(kind).to_string())
+    Value::from_json(json).kind().map_or_else(|| MISSING.to_owned(), |kind| KindSet::single(kind).to_string())
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
             let found: Vec<_> =
                 found.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
             assert_eq!(found, expected, "{message}");
-            assert_eq!(Promises::of(&input).surely_kept(&message), expected.is_empty(), "{message}");
+            assert_eq!(InputContract::new(&input).surely_kept(&message), expected.is_empty(), "{message}");
         };
         check(json!({"text": "a", "extra": 1}), &[]);
         check(json!({"text": 1, "n": 2.5}), &[("text", "string", "int"), ("n", "int", "float")]);

@@ -65,7 +65,7 @@ impl KindSet {
     pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
     pub const VERSION: KindSet = KindSet(1 << Kind::Version as u8);
 
-    pub const fn of(kind: Kind) -> KindSet {
+    pub const fn single(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
     }
     #[must_use]

@@ -415,7 +415,7 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {
-        (Some(a), Some(b)) if KindSet::of(a).families().overlaps(KindSet::of(b)) => {
+        (Some(a), Some(b)) if KindSet::single(a).families().overlaps(KindSet::single(b)) => {
             identical(left, right).into()
         }
         _ => Tri::Unknown,

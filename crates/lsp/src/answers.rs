@@ -3,7 +3,7 @@
 use super::capabilities::{RUN_TEST, token_type};
 use super::findings;
 use super::lines::Lines;
-use super::workspace::{Known, Place, Workspace, path_of};
+use super::workspace::{AnalyzedFile, RequestPosition, Workspace, path_of};
 use ls_types::*;
 use rulec::{FileId, Message, Span};
 use rulec_base::message;
@@ -18,21 +18,21 @@ pub struct Refusal(pub Message);
 
 pub type Answer<T> = Result<T, Refusal>;
 
-impl From<rulec_ide::rename::Refused> for Refusal {
-    fn from(refused: rulec_ide::rename::Refused) -> Refusal {
+impl From<rulec_ide::rename::RenameError> for Refusal {
+    fn from(refused: rulec_ide::rename::RenameError) -> Refusal {
         Refusal(refused.0)
     }
 }
 
-fn place(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<Place> {
+fn place(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<RequestPosition> {
     workspace.place(&at.text_document.uri, at.position)
 }
 
-fn file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<Known>, FileId)> {
+fn file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<AnalyzedFile>, FileId)> {
     workspace.known(&path_of(&document.uri))
 }
 
-fn location(known: &Known, span: Span) -> Option<Location> {
+fn location(known: &AnalyzedFile, span: Span) -> Option<Location> {
     Some(Location { uri: known.uri(span.file)?, range: known.range(span) })
 }
 
@@ -78,7 +78,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
 }
 
 /// Returns the symbol at a position, and the resolved position of the request.
-fn symbol(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(Place, SymbolId)> {
+fn symbol(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
     let at = place(workspace, at)?;
     let found = at.known.analysis.index.at(at.file, at.offset)?;
     Some((at, found.symbol))
@@ -133,7 +133,7 @@ pub fn rename(workspace: &Workspace, params: RenameParams) -> Answer<Option<Work
     Ok(Some(workspace_edit(&at.known, &edits)))
 }
 
-fn workspace_edit(known: &Known, edits: &[Edit]) -> WorkspaceEdit {
+fn workspace_edit(known: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
     for edit in edits {
         if let Some(uri) = known.uri(edit.span.file) {
@@ -283,7 +283,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         if !found.span().is_some_and(meets) {
             continue;
         }
-        for action in actions::of(found, &known.analysis.sources) {
+        for action in actions::for_diagnostic(found, &known.analysis.sources) {
             offers.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(known.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),

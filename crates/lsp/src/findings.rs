@@ -1,34 +1,34 @@
 //! Converts diagnostics to the protocol's form.
 
-use super::workspace::Known;
+use super::workspace::AnalyzedFile;
 use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
     NumberOrString, Position, Range,
 };
 use rulec::{Code, FileId, Language, Message, Severity};
 use rulec_base::message;
-use rulec_config::Refused;
+use rulec_config::SettingsError;
 
 /// Returns the compile diagnostics and the analysis findings for a file. Diagnostics without a span
 /// are placed at the start of the main file, which is the first one.
-pub fn of_file(known: &Known, file: FileId) -> Vec<Diagnostic> {
+pub fn of_file(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     let mut all = of_compiling(known, file);
     all.extend(of_analysis(known, file));
     all
 }
 
 /// Returns the compile diagnostics for a file.
-pub fn of_compiling(known: &Known, file: FileId) -> Vec<Diagnostic> {
+pub fn of_compiling(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.analysis.diagnostics.iter())
 }
 
 /// Returns the analysis findings for a file.
-pub fn of_analysis(known: &Known, file: FileId) -> Vec<Diagnostic> {
+pub fn of_analysis(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
 }
 
 fn about<'f>(
-    known: &Known,
+    known: &AnalyzedFile,
     file: FileId,
     all: impl Iterator<Item = &'f rulec::Diagnostic>,
 ) -> Vec<Diagnostic> {
@@ -36,7 +36,7 @@ fn about<'f>(
     here.map(|found| diagnostic(known, found)).collect()
 }
 
-pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
+pub fn diagnostic(known: &AnalyzedFile, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
     let localized = |message: &Message| message.localized(known.language).into_owned();
     let message = match &found.help {
@@ -69,7 +69,7 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
 }
 
 /// Returns the error of a settings file, at its position.
-pub fn of_settings(refused: &Refused, language: Language) -> Diagnostic {
+pub fn of_settings(refused: &SettingsError, language: Language) -> Diagnostic {
     let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));
     Diagnostic {

@@ -21,7 +21,7 @@ struct Common {
 }
 
 impl Common {
-    fn of(earlier: &str, later: &str) -> Common {
+    fn between(earlier: &str, later: &str) -> Common {
         let (one, two): (Vec<&str>, Vec<&str>) = (earlier.split('\n').collect(), later.split('\n').collect());
         let same = |(a, b): &(&&str, &&str)| a == b;
         let before = one.iter().zip(&two).take_while(same).count();
@@ -57,7 +57,7 @@ impl Kept {
     /// Returns the findings that are still valid for a later text of the document. A finding is
     /// valid if the lines of all its ranges in the document are unchanged.
     pub fn in_text(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
-        let common = Common::of(&self.text, text);
+        let common = Common::between(&self.text, text);
         let still = |found: &Diagnostic| {
             let mut found = found.clone();
             let related = found.related_information.iter_mut().flatten();

@@ -6,7 +6,7 @@ use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
 use super::kept::Kept;
-use super::workspace::{Document, Known, Workspace, path_of, uri_of};
+use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
 use ls_types::{
@@ -343,7 +343,7 @@ impl Server<'_> {
     /// keep; before the analysis, the kept findings are included.
     fn found(&self, analysed: bool) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, Kept>) {
         let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let mut of_file = |known: &Known, file, uri: &Uri| {
+        let mut of_file = |known: &AnalyzedFile, file, uri: &Uri| {
             let mut found = findings::of_compiling(known, file);
             let text = known.analysis.text(file);
             if analysed {

@@ -6,7 +6,7 @@ use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
 };
-use rulec_config::{Found, Level, Refused, Settings};
+use rulec_config::{Level, Settings, SettingsCache, SettingsError};
 use rulec_ide::Analysis;
 use rulec_syntax::lex::{self, TokenKind};
 use std::cell::{OnceCell, RefCell};
@@ -39,11 +39,11 @@ impl Document {
 
 /// The analysis of a main file, with the severities from the settings of its folder. Allowed
 /// warnings are removed.
-pub struct Known {
+pub struct AnalyzedFile {
     pub analysis: Analysis,
     settings: Settings,
     /// The error if the settings are invalid. The default settings are then used.
-    pub refused: Option<Refused>,
+    pub refused: Option<SettingsError>,
     /// The language of the diagnostics.
     pub language: Language,
     /// The folder that file names are relative to.
@@ -55,7 +55,7 @@ pub struct Known {
     uris: Vec<Option<Uri>>,
 }
 
-impl Known {
+impl AnalyzedFile {
     /// Returns the findings of the analysis, which is computed once.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| {
@@ -100,8 +100,8 @@ impl Known {
 }
 
 /// The resolved position of a request.
-pub struct Place {
-    pub known: Rc<Known>,
+pub struct RequestPosition {
+    pub known: Rc<AnalyzedFile>,
     pub file: FileId,
     pub offset: u32,
 }
@@ -111,9 +111,9 @@ pub struct Workspace {
     folders: Vec<PathBuf>,
     /// The language of the diagnostics.
     language: Language,
-    settings: RefCell<Found>,
+    settings: RefCell<SettingsCache>,
     open: BTreeMap<PathBuf, Document>,
-    analyses: RefCell<HashMap<PathBuf, Rc<Known>>>,
+    analyses: RefCell<HashMap<PathBuf, Rc<AnalyzedFile>>>,
     /// The imports of each rule file. `None` until computed.
     imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
 }
@@ -160,7 +160,7 @@ impl Workspace {
     /// Discards all cached results, because files have changed.
     pub fn forget(&mut self) {
         self.analyses.get_mut().clear();
-        *self.settings.get_mut() = Found::default();
+        *self.settings.get_mut() = SettingsCache::default();
         *self.imports.get_mut() = None;
     }
 
@@ -170,7 +170,7 @@ impl Workspace {
     }
 
     /// Returns the analysis to use for a file, and the id of the file in it.
-    pub fn known(&self, path: &Path) -> Option<(Rc<Known>, FileId)> {
+    pub fn known(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
         let main = self.main_of(path);
         let judged = self.analysis(&main);
         if let Some(file) = judged.file(path) {
@@ -182,28 +182,28 @@ impl Workspace {
     }
 
     /// Returns the resolved position of a request.
-    pub fn place(&self, uri: &Uri, position: Position) -> Option<Place> {
+    pub fn place(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (known, file) = self.known(&path_of(uri))?;
         let offset = known.lines(file).offset(position);
-        Some(Place { known, file, offset })
+        Some(RequestPosition { known, file, offset })
     }
 
     /// Returns the analyses of all rule files, for requests about the whole workspace.
-    pub fn all(&self) -> Vec<Rc<Known>> {
+    pub fn all(&self) -> Vec<Rc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_imports(|imports| imports.keys().cloned().collect());
         let mains: BTreeSet<PathBuf> =
             files.iter().chain(self.open.keys()).map(|path| self.main_of(path)).collect();
         mains.iter().map(|path| self.analysis(path)).collect()
     }
 
-    fn analysis(&self, path: &Path) -> Rc<Known> {
+    fn analysis(&self, path: &Path) -> Rc<AnalyzedFile> {
         if let Some(known) = self.analyses.borrow().get(path) {
             return known.clone();
         }
         let root = self.root_of(path);
         let files = Files { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
-        let mut analysis = Analysis::of(&files, &name_in(&root, path).unwrap_or_default());
-        let (settings, refused) = match self.settings.borrow_mut().of(path) {
+        let mut analysis = Analysis::new(&files, &name_in(&root, path).unwrap_or_default());
+        let (settings, refused) = match self.settings.borrow_mut().for_file(path) {
             Ok(settings) => (settings, None),
             Err(refused) => (Settings::default(), Some(refused)),
         };
@@ -215,7 +215,8 @@ impl Workspace {
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
         let (language, findings) = (self.language, OnceCell::new());
-        let known = Rc::new(Known { analysis, settings, refused, language, root, findings, lines, uris });
+        let known =
+            Rc::new(AnalyzedFile { analysis, settings, refused, language, root, findings, lines, uris });
         self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }

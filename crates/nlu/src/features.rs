@@ -1,5 +1,5 @@
 //! Extracts the features of a text. Training and classification both see a text only through
-//! [`Reader::read`].
+//! [`FeatureExtractor::read`].
 //!
 //! The text is prepared: Unicode NFKC, case folding, and one space per run of white space. Then it
 //! is split into **tokens**. A token is a run of word characters, or one character of a script that
@@ -101,7 +101,7 @@ impl Keywords {
 
 /// Extracts features and reuses its buffers between texts.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FeatureExtractor {
     prepared: String,
     /// The current word with a leading space, or the current run of unspaced characters without
     /// one.
@@ -116,7 +116,7 @@ struct Token {
     common: bool,
 }
 
-impl Reader {
+impl FeatureExtractor {
     /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. Empty
     /// if the text contains no token and no keyword.
     pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
@@ -261,14 +261,14 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<Feature> {
-        Reader::default().read(text, &Keywords::default()).to_vec()
+        FeatureExtractor::default().read(text, &Keywords::default()).to_vec()
     }
 
     /// Counts the features of each group, and the common features.
     fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
         let keywords = Keywords::new(keywords.iter().copied());
         let mut counts = [0; GROUPS];
-        let mut reader = Reader::default();
+        let mut reader = FeatureExtractor::default();
         let features = reader.read(text, &keywords);
         assert!(features.is_sorted());
         features.iter().for_each(|feature| counts[feature.group as usize] += 1);
@@ -340,7 +340,7 @@ mod tests {
         for (unit, name) in [("word ", "words"), ("x", "one word"), ("退", "unspaced"), ("ﷺ ", "expanding")]
         {
             let long = unit.repeat(300_000);
-            let mut reader = Reader::default();
+            let mut reader = FeatureExtractor::default();
             let features = reader.read(&long, &Keywords::default()).len();
             assert!((1000..8 * MAX_TEXT_BYTES).contains(&features), "{name}: {features}");
             assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&reader.prepared.len()), "{name}");

@@ -61,7 +61,7 @@ mod features;
 mod linear;
 mod vocabulary;
 
-use features::{Keywords, Reader};
+use features::{FeatureExtractor, Keywords};
 use linear::Linear;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -289,7 +289,7 @@ impl Classifier {
         }
         let keywords = Keywords::new(intents.iter().flat_map(|intent| &intent.keywords).map(String::as_str));
 
-        let mut reader = Reader::default();
+        let mut reader = FeatureExtractor::default();
         let mut has_text = vec![false; ids.len()];
         let mut counting = vocabulary::Counting::default();
         for &(sentence, label) in &sentences {
@@ -316,7 +316,7 @@ impl Classifier {
     /// Finds the intent that `text` expresses. The result depends only on the text, not on earlier
     /// calls.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
-        let mut reader = Reader::default();
+        let mut reader = FeatureExtractor::default();
         let features = reader.read(text, &self.keywords);
         if features.is_empty() {
             return Verdict::default();

@@ -121,7 +121,7 @@ fn ln(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::{Keywords, Reader};
+    use super::super::features::{FeatureExtractor, Keywords};
     use super::*;
 
     #[test]
@@ -137,13 +137,13 @@ mod tests {
     fn vocabulary(sentences: &[&str]) -> Vocabulary {
         let mut counting = Counting::default();
         for sentence in sentences {
-            counting.add(Reader::default().read(sentence, &Keywords::default()));
+            counting.add(FeatureExtractor::default().read(sentence, &Keywords::default()));
         }
         counting.finish()
     }
 
     fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
-        let vector = vocabulary.vector(Reader::default().read(text, &Keywords::default()));
+        let vector = vocabulary.vector(FeatureExtractor::default().read(text, &Keywords::default()));
         assert!(vector.iter().all(|&(number, _)| (number as usize) < vocabulary.len()), "{text}");
         vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
     }

@@ -21,7 +21,7 @@ create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do n
 /// A range of text, as in `rulec check --format json`. Lines and columns start at 1, columns count
 /// characters, and the end is exclusive.
 #[derive(Debug, Serialize)]
-struct Place {
+struct TextRange {
     file: String,
     line: usize,
     column: usize,
@@ -29,12 +29,12 @@ struct Place {
     end_column: usize,
 }
 
-impl Place {
-    fn of(span: Span, sources: &SourceMap) -> Option<Place> {
+impl TextRange {
+    fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
         let file = sources.get(span.file)?;
         let start = visible(file, span.start);
         let (start, end) = (file.position(start), file.position(visible(file, span.end).max(start)));
-        Some(Place {
+        Some(TextRange {
             file: file.name.clone(),
             line: start.line,
             column: start.column,
@@ -47,14 +47,14 @@ impl Place {
 #[derive(Debug, Serialize)]
 struct Label {
     #[serde(flatten)]
-    place: Option<Place>,
+    place: Option<TextRange>,
     text: String,
 }
 
 #[derive(Debug, Serialize)]
 struct Fix {
     #[serde(flatten)]
-    place: Option<Place>,
+    place: Option<TextRange>,
     replacement: String,
     applicability: &'static str,
 }
@@ -76,7 +76,7 @@ pub struct Diagnostic {
     #[serde(skip)]
     rendered: String,
     #[serde(flatten)]
-    place: Option<Place>,
+    place: Option<TextRange>,
     labels: Vec<Label>,
     fixes: Vec<Fix>,
 }
@@ -85,7 +85,7 @@ impl Diagnostic {
     fn new(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Diagnostic {
         let labels = diagnostic.labels.iter();
         let fixes = diagnostic.fixes.iter().map(|fix| Fix {
-            place: Place::of(fix.span, sources),
+            place: TextRange::from_span(fix.span, sources),
             replacement: fix.replacement.clone(),
             applicability: match fix.applicability {
                 Applicability::MachineApplicable => "machine_applicable",
@@ -101,9 +101,12 @@ impl Diagnostic {
             message: diagnostic.message.to_string(),
             help: diagnostic.help.as_ref().map(ToString::to_string),
             rendered: diagnostic.render(sources),
-            place: diagnostic.span().and_then(|span| Place::of(span, sources)),
+            place: diagnostic.span().and_then(|span| TextRange::from_span(span, sources)),
             labels: labels
-                .map(|label| Label { place: Place::of(label.span, sources), text: label.text.to_string() })
+                .map(|label| Label {
+                    place: TextRange::from_span(label.span, sources),
+                    text: label.text.to_string(),
+                })
                 .collect(),
             fixes: fixes.collect(),
         }

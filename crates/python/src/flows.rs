@@ -6,7 +6,7 @@ use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
-use rulec::flow::{FlowMatcher, Found, IntentHit, MatcherError};
+use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
 
 /// Finds the flow for a message: by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
@@ -48,21 +48,21 @@ impl Flows {
     /// Returns the flow for a text, or None.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
         without_gil(py, || match self.0.find(text) {
-            Found::Keyword(hit) => Some(FlowHit {
+            FlowSelection::Keyword(hit) => Some(FlowHit {
                 id: hit.id.to_owned(),
                 name: hit.name.to_owned(),
                 pattern: Some(hit.pattern.to_owned()),
                 score: None,
             }),
-            Found::Intent(hit) => Some(hit.into()),
-            Found::Nothing { .. } => None,
+            FlowSelection::Intent(hit) => Some(hit.into()),
+            FlowSelection::Nothing { .. } => None,
         })
     }
 
     /// Returns the intent flows nearest to a text without a match, best first.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         without_gil(py, || match self.0.find(text) {
-            Found::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
+            FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
             _ => Vec::new(),
         })
     }

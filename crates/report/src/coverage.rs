@@ -84,7 +84,7 @@ impl<'r> Coverage<'r> {
             decisions: 0,
             routes: vec![Route::default(); program.rules.len()],
             tables: vec![Searched::default(); program.tables.len()],
-            conditions: Conditions::of(program, &statements(rules)),
+            conditions: Conditions::new(program, &statements(rules)),
             intents: 0,
             flows: BTreeMap::new(),
             judged: BTreeMap::new(),

@@ -11,12 +11,12 @@ use tempfile::{Builder, NamedTempFile};
 /// such as `/dev/stdout`, is written directly.
 pub struct Replacement {
     path: PathBuf,
-    beside: Beside,
+    beside: WriteTarget,
     /// Whether it is an error if a file appears at the path before `finish`.
     is_new: bool,
 }
 
-enum Beside {
+enum WriteTarget {
     Another(NamedTempFile),
     Itself(File),
 }
@@ -26,10 +26,10 @@ impl Replacement {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn of(path: &Path) -> io::Result<Replacement> {
+    pub fn create(path: &Path) -> io::Result<Replacement> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if path.exists() && !path.is_file() {
-            let beside = Beside::Itself(File::options().write(true).open(&path)?);
+            let beside = WriteTarget::Itself(File::options().write(true).open(&path)?);
             return Ok(Replacement { path, beside, is_new: false });
         }
         // A file without write permission is not replaced either.
@@ -48,7 +48,7 @@ impl Replacement {
         if let Some(permissions) = permissions {
             beside.as_file().set_permissions(permissions)?;
         }
-        Ok(Replacement { path, beside: Beside::Another(beside), is_new: false })
+        Ok(Replacement { path, beside: WriteTarget::Another(beside), is_new: false })
     }
 
     /// Starts writing a file at a path where no file exists.
@@ -59,14 +59,14 @@ impl Replacement {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        Ok(Replacement { is_new: true, ..Replacement::of(path)? })
+        Ok(Replacement { is_new: true, ..Replacement::create(path)? })
     }
 
     /// Returns the file to write to.
     pub fn file(&mut self) -> &mut File {
         match &mut self.beside {
-            Beside::Another(file) => file.as_file_mut(),
-            Beside::Itself(file) => file,
+            WriteTarget::Another(file) => file.as_file_mut(),
+            WriteTarget::Itself(file) => file,
         }
     }
 
@@ -75,7 +75,7 @@ impl Replacement {
     /// # Errors
     /// If the disk cannot store the file. The old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
-        let Beside::Another(file) = self.beside else { return Ok(()) };
+        let WriteTarget::Another(file) = self.beside else { return Ok(()) };
         file.as_file().sync_all()?;
         let placed = if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
         placed.map_err(|error| error.error)?;
@@ -96,7 +96,7 @@ fn folder(path: &Path) -> &Path {
 /// # Errors
 /// If the file cannot be written. The old file is then unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write(Replacement::of(path)?, bytes)
+    write(Replacement::create(path)?, bytes)
 }
 
 /// Creates a file completely or not at all; no file may exist at `path`.

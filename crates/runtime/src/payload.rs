@@ -45,7 +45,7 @@ mod placeholders;
 mod plan;
 mod session;
 
-pub use coordinator::{Again, Coordinator, CoordinatorBuilder, Handled};
+pub use coordinator::{Coordinator, CoordinatorBuilder, Handled, RetryRequest};
 pub use execute::{RunReport, RunStatus};
 pub use execution::UnknownWorkflow;
 pub use plan::PlanError;
@@ -67,7 +67,7 @@ use std::sync::Arc;
 pub enum DecisionEvent {
     /// A decision was proposed and is not judged yet.
     #[serde(rename = "DecisionMadeEvent")]
-    Made(Made),
+    Proposal(Proposal),
     /// A decision was accepted and may be executed.
     #[serde(rename = "DecisionValidatedEvent")]
     Validated(Validated),
@@ -79,9 +79,9 @@ pub enum DecisionEvent {
     NodeExecutionFailed(NodeFailure),
 }
 
-impl From<Made> for DecisionEvent {
-    fn from(made: Made) -> Self {
-        DecisionEvent::Made(made)
+impl From<Proposal> for DecisionEvent {
+    fn from(made: Proposal) -> Self {
+        DecisionEvent::Proposal(made)
     }
 }
 
@@ -94,7 +94,7 @@ impl From<NodeFailure> for DecisionEvent {
 /// A proposed decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Made {
+pub struct Proposal {
     /// The proposer's id for the decision; the events that answer it have the same id.
     pub id: String,
     /// The kind of the payload.
@@ -112,11 +112,11 @@ pub struct Made {
     pub failure: Option<Box<NodeFailure>>,
 }
 
-impl Made {
+impl Proposal {
     /// Creates a decision without id and confidence.
     #[must_use]
-    pub fn new(kind: impl Into<String>, payload: Json) -> Made {
-        Made {
+    pub fn new(kind: impl Into<String>, payload: Json) -> Proposal {
+        Proposal {
             id: String::new(),
             kind: kind.into(),
             payload,
@@ -128,14 +128,14 @@ impl Made {
 
     /// Sets the id.
     #[must_use]
-    pub fn id(self, id: impl Into<String>) -> Made {
-        Made { id: id.into(), ..self }
+    pub fn id(self, id: impl Into<String>) -> Proposal {
+        Proposal { id: id.into(), ..self }
     }
 
     /// Sets the proposer's confidence.
     #[must_use]
-    pub fn confidence(self, confidence: f64) -> Made {
-        Made { confidence: Some(confidence), ..self }
+    pub fn confidence(self, confidence: f64) -> Proposal {
+        Proposal { confidence: Some(confidence), ..self }
     }
 }
 
@@ -144,7 +144,7 @@ impl Made {
 #[non_exhaustive]
 pub struct Validated {
     /// The proposed decision.
-    pub decision: Made,
+    pub decision: Proposal,
     /// The judgement, including corrections.
     pub judgement: Box<Judgement>,
 }
@@ -161,7 +161,7 @@ impl Validated {
 #[non_exhaustive]
 pub struct Rejected {
     /// The proposed decision.
-    pub decision: Made,
+    pub decision: Proposal,
     /// The judgement; `None` if the kind is unknown or there was no payload to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
@@ -290,7 +290,7 @@ impl Judges {
     }
 
     /// Judges a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
-    pub fn judge(&self, decision: Made) -> DecisionEvent {
+    pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let Some(judge) = self.get(&decision.kind) else {
             let feedback = unknown_kind(self.rules.program(), &decision.kind).to_string();
             return DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback: None });
@@ -320,7 +320,7 @@ impl Judges {
     /// ```
     pub fn flow(&self, event: DecisionEvent) -> Flow<DecisionEvent> {
         match event {
-            DecisionEvent::Made(decision) => {
+            DecisionEvent::Proposal(decision) => {
                 let event = self.judge(decision);
                 match event.decision().filter(|decision| self.is_internal(&decision.kind)) {
                     Some(decision) => Flow::Stop(format!("`{}` is never published", decision.kind)),
@@ -334,9 +334,9 @@ impl Judges {
 
 impl DecisionEvent {
     /// Returns the decision that the event is about, if any.
-    pub fn decision(&self) -> Option<&Made> {
+    pub fn decision(&self) -> Option<&Proposal> {
         match self {
-            DecisionEvent::Made(decision)
+            DecisionEvent::Proposal(decision)
             | DecisionEvent::Validated(Validated { decision, .. })
             | DecisionEvent::Rejected(Rejected { decision, .. }) => Some(decision),
             DecisionEvent::NodeExecutionFailed(_) => None,

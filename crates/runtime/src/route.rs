@@ -20,10 +20,10 @@ mod stats;
 mod watch;
 
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
-pub use difference::Place;
+pub use difference::RoutePosition;
 pub use handler::{HandlerError, HandlerResult, Request};
 pub use log::{DecisionLog, DecisionLogBuilder, LogStats};
-pub use outcome::{Ending, Outcome, Tried};
+pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
 pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
@@ -173,7 +173,7 @@ impl Router {
         drop(shadow);
         let record = Record { time, rules, decision: decision.clone(), message: message.clone(), instead };
         let mut pending = Pending { shared: &self.shared, record: Some(record), outcome, start };
-        let Some(request) = request else { return pending.finish(Ending::NoRoute) };
+        let Some(request) = request else { return pending.finish(HandlerOutcome::NoRoute) };
         let sender =
             Sender { shared: &self.shared, message: &message, given: permissions, told: OnceLock::new() };
         let run = fallback::run(&self.shared, &decision, request, &sender).await;
@@ -292,7 +292,7 @@ impl Sender<'_> {
 /// Builds the outcome for a missing entry, which only an edit can cause: building and swapping
 /// check that the entry exists.
 fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
-    let result = Ending::Failed { route: String::new(), error: gone.to_string() };
+    let result = HandlerOutcome::Failed { route: String::new(), error: gone.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
@@ -306,7 +306,7 @@ struct Pending<'r> {
 }
 
 impl Pending<'_> {
-    fn finish(mut self, ending: Ending) -> Outcome {
+    fn finish(mut self, ending: HandlerOutcome) -> Outcome {
         self.outcome.result = ending;
         self.record_once(self.outcome.result.kind());
         std::mem::take(&mut self.outcome)

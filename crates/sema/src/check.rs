@@ -32,8 +32,8 @@ mod workflow;
 
 pub use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
-pub use suppressions::Allows;
-pub use uses::{Counted, CountedUses, Known, RouteUses, UsesByRoute};
+pub use suppressions::Suppressions;
+pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 
 use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate};
@@ -65,7 +65,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
 
 /// Checks all files. Also returns the facts about the message's fields, and the uses of fields by
 /// each route.
-pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Counted, UsesByRoute)) {
+pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
     (program, diagnostics, fields.into_known())
@@ -74,11 +74,11 @@ pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Counted, U
 /// Checks a program of one route that will be added to an existing program. `known` describes the
 /// message fields of the existing program; the route must not change their types. Also returns how
 /// the route uses undeclared fields.
-pub fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
+pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnostic>, RouteUses) {
     // One route alone cannot show what the whole program leaves unused.
     let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
-        Known::Input(input) => fields.input = Some(input),
-        Known::Uses(uses) => fields.known = Some(uses),
+        KnownFields::Input(input) => fields.input = Some(input),
+        KnownFields::Uses(uses) => fields.known = Some(uses),
     });
     (program, diagnostics, fields.done)
 }
@@ -460,7 +460,7 @@ impl<'a> Checker<'a> {
 
     /// Measures a node with every `let` expanded; reports an error if it is too large.
     fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
-        let measure = Measure::of(term, &self.let_measures);
+        let measure = Measure::new(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
             return self.too_large(span, measure.nodes > MAX_NODES);
         }
@@ -483,5 +483,5 @@ impl<'a> Checker<'a> {
 /// The type of the declared input, and the spans of its fields.
 pub struct DeclaredInput {
     ty: Ty,
-    places: types::Places,
+    places: types::FieldSpans,
 }

@@ -15,10 +15,10 @@ mod workflow;
 
 pub use condition::Condition;
 pub use input_contract::Inferred;
-pub use nest::Nests;
+pub use nest::LoopFacts;
 pub use parts::{Part, Parts};
 pub use payload::{
-    BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
+    BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, ObjectPath, Payload,
     Requirement, Root, Shape, Step,
 };
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
@@ -108,7 +108,7 @@ pub struct Program {
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
     /// The parts of the main file that no rule uses. Empty in a program that was read from an
     /// artifact.
-    pub idle: Vec<Idle>,
+    pub idle: Vec<UnusedDeclaration>,
     /// The declarations for `request`, the analysis of the message text.
     pub analysis: Analysis,
     /// The limits that apply to every decision.
@@ -134,7 +134,7 @@ pub const NEXT: &str = "next";
 
 /// A declaration in the main file that no rule uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Idle {
+pub enum UnusedDeclaration {
     /// A field of `input`, by its path.
     Field(Arc<str>, Span),
     /// An import, by its path.

@@ -102,7 +102,7 @@ impl Levels {
     pub const NONE: Levels = Levels(0);
 
     /// Returns the set of one level.
-    pub fn of(level: u32) -> Levels {
+    pub fn new(level: u32) -> Levels {
         Levels(1 << level.min(63))
     }
 
@@ -120,7 +120,7 @@ impl Levels {
     /// Returns the set without the level of a quantifier, as seen from outside it.
     #[must_use]
     pub fn outside(self, level: u32) -> Levels {
-        if level < 63 { Levels(self.0 & !Levels::of(level).0) } else { self }
+        if level < 63 { Levels(self.0 & !Levels::new(level).0) } else { self }
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod test_block;
 pub(crate) mod workflow;
 
 use crate::api::EntryKind;
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use rulec::{Entry, Rules, TableKind};
 
 /// Converts a table's kind to the API's entry kind.
@@ -30,5 +30,5 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
 
 /// Looks up an entry by name; an unknown name is a `missing` refusal.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
-    rules.entry(name).map_err(|error| Refused::missing(error.to_message()))
+    rules.entry(name).map_err(|error| RequestError::missing(error.to_message()))
 }

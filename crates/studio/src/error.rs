@@ -9,42 +9,42 @@ use rulec::Message;
 
 /// A refused request, with its HTTP status and body.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RequestError {
     pub status: StatusCode,
     pub body: Refusal,
 }
 
 /// Result of a handler.
-pub(crate) type Answer<T> = Result<T, Refused>;
+pub(crate) type Answer<T> = Result<T, RequestError>;
 
-impl Refused {
-    pub fn new(status: StatusCode, kind: &str, message: impl Into<Message>) -> Refused {
-        Refused { status, body: Refusal { kind: kind.to_owned(), message: localized(&message.into()) } }
+impl RequestError {
+    pub fn new(status: StatusCode, kind: &str, message: impl Into<Message>) -> RequestError {
+        RequestError { status, body: Refusal { kind: kind.to_owned(), message: localized(&message.into()) } }
     }
 
     /// Refuses a request for an item that does not exist.
-    pub fn missing(message: impl Into<Message>) -> Refused {
-        Refused::new(StatusCode::NOT_FOUND, "missing", message)
+    pub fn missing(message: impl Into<Message>) -> RequestError {
+        RequestError::new(StatusCode::NOT_FOUND, "missing", message)
     }
 
     /// Refuses a request that is invalid or impossible.
-    pub fn invalid(message: impl Into<Message>) -> Refused {
-        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    pub fn invalid(message: impl Into<Message>) -> RequestError {
+        RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
     /// Refuses a request because a file has changed since the client or a replay read it.
-    pub fn changed(message: impl Into<Message>) -> Refused {
-        Refused::new(StatusCode::CONFLICT, "changed", message)
+    pub fn changed(message: impl Into<Message>) -> RequestError {
+        RequestError::new(StatusCode::CONFLICT, "changed", message)
     }
 
     /// Refuses a request because the rules do not compile.
-    pub fn errors(message: impl Into<Message>) -> Refused {
-        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
+    pub fn errors(message: impl Into<Message>) -> RequestError {
+        RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
     }
 
     /// Refuses a request because the studio or the operating system failed.
-    pub fn broken(message: impl Into<Message>) -> Refused {
-        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
+    pub fn broken(message: impl Into<Message>) -> RequestError {
+        RequestError::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn as_it_is(error: impl ToString) -> Message {
     Message::verbatim(error.to_string())
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
         (self.status, Json(self.body)).into_response()
     }

@@ -3,7 +3,7 @@
 //! DNS rebinding attack a foreign name resolves to this machine, but the `Host` header shows the
 //! name.
 
-use crate::error::Refused;
+use crate::error::RequestError;
 use crate::language::answered;
 use crate::state::Studio;
 use axum::extract::{Request, State};
@@ -67,9 +67,10 @@ impl Gate {
             .unwrap_or_default()
     }
 
-    fn refuses(&self, request: &Request) -> Option<Refused> {
+    fn refuses(&self, request: &Request) -> Option<RequestError> {
         let headers = request.headers();
-        let forbidden = |kind, message: Message| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));
+        let forbidden =
+            |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));
         // Exactly one of each header: of two, another parser might use the other one.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
@@ -89,7 +90,7 @@ impl Gate {
         let tokens = texts(headers, TOKEN);
         if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {
             let message = message!("the token is missing or wrong; open the address that the studio printed");
-            return Some(Refused::new(StatusCode::UNAUTHORIZED, "token", message));
+            return Some(RequestError::new(StatusCode::UNAUTHORIZED, "token", message));
         }
         None
     }

@@ -1,7 +1,7 @@
 //! Request handlers. Each runs on a blocking thread of its own, so that a slow request does not
 //! delay the others.
 
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::language::{language, worked};
 use crate::state::Studio;
 use axum::Json;
@@ -19,7 +19,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Answer<T> {
     let language = language();
     tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
-        Err(Refused::broken(message!(
+        Err(RequestError::broken(message!(
             "the studio failed because of an internal error; the terminal shows the request. Please report it"
         )))
     })
@@ -36,9 +36,9 @@ where
     Q: Send + 'static,
     A: Send + 'static,
 {
-    let Json(question) = body.map_err(|error| Refused {
+    let Json(question) = body.map_err(|error| RequestError {
         status: error.status(),
-        ..Refused::invalid(as_it_is(error.body_text()))
+        ..RequestError::invalid(as_it_is(error.body_text()))
     })?;
     blocking(move || work(&studio, question)).await.map(Json)
 }
@@ -68,7 +68,7 @@ where
     A: Serialize + Send + 'static,
 {
     get(move |State(studio): State<Arc<Studio>>, query: Result<Query<Q>, QueryRejection>| async move {
-        let Query(question) = query.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
+        let Query(question) = query.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
         blocking(move || work(&studio, question)).await.map(Json)
     })
 }

@@ -36,7 +36,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub fn of(program: &Program) -> Keys {
+    pub fn new(program: &Program) -> Keys {
         let mut keys = Keys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
         let judged: Vec<TableId> =
             program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();

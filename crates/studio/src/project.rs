@@ -2,8 +2,8 @@
 
 use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
-use crate::error::{Answer, Refused};
-use crate::snapshot::Known;
+use crate::error::{Answer, RequestError};
+use crate::snapshot::ProjectSnapshot;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
 use rulec_base::message;
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ enum Origin {
 struct State {
     /// Unsaved texts of the editor, by file name.
     drafts: BTreeMap<String, String>,
-    saved: Option<(Arc<Known>, Vec<Stamp>)>,
-    draft: Option<Arc<Known>>,
+    saved: Option<(Arc<ProjectSnapshot>, Vec<Stamp>)>,
+    draft: Option<Arc<ProjectSnapshot>>,
 }
 
 /// File name with modification time and size, to detect changes without reading the file. `None` if
@@ -98,7 +98,7 @@ impl Project {
 
     /// Returns the analysis of the texts on disk, or of the editor's texts if `draft`. Files that
     /// changed on disk are read again.
-    pub fn known(&self, draft: bool) -> Arc<Known> {
+    pub fn known(&self, draft: bool) -> Arc<ProjectSnapshot> {
         let mut state = self.state();
         let saved = match &state.saved {
             Some((known, stamps)) if *stamps == self.stamps(known) => known.clone(),
@@ -121,17 +121,17 @@ impl Project {
         known
     }
 
-    fn read(&self, texts: &BTreeMap<String, String>) -> Known {
+    fn read(&self, texts: &BTreeMap<String, String>) -> ProjectSnapshot {
         match &self.origin {
-            Origin::Disk { files, main } => Known::of(&Edited { files, texts }, main),
+            Origin::Disk { files, main } => ProjectSnapshot::new(&Edited { files, texts }, main),
             Origin::Text(text) => {
                 let files = MemoryLoader::new().with(self.name.clone(), text.clone());
-                Known::of(&Edited { files: &files, texts }, &self.name)
+                ProjectSnapshot::new(&Edited { files: &files, texts }, &self.name)
             }
         }
     }
 
-    fn stamps(&self, known: &Known) -> Vec<Stamp> {
+    fn stamps(&self, known: &ProjectSnapshot) -> Vec<Stamp> {
         let mut names = known.names();
         if names.is_empty() {
             names.push(self.main().to_owned());
@@ -146,7 +146,7 @@ impl Project {
 
     /// Replaces a file's text until the file is saved; `None` discards the unsaved text. Returns
     /// the new analysis.
-    pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<Known>> {
+    pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
         let saved = self.known(false);
         let id = saved.file(file);
         let mut state = self.state();
@@ -175,7 +175,7 @@ impl Project {
     }
 
     /// Analyses the rule set with another text for one file. The result is not cached.
-    pub fn with_text(&self, file: &str, text: &str, draft: bool) -> Known {
+    pub fn with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
         let mut texts = if draft { self.state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
         self.read(&texts)
@@ -204,14 +204,15 @@ impl Project {
             Origin::Disk { files, .. } => files.load(file),
             Origin::Text(text) => Ok(text.clone().into_bytes()),
         };
-        let bytes = bytes.map_err(|error| Refused::missing(message!("`{file}` cannot be read: {error}")))?;
-        String::from_utf8(bytes).map_err(|_| Refused::invalid(message!("`{file}` is not UTF-8")))
+        let bytes =
+            bytes.map_err(|error| RequestError::missing(message!("`{file}` cannot be read: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| RequestError::invalid(message!("`{file}` is not UTF-8")))
     }
 
     /// Writes a text to its file. If the file has changed since the client read its text, nothing
     /// is written.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let unsaved = || Refused::invalid(message!("`{}` was uploaded and is not on disk", self.name));
+        let unsaved = || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
         let path = self.path(&save.file).ok_or_else(unsaved)?;
         self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
         let now = self.on_disk_now(&save.file)?;
@@ -220,7 +221,7 @@ impl Project {
             return Ok(Saved::Changed { stamp: stamp(&now), text: now, diff });
         }
         rulec_report::files::replace(&path, save.text.as_bytes()).map_err(|error| {
-            Refused::new(
+            RequestError::new(
                 axum::http::StatusCode::FORBIDDEN,
                 "broken",
                 message!("`{}` cannot be written: {error}", save.file),

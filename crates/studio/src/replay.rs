@@ -17,7 +17,7 @@ mod sums;
 pub(crate) use decider::Decider;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use rulec::Message;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -43,8 +43,8 @@ pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<Messages>,
     /// Rules that decide; `before` are the older rules to compare with.
-    pub known: Arc<Known>,
-    pub before: Option<Arc<Known>>,
+    pub known: Arc<ProjectSnapshot>,
+    pub before: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     begun: Instant,
     cancelled: AtomicBool,
@@ -119,7 +119,7 @@ impl Replay {
     pub fn new(
         id: usize,
         source: Arc<Messages>,
-        (known, before): (Arc<Known>, Option<Arc<Known>>),
+        (known, before): (Arc<ProjectSnapshot>, Option<Arc<ProjectSnapshot>>),
         show_private: bool,
     ) -> Replay {
         let bytes = source.about.bytes;

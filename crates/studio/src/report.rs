@@ -3,11 +3,11 @@
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::handle::blocking;
 use crate::language::{language, localized, tag, worked};
 use crate::replay::Replay;
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
 use axum::Json;
 use axum::extract::State;
@@ -60,7 +60,7 @@ pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
 
 fn written(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
-    let refusal = |refused: Refused| ReportError(Message::verbatim(refused.body.message));
+    let refusal = |refused: RequestError| ReportError(Message::verbatim(refused.body.message));
     let version = Version { rules: 0, draft: false };
     let replay = match studio.sources().first() {
         Some(source) => {
@@ -82,7 +82,7 @@ pub(crate) async fn html(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
-    let Json(asked) = body.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
+    let Json(asked) = body.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
     let page = blocking(move || page(&ask(&studio, asked)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
@@ -91,11 +91,11 @@ pub(crate) async fn html(
 fn page(report: &Report) -> Answer<String> {
     let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
-        return Err(Refused::broken(message!(
+        return Err(RequestError::broken(message!(
             "the program was built without the studio's page: run `studio/build`, which needs Node, then build it with `--features studio`"
         )));
     };
-    let json = serde_json::to_string(report).map_err(|error| Refused::broken(as_it_is(error)))?;
+    let json = serde_json::to_string(report).map_err(|error| RequestError::broken(as_it_is(error)))?;
     Ok([before, &inert(&json), after].concat())
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let project = studio.project(asked.version.rules)?;
     let known = project.known(asked.version.draft);
     let rules = known.rules()?;
-    let map = map::of(&known)?;
+    let map = map::build(&known)?;
     // The sums explain unused statements by the findings that are already computed.
     known.findings();
     let replay = asked.replay.map(|id| studio.replay(id)).transpose()?;
@@ -132,7 +132,7 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
         routes.into_iter().chain(coverage.conditions()).map(|item| covered(&known, item)).collect();
     let tests = edit::tests(&known, rules);
     let tables =
-        map.tables.iter().filter(|table| !table.routes.is_empty()).map(|one| table::of(&known, &one.name));
+        map.tables.iter().filter(|table| !table.routes.is_empty()).map(|one| table::build(&known, &one.name));
     let mut slowest: Vec<Slow> = map
         .tables
         .iter()
@@ -178,7 +178,7 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     })
 }
 
-fn covered(known: &Known, item: Item) -> CoverageItem {
+fn covered(known: &ProjectSnapshot, item: Item) -> CoverageItem {
     let place = known.place(item.span);
     CoverageItem {
         what: item.what.to_owned(),
@@ -216,7 +216,12 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
 
 /// Returns explained decisions: one for each of the most chosen statements of a replay. Without a
 /// replay, the messages come from tests.
-fn samples(studio: &Studio, known: &Known, rules: &Rules, replay: Option<&Replay>) -> Answer<Vec<Sample>> {
+fn samples(
+    studio: &Studio,
+    known: &ProjectSnapshot,
+    rules: &Rules,
+    replay: Option<&Replay>,
+) -> Answer<Vec<Sample>> {
     let mut found: Vec<(Option<u64>, String, Value)> = Vec::new();
     match replay {
         Some(replay) => {

@@ -1,7 +1,7 @@
 //! The listener and the request paths.
 
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
-use crate::error::Refused;
+use crate::error::RequestError;
 use crate::guard::{Gate, guard};
 use crate::handle::{asked, got, replaced};
 use crate::state::{Options, Studio};
@@ -120,6 +120,8 @@ async fn page(uri: Uri) -> Response {
     };
     match assets::file(path).filter(|_| path != report::TEMPLATE) {
         Some(bytes) => ([(header::CONTENT_TYPE, assets::content_type(path))], bytes).into_response(),
-        None => (StatusCode::NOT_FOUND, Refused::missing(message!("there is no `{path}`"))).into_response(),
+        None => {
+            (StatusCode::NOT_FOUND, RequestError::missing(message!("there is no `{path}`"))).into_response()
+        }
     }
 }

@@ -1,36 +1,44 @@
 //! Analysis results for one state of a rule set's texts. Each result is computed on first use and
 //! kept until the texts change.
 
-use crate::api::Place;
-use crate::error::{Answer, Refused, as_it_is};
+use crate::api::SourceRange;
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::keys::Keys;
 use crate::language::localized_diagnostic;
-use crate::utf16::Places;
+use crate::utf16::Utf16Offsets;
 use rulec::flow::FlowMatcher;
 use rulec::{FileId, Finding, Loader, Rules, Span};
 use rulec_base::message;
 use rulec_ide::Analysis;
 use std::sync::OnceLock;
 
-pub(crate) struct Known {
+pub(crate) struct ProjectSnapshot {
     pub analysis: Analysis,
     findings: OnceLock<Vec<Finding>>,
-    places: Vec<OnceLock<Places>>,
+    places: Vec<OnceLock<Utf16Offsets>>,
     keys: OnceLock<Keys>,
     matcher: OnceLock<Option<FlowMatcher>>,
 }
 
-impl Known {
-    pub fn of(loader: &dyn Loader, main: &str) -> Known {
-        let analysis = Analysis::of(loader, main);
+impl ProjectSnapshot {
+    pub fn new(loader: &dyn Loader, main: &str) -> ProjectSnapshot {
+        let analysis = Analysis::new(loader, main);
         let places = analysis.sources.iter().map(|_| OnceLock::new()).collect();
-        Known { analysis, findings: OnceLock::new(), places, keys: OnceLock::new(), matcher: OnceLock::new() }
+        ProjectSnapshot {
+            analysis,
+            findings: OnceLock::new(),
+            places,
+            keys: OnceLock::new(),
+            matcher: OnceLock::new(),
+        }
     }
 
     /// Returns the compiled rules; refuses the request if they do not compile.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
-            Refused::errors(self.first_error().map_or_else(|| message!("the rules do not compile"), as_it_is))
+            RequestError::errors(
+                self.first_error().map_or_else(|| message!("the rules do not compile"), as_it_is),
+            )
         })
     }
 
@@ -63,7 +71,7 @@ impl Known {
 
     /// Returns the keys of the statements.
     pub fn keys(&self, rules: &Rules) -> &Keys {
-        self.keys.get_or_init(|| Keys::of(rules.program()))
+        self.keys.get_or_init(|| Keys::new(rules.program()))
     }
 
     /// Returns the matcher of intent flows; `None` if there are no intent flows, or if training
@@ -76,7 +84,7 @@ impl Known {
     pub fn file(&self, name: &str) -> Answer<FileId> {
         self.analysis
             .file(name)
-            .ok_or_else(|| Refused::missing(message!("`{name}` is not a file of these rules")))
+            .ok_or_else(|| RequestError::missing(message!("`{name}` is not a file of these rules")))
     }
 
     /// Returns the name of a file; empty if the id is unknown.
@@ -89,12 +97,12 @@ impl Known {
     }
 
     /// Returns the UTF-16 offset table of a file.
-    pub fn places(&self, file: FileId) -> &Places {
-        static NONE: OnceLock<Places> = OnceLock::new();
-        let none = || NONE.get_or_init(|| Places::of(""));
+    pub fn places(&self, file: FileId) -> &Utf16Offsets {
+        static NONE: OnceLock<Utf16Offsets> = OnceLock::new();
+        let none = || NONE.get_or_init(|| Utf16Offsets::new(""));
         let index = self.analysis.sources.iter().position(|(id, _)| id == file);
         let places = index.and_then(|index| self.places.get(index));
-        places.map_or_else(none, |places| places.get_or_init(|| Places::of(self.analysis.text(file))))
+        places.map_or_else(none, |places| places.get_or_init(|| Utf16Offsets::new(self.analysis.text(file))))
     }
 
     /// Returns the start and end of a span, in UTF-16 units.
@@ -103,9 +111,9 @@ impl Known {
         (places.unit(span.start as usize), places.unit(span.end as usize))
     }
 
-    pub fn place(&self, span: Span) -> Option<Place> {
+    pub fn place(&self, span: Span) -> Option<SourceRange> {
         let file = self.analysis.sources.get(span.file)?;
         let (from, to) = self.range(span);
-        Some(Place { file: file.name.clone(), line: file.position(span.start).line, from, to })
+        Some(SourceRange { file: file.name.clone(), line: file.position(span.start).line, from, to })
     }
 }

@@ -1,11 +1,11 @@
 //! The rule sets, files and replays of a studio, each with a numeric id.
 
 use crate::api::{self, Source, Version};
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use crate::language::tag;
 use crate::project::Project;
 use crate::replay::{Messages, Replay};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use rulec::{Compiler, Language, Message};
 use rulec_base::message;
 use rulec_ide::tokens::Class;
@@ -121,7 +121,7 @@ impl Studio {
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
-            return Err(Refused::invalid(message!(
+            return Err(RequestError::invalid(message!(
                 "{MAX_UPLOADED} rule sets were already uploaded; restart the studio"
             )));
         }
@@ -146,16 +146,16 @@ impl Studio {
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
         let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
-        projects.get(id).cloned().ok_or_else(|| Refused::missing(message!("there is no rule set {id}")))
+        projects.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no rule set {id}")))
     }
 
-    pub fn known(&self, version: Version) -> Answer<Arc<Known>> {
+    pub fn known(&self, version: Version) -> Answer<Arc<ProjectSnapshot>> {
         Ok(self.project(version.rules)?.known(version.draft))
     }
 
     pub fn source(&self, id: usize) -> Answer<Arc<Messages>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        sources.get(id).cloned().ok_or_else(|| Refused::missing(message!("there is no file {id}")))
+        sources.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no file {id}")))
     }
 
     pub fn add_replay(&self, make: impl FnOnce(usize) -> Replay) -> Arc<Replay> {
@@ -172,7 +172,9 @@ impl Studio {
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
         let gone = || {
-            Refused::missing(message!("there is no replay {id}, or it is no longer stored; start it again"))
+            RequestError::missing(message!(
+                "there is no replay {id}, or it is no longer stored; start it again"
+            ))
         };
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }

@@ -1,14 +1,14 @@
 //! Conversion between byte offsets and UTF-16 offsets, which browsers use.
 
 /// Offset table of one text.
-pub(crate) struct Places {
+pub(crate) struct Utf16Offsets {
     /// Number of UTF-16 units before each byte; empty if the text is ASCII.
     units: Vec<u32>,
     length: usize,
 }
 
-impl Places {
-    pub fn of(text: &str) -> Places {
+impl Utf16Offsets {
+    pub fn new(text: &str) -> Utf16Offsets {
         let mut units = Vec::new();
         if !text.is_ascii() {
             units.reserve_exact(text.len() + 1);
@@ -19,7 +19,7 @@ impl Places {
             }
             units.push(before);
         }
-        Places { units, length: text.len() }
+        Utf16Offsets { units, length: text.len() }
     }
 
     /// Returns the UTF-16 offset of a byte offset.
@@ -53,12 +53,12 @@ mod tests {
             ("ab", &[(0, 0), (1, 1), (2, 2)][..]),
             ("a\u{1F600}文b", &[(0, 0), (1, 1), (5, 3), (8, 4), (9, 5)]),
         ] {
-            let places = Places::of(text);
+            let places = Utf16Offsets::new(text);
             for (byte, unit) in pairs {
                 assert_eq!((places.unit(*byte), places.byte(*unit)), (*unit, *byte), "{text}");
             }
             assert_eq!((places.byte(99), places.unit(99)), (text.len(), text.encode_utf16().count()));
         }
-        assert_eq!(Places::of("a\u{1F600}b").byte(2), 1);
+        assert_eq!(Utf16Offsets::new("a\u{1F600}b").byte(2), 1);
     }
 }

@@ -6,8 +6,8 @@ mod payload;
 mod request;
 
 pub use payload::{
-    Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice, Payload,
-    Place, RuleItem, RuleTest,
+    Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
+    PathExpr, Payload, RuleItem, RuleTest,
 };
 pub use request::{Entity, Intent, Lexicon, Weight};
 

@@ -24,7 +24,7 @@ mod tests;
 
 use super::lex::Token;
 use super::parse::{Outline, Piece, outline};
-use gap::{Gaps, Place};
+use gap::{BreakKind, Gaps};
 use layout::Writer;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -69,7 +69,7 @@ pub fn format(text: &str) -> Result<Formatted, Changed> {
     let mut writer = Writer::new(text);
     let next = file.pieces(&before.statements, 0, 0, &mut writer);
     let next = file.loose(next..before.tokens.len(), 0, &mut writer);
-    writer.gap(&file.gaps, next, 0, Place::End);
+    writer.gap(&file.gaps, next, 0, BreakKind::End);
     let formatted = writer.finish();
     let left = file.left.iter().map(|token| line(text, &before.tokens, *token)).collect();
     match difference(text, &before, &formatted) {
@@ -126,7 +126,7 @@ impl File<'_> {
                 // At the start of a line, the statement could parse differently.
                 writer.as_it_stands(&self.gaps, start);
             } else {
-                let place = if next == from && indent > 0 { Place::First } else { Place::Between };
+                let place = if next == from && indent > 0 { BreakKind::First } else { BreakKind::Between };
                 writer.gap(&self.gaps, start, indent, place);
             }
             next = self.piece(piece, indent, writer);
@@ -153,7 +153,7 @@ impl File<'_> {
         writer.layout(&self.gaps, &build::opening(open), indent);
         let next = self.pieces(inner, open + 1, indent + STEP, writer);
         let next = self.loose(next..*close, indent + STEP, writer);
-        writer.gap(&self.gaps, next, indent, Place::Last);
+        writer.gap(&self.gaps, next, indent, BreakKind::Last);
         writer.word(&self.gaps, *close);
         end
     }
@@ -164,7 +164,7 @@ impl File<'_> {
         let end = tokens.end;
         for token in tokens {
             if token == 0 || self.gaps.lines(token) > 0 {
-                writer.gap(&self.gaps, token, indent, Place::Between);
+                writer.gap(&self.gaps, token, indent, BreakKind::Between);
             } else {
                 writer.as_it_stands(&self.gaps, token);
             }

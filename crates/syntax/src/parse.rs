@@ -8,6 +8,7 @@ mod decide;
 mod errors;
 mod expr;
 mod foreign;
+mod infix;
 mod literal;
 mod operand;
 mod outline;
@@ -27,7 +28,7 @@ pub use literal::UNITS;
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
-use context::{Built, Cx, unexpected};
+use context::{Built, StatementContext, unexpected};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
@@ -38,7 +39,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use stream::{Sig, Stream};
+use stream::{SignificantToken, Stream};
 use tree::{Pair, Pairs, Tree};
 
 /// The parser that pest derives from the grammar, with its `Rule` enum.
@@ -106,7 +107,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let read = |statements: &[RawStatement]| {
         let Stream { sigs, codes, .. } = &stream;
         let (ahead, parsed) = (Ahead::default(), Parsed::default());
-        let mut reader = Reader { file, text, sigs, codes, ahead, parsed };
+        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed };
         reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
@@ -125,10 +126,10 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     parsed
 }
 
-struct Reader<'a> {
+struct FileParser<'a> {
     file: FileId,
     text: &'a str,
-    sigs: &'a [Sig],
+    sigs: &'a [SignificantToken],
     /// One code character per token.
     codes: &'a str,
     ahead: Ahead,
@@ -152,7 +153,7 @@ impl Ahead {
     /// ahead.
     fn statement(
         &mut self,
-        reader: &Reader<'_>,
+        reader: &FileParser<'_>,
         rule: Rule,
         tokens: &Range<usize>,
         following: &[RawStatement],
@@ -186,7 +187,7 @@ impl Ahead {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FileParser<'a> {
     fn statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
         let mut read = Vec::with_capacity(raw.len());
         for (at, this) in raw.iter().enumerate() {
@@ -285,7 +286,7 @@ impl<'a> Reader<'a> {
     ) -> Option<StatementKind> {
         let mut ahead = std::mem::take(&mut self.ahead);
         let kind = match ahead.statement(self, rule, &tokens, following) {
-            Some((from, pair)) => build::statement(&mut Cx::new(self, tokens, from), pair).ok(),
+            Some((from, pair)) => build::statement(&mut StatementContext::new(self, tokens, from), pair).ok(),
             // The statement is parsed alone, so that the error certainly belongs to it.
             None => self.alone(rule, tokens, build::statement),
         };
@@ -298,11 +299,11 @@ impl<'a> Reader<'a> {
         &mut self,
         rule: Rule,
         tokens: Range<usize>,
-        build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
+        build: impl FnOnce(&mut StatementContext<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
         let from = tokens.start;
-        let cx = &mut Cx::new(self, tokens, from);
+        let cx = &mut StatementContext::new(self, tokens, from);
         let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
         match Tree::read(if whole { rule } else { Rule::alone }, codes) {
             Ok(tree) => build(cx, tree.root()?).ok(),

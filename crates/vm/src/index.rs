@@ -52,7 +52,7 @@ use crate::bytecode::fields::Fields;
 use anchored_literals::Edges;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
-use rulec_base::text::texts::Texts;
+use rulec_base::text::texts::TextIds;
 use rulec_base::text::{Form, TextMode};
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NRoute, Normal};
@@ -177,7 +177,7 @@ pub struct AttributeIndex {
     /// The keys of each class.
     pub keys: Lists,
     /// The key texts among a list's elements, with an id for each.
-    pub elements: Texts,
+    pub elements: TextIds,
     /// The keys of each text in `elements`, by the text's id.
     pub element_keys: Lists,
 }

@@ -9,7 +9,7 @@ use rulec_sema::hir::{RuleId, TableId};
 use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
-pub enum End<P, R = RuleId> {
+pub enum SearchResult<P, R = RuleId> {
     /// The result of a condition block, which is no table: whether the condition is true.
     Answer(bool),
     /// A rule matches.
@@ -32,32 +32,34 @@ pub enum End<P, R = RuleId> {
     Nothing,
 }
 
-impl End<usize> {
+impl SearchResult<usize> {
     /// Converts the last instruction of a condition or table, at address `at`, to the result.
     #[inline(always)]
-    pub fn at(instr: &Instr, at: usize) -> End<usize> {
+    pub fn at(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
-            Instr::Answer { holds } => End::Answer(holds),
-            Instr::Choose { route } => End::Choose(route),
-            Instr::Goto { route, table } => End::Goto { route, table, resume: at + 1 },
-            Instr::Default { table } => End::Default(table),
-            Instr::Continue { table } => End::Continue(table),
-            _ => End::Nothing,
+            Instr::Answer { holds } => SearchResult::Answer(holds),
+            Instr::Choose { route } => SearchResult::Choose(route),
+            Instr::Goto { route, table } => SearchResult::Goto { route, table, resume: at + 1 },
+            Instr::Default { table } => SearchResult::Default(table),
+            Instr::Continue { table } => SearchResult::Continue(table),
+            _ => SearchResult::Nothing,
         }
     }
 }
 
-impl<P, R> End<P, R> {
+impl<P, R> SearchResult<P, R> {
     /// Maps the resume position.
     #[inline]
-    pub fn map<Q>(self, place: impl FnOnce(P) -> Q) -> End<Q, R> {
+    pub fn map<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
-            End::Answer(holds) => End::Answer(holds),
-            End::Choose(route) => End::Choose(route),
-            End::Goto { route, table, resume } => End::Goto { route, table, resume: place(resume) },
-            End::Default(table) => End::Default(table),
-            End::Continue(table) => End::Continue(table),
-            End::Nothing => End::Nothing,
+            SearchResult::Answer(holds) => SearchResult::Answer(holds),
+            SearchResult::Choose(route) => SearchResult::Choose(route),
+            SearchResult::Goto { route, table, resume } => {
+                SearchResult::Goto { route, table, resume: place(resume) }
+            }
+            SearchResult::Default(table) => SearchResult::Default(table),
+            SearchResult::Continue(table) => SearchResult::Continue(table),
+            SearchResult::Nothing => SearchResult::Nothing,
         }
     }
 }
@@ -65,15 +67,15 @@ impl<P, R> End<P, R> {
 /// An engine that can search one table.
 pub trait Searcher {
     /// A position in a table.
-    type Place;
+    type Position;
     /// The identifier of a rule.
     type Rule;
 
     /// Returns the position at which a table begins.
-    fn start(&self, table: TableId) -> Self::Place;
+    fn start(&self, table: TableId) -> Self::Position;
 
     /// Searches a table from a position on.
-    fn search(&mut self, from: Self::Place) -> End<Self::Place, Self::Rule>;
+    fn search(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
     /// True if the table has selected nothing before in this decision.
     fn is_exhausted(&self, table: TableId) -> bool;
@@ -91,30 +93,33 @@ struct Frame<P> {
 
 /// Follows the jumps after a first search, and returns the final choice.
 #[inline(always)]
-pub fn resolve<S: Searcher>(searcher: &mut S, end: End<S::Place, S::Rule>) -> Choice<S::Rule> {
+pub fn resolve<S: Searcher>(searcher: &mut S, end: SearchResult<S::Position, S::Rule>) -> Choice<S::Rule> {
     // Most searches end in their first table, so they must not pay for the others.
     match end {
-        End::Choose(route) => Choice::at_once(Chosen::Rule(route)),
-        End::Default(table) => Choice::at_once(Chosen::Default(table)),
+        SearchResult::Choose(route) => Choice::at_once(Chosen::Rule(route)),
+        SearchResult::Default(table) => Choice::at_once(Chosen::Default(table)),
         end => resolve_jumps(searcher, end),
     }
 }
 
 #[inline(never)]
-fn resolve_jumps<S: Searcher>(searcher: &mut S, mut end: End<S::Place, S::Rule>) -> Choice<S::Rule> {
+fn resolve_jumps<S: Searcher>(
+    searcher: &mut S,
+    mut end: SearchResult<S::Position, S::Rule>,
+) -> Choice<S::Rule> {
     let mut path = SmallVec::<[S::Rule; 4]>::new();
-    let mut frames = SmallVec::<[Frame<S::Place>; 8]>::new();
+    let mut frames = SmallVec::<[Frame<S::Position>; 8]>::new();
     loop {
         let next = match end {
-            End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
-            End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
-            End::Goto { route, table, resume } => {
+            SearchResult::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
+            SearchResult::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
+            SearchResult::Goto { route, table, resume } => {
                 path.push(route);
                 frames.push(Frame { table, resume });
                 Some(table)
             }
-            End::Continue(table) => Some(table),
-            End::Nothing | End::Answer(_) => None,
+            SearchResult::Continue(table) => Some(table),
+            SearchResult::Nothing | SearchResult::Answer(_) => None,
         };
         // A table that selected nothing once in a decision will select nothing again.
         let place = match next {

@@ -27,7 +27,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::index::lookup::{Lookup, LookupBuffers};
 use crate::index::tombstones::Tombstones;
-use crate::table_search::End;
+use crate::table_search::SearchResult;
 use memo::Memo;
 use rulec_base::text::PreparedTexts;
 use rulec_eval::host::{Host, HostCalls};
@@ -191,7 +191,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn condition(&mut self, block: BlockId) -> bool {
         match self.chunk.blocks.get(block as usize) {
             Some(block) if block.kind == BlockKind::Condition => {
-                matches!(self.run::<false>(block.start as usize, 0), End::Answer(true))
+                matches!(self.run::<false>(block.start as usize, 0), SearchResult::Answer(true))
             }
             _ => false,
         }
@@ -240,15 +240,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at `stop`,
     /// where the code of a single route ends.
-    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End<usize> {
+    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;
         loop {
             if ONE && pc == stop {
-                return End::Nothing;
+                return SearchResult::Nothing;
             }
-            let Some(instr) = instrs.get(pc) else { return End::Nothing };
+            let Some(instr) = instrs.get(pc) else { return SearchResult::Nothing };
             pc += 1;
             let (jumps, to) = match *instr {
                 Instr::Int { how, slot, to, value } => {
@@ -279,7 +279,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Shared { on, to, shared } => (on.takes(self.shared(shared)), to),
                 Instr::Each { on, to, each } => (on.takes(self.each(each)), to),
                 Instr::Jump { to } => (true, to),
-                _ => return End::at(instr, pc - 1),
+                _ => return SearchResult::at(instr, pc - 1),
             };
             if jumps {
                 pc = to as usize;

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use rulec_base::diag::Code;
 use rulec_base::parallel::Threads;
 use rulec_base::text;
-use rulec_sema::check::{Allows, Counted, UsesByRoute, check_counting};
+use rulec_sema::check::{CountedFields, Suppressions, UsesByRoute, check_counting};
 use rulec_sema::hir::{RuleId, TableId, TableKind};
 use rulec_syntax::ast::StatementKind;
 use rulec_syntax::loader::{Loaded, Loader};
@@ -65,7 +65,7 @@ pub(super) fn compile(
     files: &Files,
     wanted: impl Fn(&str) -> bool,
     threads: Threads,
-) -> Result<(Base, Counted), CompileError> {
+) -> Result<(Base, CountedFields), CompileError> {
     let recorder = Recorder::new(loader);
     let mut loaded = compiler.read(threads, &recorder, &files.main)?;
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
@@ -84,10 +84,10 @@ fn compile_loaded(
     threads: Threads,
     mut loaded: Loaded,
     files: Files,
-) -> Result<(Base, Counted), CompileError> {
+) -> Result<(Base, CountedFields), CompileError> {
     let (program, found, (counted, uses)) = check_counting(&loaded);
-    let mut allows = Allows::of(&loaded);
-    let edit_points = EditPoints::of(&loaded.units);
+    let mut allows = Suppressions::new(&loaded);
+    let edit_points = EditPoints::new(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
     Ok((Base::new(rules, edit_points, declarations, uses, files), counted))

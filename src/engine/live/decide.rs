@@ -9,9 +9,9 @@ use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
 use rulec_base::json::{self, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, Trail};
-use rulec_lang::schema::Breach;
+use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
-use rulec_vm::table_search::{self, End, Searcher};
+use rulec_vm::table_search::{self, SearchResult, Searcher};
 use rulec_vm::vm::{JsonMessage, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -75,7 +75,7 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
 
 /// Returns the violations of the base's input contract. If no `input` is declared, field types are
 /// inferred, and later segments may add violations.
-fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<Breach> {
+fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
     let base = &snapshot.base.rules;
     let mut found = of(base);
@@ -168,23 +168,23 @@ impl Search<'_, '_, '_> {
 
 /// The search position is a table and the key of the route after which the search resumes.
 impl Searcher for Search<'_, '_, '_> {
-    type Place = (TableId, Option<Key>);
+    type Position = (TableId, Option<Key>);
     type Rule = Hit;
 
     fn start(&self, table: TableId) -> (TableId, Option<Key>) {
         (table, None)
     }
 
-    fn search(&mut self, (table, resume): Self::Place) -> End<Self::Place, Hit> {
+    fn search(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, Hit> {
         match self.first(table, resume) {
             Some((key, route @ Hit { goto: Some(inner), .. })) => {
-                End::Goto { route, table: inner, resume: (table, Some(key)) }
+                SearchResult::Goto { route, table: inner, resume: (table, Some(key)) }
             }
-            Some((_, route)) => End::Choose(route),
+            Some((_, route)) => SearchResult::Choose(route),
             None => match &self.snapshot.base.rules.program().tables[table.index()].default {
-                Some(Outcome::Goto(inner)) => End::Continue(*inner),
-                Some(_) => End::Default(table),
-                None => End::Nothing,
+                Some(Outcome::Goto(inner)) => SearchResult::Continue(*inner),
+                Some(_) => SearchResult::Default(table),
+                None => SearchResult::Nothing,
             },
         }
     }

@@ -4,7 +4,7 @@
 
 use super::route::{ParsedStatement, Route, refusal};
 use super::segment::SequenceNumber;
-use super::statement_ref::Head;
+use super::statement_ref::StatementHead;
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 use rulec_eval::host::Host;
 use rulec_lang::limits::Limit;
-use rulec_sema::check::{Known, RouteUses, check_route};
+use rulec_sema::check::{KnownFields, RouteUses, check_route};
 use rulec_sema::hir::{Extern, Outcome, Program, TableId};
 use rulec_sema::resolve::names_in;
 use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
@@ -115,9 +115,9 @@ impl Declarations {
     }
 
     /// Returns a declaration with this name, of any kind.
-    pub fn named(&self, name: &str) -> Option<Head<'_>> {
+    pub fn named(&self, name: &str) -> Option<StatementHead<'_>> {
         let at = self.by_name.get(name)?.first()?;
-        Some(Head::of(&self.statements[*at as usize].statement.kind))
+        Some(StatementHead::new(&self.statements[*at as usize].statement.kind))
     }
 
     /// Returns the index of the declaration of the table; `None` outside any table.
@@ -142,7 +142,7 @@ impl Declarations {
         routes: TableStatements<'_>,
         file: FileId,
         needed: &[u32],
-        known: Known,
+        known: KnownFields,
     ) -> (Checked, Option<Statement>) {
         let Some((table, _)) = routes.last() else { return Default::default() };
         let table_unit = self.file_of_table(*table);
@@ -233,7 +233,12 @@ impl Declarations {
 
     /// Checks routes that were inserted later, so that they can be compiled together. They must all
     /// belong to one file.
-    pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, SequenceNumber)], known: Known) -> Checked {
+    pub fn check_all(
+        &self,
+        base: &Rules,
+        routes: &[(Arc<Route>, SequenceNumber)],
+        known: KnownFields,
+    ) -> Checked {
         let routes = || routes.iter().map(|(route, _)| route);
         let Some(file) = routes().next().map(|route| route.parsed.file) else { return Checked::default() };
         let statements = || {
@@ -257,7 +262,7 @@ impl Declarations {
         base: &Rules,
         table: TableId,
         mut parsed: ParsedStatement,
-        known: Known,
+        known: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
         let refused = |diagnostics| Err(refusal(base.sources(), text, diagnostics));

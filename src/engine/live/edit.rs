@@ -2,7 +2,7 @@
 
 use super::error::EditError;
 use super::route::{ParsedStatement, parse_statement};
-use super::statement_ref::Head;
+use super::statement_ref::StatementHead;
 use rulec_base::source::SourceMap;
 use rulec_sema::hir::ROUTES;
 
@@ -38,25 +38,25 @@ enum Change {
 }
 
 impl Edit {
-    fn of(change: Change) -> Edit {
+    fn new(change: Change) -> Edit {
         Edit { change, table: None, file: None }
     }
 
     /// Inserts a statement, given as text, at the end of the main file.
     pub fn insert(statement: impl Into<String>) -> Edit {
-        Edit::of(Change::Insert(statement.into()))
+        Edit::new(Change::Insert(statement.into()))
     }
 
     /// Replaces the statement that has the same keyword and name by a statement given as text.
     pub fn replace(statement: impl Into<String>) -> Edit {
-        Edit::of(Change::Replace(statement.into()))
+        Edit::new(Change::Replace(statement.into()))
     }
 
     /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`, `flow
     /// tool runner`, `import "words.rules"`, `test "files"`. The statements `input`, `settings` and
     /// `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
-        Edit::of(Change::Remove(statement.into()))
+        Edit::new(Change::Remove(statement.into()))
     }
 
     /// Applies the edit to a table: to one of its routes, or to its `default`. The table `routes`
@@ -81,7 +81,7 @@ impl Edit {
         let action = match &self.change {
             Change::Insert(text) => Action::Insert(parse_statement(text, sources)?),
             Change::Replace(text) => Action::Replace(parse_statement(text, sources)?),
-            Change::Remove(name) => Action::Remove(Head::parse(name)),
+            Change::Remove(name) => Action::Remove(StatementHead::parse(name)),
         };
         Ok(ParsedEdit { action, table: self.table.as_deref(), file: self.file.as_deref() })
     }
@@ -97,12 +97,12 @@ pub(super) struct ParsedEdit<'e> {
 pub(super) enum Action<'e> {
     Insert(ParsedStatement),
     Replace(ParsedStatement),
-    Remove(Head<'e>),
+    Remove(StatementHead<'e>),
 }
 
 impl ParsedEdit<'_> {
     /// Returns the keyword and name of the edited statement.
-    pub fn head(&self) -> Head<'_> {
+    pub fn head(&self) -> StatementHead<'_> {
         match &self.action {
             Action::Insert(new) | Action::Replace(new) => new.head(),
             Action::Remove(head) => *head,

@@ -1,6 +1,6 @@
 //! Errors of edits.
 
-use super::statement_ref::Head;
+use super::statement_ref::StatementHead;
 use crate::engine::{CompileError, UnknownEntry};
 use rulec_base::diag::{Message, nearest};
 use rulec_base::message;
@@ -91,10 +91,10 @@ impl UnknownStatement {
     /// Creates the error for a table, or for the top level if `table` is `None`. `known` are names
     /// of the same kind to suggest from. `other` is a statement of another kind with the same name.
     pub(super) fn new<'n>(
-        head: Head<'_>,
+        head: StatementHead<'_>,
         table: Option<&str>,
         known: impl IntoIterator<Item = &'n str>,
-        other: Option<Head<'_>>,
+        other: Option<StatementHead<'_>>,
     ) -> UnknownStatement {
         let what = head.to_string();
         let missing = match table {

@@ -10,14 +10,14 @@ pub(super) type Jump = (TableId, TableId);
 
 /// The number of jumps for each pair of tables.
 #[derive(Default)]
-pub(super) struct Jumps {
+pub(super) struct GotoGraph {
     counts: HashMap<Jump, u32>,
 }
 
-impl Jumps {
+impl GotoGraph {
     /// Counts the jumps of a program's routes and defaults.
-    pub fn of(program: &Program) -> Jumps {
-        let mut jumps = Jumps::default();
+    pub fn new(program: &Program) -> GotoGraph {
+        let mut jumps = GotoGraph::default();
         let of_rules = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
         let defaults = program.tables.iter().enumerate();
         let defaults = defaults.filter_map(|(at, table)| Some((TableId(at as u32), table.default.as_ref()?)));

@@ -1,7 +1,7 @@
 //! Statements that were inserted later, as parsed from their texts, and the routes among them.
 
 use super::error::EditError;
-use super::statement_ref::Head;
+use super::statement_ref::StatementHead;
 use crate::engine::CompileError;
 use crate::engine::compile::fails;
 use hashbrown::Equivalent;
@@ -63,8 +63,8 @@ impl ParsedStatement {
         }
     }
 
-    pub fn head(&self) -> Head<'_> {
-        Head::of(&self.statement.kind)
+    pub fn head(&self) -> StatementHead<'_> {
+        StatementHead::new(&self.statement.kind)
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) struct EditPoints {
 impl EditPoints {
     /// Collects the positions from files without errors. Routes and tables are numbered as in the
     /// checker.
-    pub fn of(units: &[Unit]) -> EditPoints {
+    pub fn new(units: &[Unit]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
             closing_braces: vec![None],

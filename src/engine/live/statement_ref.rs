@@ -6,19 +6,19 @@ use std::fmt;
 
 /// The keyword and the name of a statement; the name is empty if the statement has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head<'n> {
+pub(super) struct StatementHead<'n> {
     pub keyword: &'n str,
     pub name: &'n str,
 }
 
-impl<'n> Head<'n> {
-    pub fn of(kind: &'n StatementKind) -> Head<'n> {
+impl<'n> StatementHead<'n> {
+    pub fn new(kind: &'n StatementKind) -> StatementHead<'n> {
         let (keyword, name) = kind.head();
-        Head { keyword, name }
+        StatementHead { keyword, name }
     }
 
     /// Parses a caller's text such as `list words`; a bare name means a route.
-    pub fn parse(text: &'n str) -> Head<'n> {
+    pub fn parse(text: &'n str) -> StatementHead<'n> {
         let text = text.trim();
         let bare = |name: &'n str| {
             let name = name.trim();
@@ -26,23 +26,23 @@ impl<'n> Head<'n> {
             quoted('"').or_else(|| quoted('`')).unwrap_or(name)
         };
         if matches!(text, "input" | "settings" | "default") {
-            return Head { keyword: text, name: "" };
+            return StatementHead { keyword: text, name: "" };
         }
         let words = text.split_once(char::is_whitespace);
         let Some((keyword, rest)) = words.filter(|(word, _)| starts_statement(word)) else {
-            return Head { keyword: "route", name: bare(text) };
+            return StatementHead { keyword: "route", name: bare(text) };
         };
         let second = rest.trim_start().split_once(char::is_whitespace);
         match (keyword, second) {
-            ("extern", Some(("fn", name))) => Head { keyword: "extern fn", name: bare(name) },
-            ("extern", _) => Head { keyword: "extern fn", name: bare(rest) },
-            ("flow", Some(("tool", name))) => Head { keyword: "flow tool", name: bare(name) },
-            _ => Head { keyword, name: bare(rest) },
+            ("extern", Some(("fn", name))) => StatementHead { keyword: "extern fn", name: bare(name) },
+            ("extern", _) => StatementHead { keyword: "extern fn", name: bare(rest) },
+            ("flow", Some(("tool", name))) => StatementHead { keyword: "flow tool", name: bare(name) },
+            _ => StatementHead { keyword, name: bare(rest) },
         }
     }
 }
 
-impl fmt::Display for Head<'_> {
+impl fmt::Display for StatementHead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
             "" => write!(f, "`{}`", self.keyword),
@@ -73,7 +73,7 @@ mod tests {
             ("test \"files are shown\"", "test", "files are shown"),
             ("group node", "group", "node"),
         ] {
-            assert_eq!(Head::parse(text), Head { keyword, name }, "{text}");
+            assert_eq!(StatementHead::parse(text), StatementHead { keyword, name }, "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::edit::{Action, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
 use super::source_edits::{Splice, append_splice, apply_splices, replacement_splices};
-use super::statement_ref::Head;
+use super::statement_ref::StatementHead;
 use crate::engine::UnknownEntry;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
@@ -47,7 +47,7 @@ impl File {
 
 /// A statement in a file.
 #[derive(Clone, Copy)]
-struct Located<'f> {
+struct LocatedStatement<'f> {
     /// The index of the file.
     file: usize,
     /// The end offset of the previous statement.
@@ -55,7 +55,7 @@ struct Located<'f> {
     statement: &'f Statement,
 }
 
-impl Located<'_> {
+impl LocatedStatement<'_> {
     fn range(&self) -> Range<usize> {
         self.statement.span.range()
     }
@@ -80,7 +80,7 @@ impl<'f> Editor<'f> {
     fn apply(&mut self, edit: &ParsedEdit<'_>) -> Result<(), EditError> {
         let head = edit.head();
         if let Some(name) = edit.table {
-            self.refuse_if_inserted(Head { keyword: "table", name })?;
+            self.refuse_if_inserted(StatementHead { keyword: "table", name })?;
         }
         let in_table = edit.table.is_some();
         if let Action::Insert(new) = &edit.action {
@@ -111,7 +111,7 @@ impl<'f> Editor<'f> {
     }
 
     /// True if the statement, or one that contains it or is inside it, was replaced or removed.
-    fn is_changed(&self, found: &Located<'_>) -> bool {
+    fn is_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
         let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
@@ -119,7 +119,7 @@ impl<'f> Editor<'f> {
 
     /// Returns the statements that an edit can refer to: in its file and table, or at the top
     /// level.
-    fn scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = Located<'f>> {
+    fn scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
         let files = files.filter(move |(_, file)| named.is_none_or(|name| name == file.name));
@@ -139,22 +139,26 @@ impl<'f> Editor<'f> {
     fn matching<'h>(
         &self,
         edit: &ParsedEdit<'_>,
-        head: Head<'h>,
-    ) -> impl Iterator<Item = Located<'f>> + use<'f, 'h> {
-        let found: Vec<Located<'f>> =
-            self.scope(edit).filter(|found| Head::of(&found.statement.kind) == head).collect();
+        head: StatementHead<'h>,
+    ) -> impl Iterator<Item = LocatedStatement<'f>> + use<'f, 'h> {
+        let found: Vec<LocatedStatement<'f>> =
+            self.scope(edit).filter(|found| StatementHead::new(&found.statement.kind) == head).collect();
         found.into_iter()
     }
 
     /// Returns the single statement that an edit replaces or removes.
-    fn single_match(&self, edit: &ParsedEdit<'_>, head: Head<'_>) -> Result<Located<'f>, EditError> {
+    fn single_match(
+        &self,
+        edit: &ParsedEdit<'_>,
+        head: StatementHead<'_>,
+    ) -> Result<LocatedStatement<'f>, EditError> {
         self.checked_table(edit)?;
-        let found: Vec<Located<'f>> = self.matching(edit, head).collect();
+        let found: Vec<LocatedStatement<'f>> = self.matching(edit, head).collect();
         match found.as_slice() {
             [one] => Ok(*one),
             [] => {
                 self.refuse_if_inserted(head)?;
-                let heads = || self.scope(edit).map(|found| Head::of(&found.statement.kind));
+                let heads = || self.scope(edit).map(|found| StatementHead::new(&found.statement.kind));
                 let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
                 let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
                 Err(UnknownStatement::new(head, edit.table, known, other).into())
@@ -185,7 +189,7 @@ impl<'f> Editor<'f> {
 
     /// Refuses an edit of a statement that an earlier edit of the same call inserts, because that
     /// statement is not in the texts yet.
-    fn refuse_if_inserted(&self, head: Head<'_>) -> Result<(), EditError> {
+    fn refuse_if_inserted(&self, head: StatementHead<'_>) -> Result<(), EditError> {
         let head = head.to_string();
         match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
             true => Err(EditError::Twice(head)),
@@ -195,29 +199,31 @@ impl<'f> Editor<'f> {
 
     /// Returns the table of an edit. Checks that the edit's file and table exist, and that no
     /// earlier edit changed the table.
-    fn checked_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<Located<'f>>, EditError> {
+    fn checked_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
             return Err(self.unknown_file(name));
         }
         let table = self.table(edit)?;
-        let changed = |table: &Located<'_>| self.changed.contains(&(table.file, table.range()));
+        let changed = |table: &LocatedStatement<'_>| self.changed.contains(&(table.file, table.range()));
         match table.as_ref().filter(|table| changed(table)) {
-            Some(table) => Err(EditError::Twice(Head::of(&table.statement.kind).to_string())),
+            Some(table) => Err(EditError::Twice(StatementHead::new(&table.statement.kind).to_string())),
             None => Ok(table),
         }
     }
 
-    fn table(&self, edit: &ParsedEdit<'_>) -> Result<Option<Located<'f>>, EditError> {
+    fn table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         let Some(table) = edit.table else { return Ok(None) };
         let outside = ParsedEdit {
-            action: Action::Remove(Head { keyword: "table", name: table }),
+            action: Action::Remove(StatementHead { keyword: "table", name: table }),
             table: None,
             ..*edit
         };
-        let of_kind =
-            || self.scope(&outside).filter(|found| Head::of(&found.statement.kind).keyword == "table");
-        let known: Vec<&str> = of_kind().map(|found| Head::of(&found.statement.kind).name).collect();
-        let found = of_kind().find(|found| Head::of(&found.statement.kind).name == table);
+        let of_kind = || {
+            self.scope(&outside).filter(|found| StatementHead::new(&found.statement.kind).keyword == "table")
+        };
+        let known: Vec<&str> =
+            of_kind().map(|found| StatementHead::new(&found.statement.kind).name).collect();
+        let found = of_kind().find(|found| StatementHead::new(&found.statement.kind).name == table);
         found.map(Some).ok_or_else(|| UnknownEntry::new(table, &known).into())
     }
 
@@ -243,10 +249,10 @@ impl<'f> Editor<'f> {
 
 /// Pairs each statement with the end offset of the previous statement. `start` is that offset for
 /// the first statement.
-fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<Item = Located<'_>> {
+fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = start;
     statements.iter().map(move |statement| {
-        let found = Located { file, previous_end, statement };
+        let found = LocatedStatement { file, previous_end, statement };
         previous_end = statement.span.end;
         found
     })

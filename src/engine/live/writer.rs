@@ -10,7 +10,7 @@ pub(super) use compaction::{CompactionInput, Incompatible};
 use super::base::{self, Base};
 use super::edit::{Action, Edit};
 use super::error::EditError;
-use super::goto_graph::Jumps;
+use super::goto_graph::GotoGraph;
 use super::route::{ParsedStatement, Route, refusal};
 use super::segment::Segment;
 use super::snapshot::Snapshot;
@@ -24,7 +24,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::text;
-use rulec_sema::check::{Counted, CountedUses, RouteUses};
+use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub(super) struct Writer {
 /// The uses and jumps of all current routes, which restrict new routes.
 struct Constraints {
     /// The declared input, or the counted field uses of the base and all edits.
-    counted: Counted,
-    jumps: Jumps,
+    counted: CountedFields,
+    jumps: GotoGraph,
 }
 
 /// The counters that edits advance.
@@ -80,8 +80,8 @@ impl Constraints {
     /// Returns the counted uses of message fields; `None` if the fields are declared.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
-            Counted::Uses(uses) => Some(uses),
-            Counted::Input(_) => None,
+            CountedFields::Uses(uses) => Some(uses),
+            CountedFields::Input(_) => None,
         }
     }
 
@@ -99,9 +99,9 @@ impl Constraints {
     }
 
     /// Takes over the declared input of a merged base, because the spans of the input change with
-    /// the texts. Counted uses are kept: they already include all edits.
-    fn install(&mut self, counted: Counted) {
-        if let Counted::Input(_) = counted {
+    /// the texts. CountedFields uses are kept: they already include all edits.
+    fn install(&mut self, counted: CountedFields) {
+        if let CountedFields::Input(_) = counted {
             self.counted = counted;
         }
     }
@@ -127,9 +127,9 @@ impl Background {
 }
 
 impl Writer {
-    pub fn new(base: Base, counted: Counted) -> Writer {
+    pub fn new(base: Base, counted: CountedFields) -> Writer {
         Writer {
-            constraints: Constraints { counted, jumps: Jumps::of(base.rules.program()) },
+            constraints: Constraints { counted, jumps: GotoGraph::new(base.rules.program()) },
             revision: Revision { version: 0, generation: base.rules.generation(), pending: 0 },
             catalog: Catalog::new(base),
             added: Vec::new(),

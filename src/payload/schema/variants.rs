@@ -7,7 +7,7 @@
 //! missing fields is required.
 
 use super::super::reads::{Read, Reads};
-use super::super::run::{self, Found};
+use super::super::run::{self, CorrectedViolation};
 use super::super::{Judge, path::Step};
 use crate::engine::Rules;
 use rulec_lang::ty::KindSet;
@@ -120,7 +120,7 @@ impl Walk<'_, '_> {
     /// violation may depend on other fields.
     fn wanted(
         &self,
-        found: &Found,
+        found: &CorrectedViolation,
         field: &PayloadField,
         dicts: &[&PayloadField],
         site: &Site<'_>,

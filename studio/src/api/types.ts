@@ -337,7 +337,7 @@ summary: string,
 /**
  * Fields that break the declared input.
  */
-breaches: Array<Breach>,
+breaches: Array<InputViolation>,
 /**
  * Conditions that a choice left out.
  */
@@ -358,7 +358,7 @@ missing_functions: Array<string>, };
 /**
  * A field of a message that breaks the declared input.
  */
-export type Breach = {
+export type InputViolation = {
 /**
  * Path of the field.
  */

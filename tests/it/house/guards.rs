@@ -12,7 +12,7 @@ use syn::{Arm, Block, Expr, Token};
 struct LetGuards(Vec<usize>);
 
 impl LetGuards {
-    fn of(text: &str) -> syn::Result<Vec<usize>> {
+    fn find(text: &str) -> syn::Result<Vec<usize>> {
         let mut guards = LetGuards::default();
         guards.visit_file(&syn::parse_file(text)?);
         Ok(guards.0)
@@ -59,7 +59,7 @@ fn no_guard_needs_a_newer_compiler() {
     let mut found = Vec::new();
     for path in &files {
         let text = fs::read_to_string(path).expect("a text");
-        let lines = LetGuards::of(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let lines = LetGuards::find(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         found.extend(lines.iter().map(|line| format!("{}:{line}\n", name_of(path))));
     }
     assert!(files.len() > 700, "{} files", files.len());
@@ -70,13 +70,13 @@ fn no_guard_needs_a_newer_compiler() {
 fn a_let_in_a_guard_is_found_wherever_it_stands() {
     let guarded = |arm: &str| format!("fn f() {{\n  match a {{\n    {arm}\n    _ => c,\n  }};\n}}");
     for arm in ["A if let Some(b) = d => b,", "A if e && (let Some(b) = d) && b => c,"] {
-        assert_eq!(LetGuards::of(&guarded(arm)).expect("it parses"), [3], "{arm}");
+        assert_eq!(LetGuards::find(&guarded(arm)).expect("it parses"), [3], "{arm}");
         let inside = format!("fn g() {{ assert!(h, {}, i); }}", &guarded(arm)[9..guarded(arm).len() - 3]);
-        assert_eq!(LetGuards::of(&inside).expect("it parses").len(), 1, "{inside}");
+        assert_eq!(LetGuards::find(&inside).expect("it parses").len(), 1, "{inside}");
     }
     for arm in
         ["A if { if let Some(b) = d { b } else { e } } => c,", "A => if let Some(b) = d { b } else { e },"]
     {
-        assert!(LetGuards::of(&guarded(arm)).expect("it parses").is_empty(), "{arm}");
+        assert!(LetGuards::find(&guarded(arm)).expect("it parses").is_empty(), "{arm}");
     }
 }

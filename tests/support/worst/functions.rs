@@ -12,18 +12,18 @@ fn long(size: &Size, condition: &str, letters: &str) -> Task {
 
 /// Builds a task whose result may be as long as the limit allows, if it is `grown` times the text.
 fn built(size: &Size, condition: &str, letters: &str, grown: usize) -> Task {
-    let bytes = size.of(Limit::ValueBytes) / grown;
+    let bytes = size.get(Limit::ValueBytes) / grown;
     ask(condition, json!({ "text": letters.repeat(bytes / letters.len()) }))
 }
 
 /// Returns the maximum number of elements of a list that a function may build.
 fn elements(size: &Size) -> usize {
-    size.of(Limit::ValueBytes) / 8
+    size.get(Limit::ValueBytes) / 8
 }
 
 /// Returns the maximum bytes of a value that may be built for each pair of a nest.
 fn bytes_of_pair(size: &Size) -> usize {
-    (size.of(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / size.nest(2).pow(2))
+    (size.get(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / size.nest(2).pow(2))
         .min(size.work_of_pair())
 }
 
@@ -48,7 +48,7 @@ pub const CASES: &[Case] = &[
     (Function, "Lower", "a long text that grows", |size| built(size, "lower(text) == \"b\"", "İ", 2)),
     (Function, "Lower", "every element", |size| {
         let count = size.nest(1) / 8;
-        let bytes = size.of(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / count;
+        let bytes = size.get(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / count;
         ask(
             "any x in l: lower(x) == \"b\"",
             json!({ "l": list(count, "É".repeat((size.bytes / count / 2).min(bytes / 2))) }),
@@ -72,14 +72,14 @@ pub const CASES: &[Case] = &[
     (Function, "Ceil", "in a nest", |size| pairs(size, "ceil(x + y) == 6", 1.5, 3)),
     (Function, "Round", "in a nest", |size| pairs(size, "round(x + y) == 6", 1.5, 3)),
     (Function, "Split", "between letters", |size| {
-        ask("len(split(text, \"\")) == 1", json!({ "text": text(size.of(Limit::ValueBytes) / 9) }))
+        ask("len(split(text, \"\")) == 1", json!({ "text": text(size.get(Limit::ValueBytes) / 9) }))
     }),
     (Function, "Split", "a long text by a text of the message", |size| {
         ask(
             "len(split(text, u)) == 1000",
             json!({
-                "text": text(size.of(Limit::ValueBytes) - 8),
-                "u": text(size.of(Limit::ValueBytes) / 2) + "b",
+                "text": text(size.get(Limit::ValueBytes) - 8),
+                "u": text(size.get(Limit::ValueBytes) / 2) + "b",
             }),
         )
     }),
@@ -90,21 +90,21 @@ pub const CASES: &[Case] = &[
         ask("join(ctx.l, \"\") == \"b\"", json!({ "ctx": { "l": list(size.bytes / 4, "") } }))
     }),
     (Function, "Join", "every letter with a separator", |size| {
-        let bytes = size.of(Limit::ValueBytes);
+        let bytes = size.get(Limit::ValueBytes);
         ask("join(split(text, \"\"), u) == \"b\"", json!({ "text": text(bytes / 20), "u": text(18) }))
     }),
     (Function, "Join", "texts in a nest", |size| {
         indexed(size, "join($, \"\") == \"b\"", list(size.work_of_pair() / 8 - 1, ""))
     }),
     (Function, "Similarity", "two long texts", |size| {
-        let letters = "éè".repeat(size.of(Limit::SimilarityCharacters).max(4) / 2);
+        let letters = "éè".repeat(size.get(Limit::SimilarityCharacters).max(4) / 2);
         ask("similarity(text, u) > 0.99", json!({ "text": letters, "u": letters.replace('è', "ê") }))
     }),
     (Function, "Similarity", "to a text of the rules, of every element", |size| {
         let count = 1_000.min(size.nest(1));
         let letters = size
-            .of(Limit::SimilarityCharacters)
-            .min(size.of(Limit::SearchWork) / count / 500)
+            .get(Limit::SimilarityCharacters)
+            .min(size.get(Limit::SearchWork) / count / 500)
             .min(size.bytes / count);
         ask(
             &format!("any x in l: similarity(x, {:?}) > 0.99", text(letters.min(500))),
@@ -163,11 +163,11 @@ pub const CASES: &[Case] = &[
     (Function, "Ancestors", "a row of many", |size| {
         ask(
             "len(ancestors(ctx.n, \"i\", ctx.e, \"f\", \"t\", \"000000\")) == -1",
-            graph(size.records(48, 2).min(size.of(Limit::ValueBytes) / 16), true),
+            graph(size.records(48, 2).min(size.get(Limit::ValueBytes) / 16), true),
         )
     }),
     (Function, "Placeholders", "of many texts", |size| {
-        let count = size.of(Limit::ValueBytes) / 32;
+        let count = size.get(Limit::ValueBytes) / 32;
         let texts: Vec<String> = (0..count).map(|at| format!("${{{at}}}")).collect();
         ask("len(placeholders(ctx.l)) == -1", json!({ "ctx": { "l": texts } }))
     }),
@@ -176,7 +176,7 @@ pub const CASES: &[Case] = &[
         indexed(size, "bucket($) > 99", text(size.work_of_pair()))
     }),
     (Function, "Keys", "many keys", |size| {
-        ask("len(keys(ctx.d)) == 1", json!({ "ctx": { "d": dict(size.of(Limit::ValueBytes) / 16) } }))
+        ask("len(keys(ctx.d)) == 1", json!({ "ctx": { "d": dict(size.get(Limit::ValueBytes) / 16) } }))
     }),
     (Function, "Keys", "dicts in a nest", |size| {
         indexed(size, "len(keys($)) == 100", dict(bytes_of_pair(size) / 16))
@@ -216,12 +216,12 @@ pub const CASES: &[Case] = &[
         indexed(size, "json_size($) == 1", one)
     }),
     (Function, "Updated", "many keys", |size| {
-        let count = size.of(Limit::ValueBytes) / 17;
+        let count = size.get(Limit::ValueBytes) / 17;
         ask("len(updated(ctx.d, ctx.u)) == 1", json!({ "ctx": { "d": dict(count), "u": dict(count) } }))
     }),
     (Function, "Updated", "deep keys", |size| {
         let deep = |at: usize| format!("{at:07}{}", ".a".repeat(60));
-        let count = size.of(Limit::ValueBytes) / 8 / 61;
+        let count = size.get(Limit::ValueBytes) / 8 / 61;
         let updates: Map<String, Json> = (0..count).map(|at| (deep(at), json!(1))).collect();
         ask("len(updated(ctx.d, ctx.u)) == 1", json!({ "ctx": { "d": {}, "u": updates } }))
     }),
@@ -245,7 +245,7 @@ pub const CASES: &[Case] = &[
     (Function, "UrlHost", "a long text", |size| {
         ask(
             "url_host(text) == \"b\"",
-            json!({ "text": format!("https://{}", "A\t".repeat(size.of(Limit::ValueBytes) - 8)) }),
+            json!({ "text": format!("https://{}", "A\t".repeat(size.get(Limit::ValueBytes) - 8)) }),
         )
     }),
     (Function, "UrlHost", "texts in a nest", |size| {

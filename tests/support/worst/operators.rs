@@ -29,7 +29,7 @@ fn searched_pairs(size: &Size, condition: &str, bytes: usize, wanted: &str) -> T
 
 /// Builds a search of one text for another in `passes` passes, up to the search-work limit.
 fn searched(size: &Size, condition: &str, passes: usize, wanted: String) -> Task {
-    let bytes = (size.of(Limit::SearchWork) / passes).min(size.bytes / 2);
+    let bytes = (size.get(Limit::SearchWork) / passes).min(size.bytes / 2);
     ask(condition, json!({ "text": text(bytes), "u": wanted }))
 }
 
@@ -152,7 +152,7 @@ pub const CASES: &[Case] = &[
     }),
     (Operator, "Contains", "many keywords of the message", |size| {
         let count = size.bytes / 8;
-        let bytes = size.of(Limit::SearchWork) / count / 2;
+        let bytes = size.get(Limit::SearchWork) / count / 2;
         ask("text contains any ctx.l", json!({ "text": text(bytes), "ctx": { "l": list(count, "aaba") } }))
     }),
     (Operator, "Contains", "words in a nest", |size| {
@@ -164,7 +164,7 @@ pub const CASES: &[Case] = &[
         searched_pairs(size, "x contains y ignoring case", bytes, &format!("B{}", text(bytes - 1)))
     }),
     (Operator, "Contains", "elements of a list in another", |size| {
-        let count = (size.of(Limit::SearchWork) as f64 / 8.0).sqrt() as usize;
+        let count = (size.get(Limit::SearchWork) as f64 / 8.0).sqrt() as usize;
         ask("ctx.l contains any ctx.m", json!({ "ctx": { "l": list(count, 1), "m": list(count, 2) } }))
     }),
     (Operator, "Contains", "an element in a nest", |size| {
@@ -176,7 +176,7 @@ pub const CASES: &[Case] = &[
     }),
     (Operator, "StartsWith", "many prefixes of the message", |size| {
         let count = size.bytes / 8;
-        let bytes = size.of(Limit::SearchWork) / count / 2;
+        let bytes = size.get(Limit::SearchWork) / count / 2;
         ask(
             "text starts_with any ctx.l ignoring case",
             json!({ "text": text(bytes), "ctx": { "l": list(count, "aaBa") } }),
@@ -188,7 +188,7 @@ pub const CASES: &[Case] = &[
     }),
     (Operator, "EndsWith", "a word at the end of texts", |size| {
         let count = size.bytes / 8;
-        let bytes = size.of(Limit::SearchWork) / count / 8;
+        let bytes = size.get(Limit::SearchWork) / count / 8;
         ask(
             "text ends_with word any ctx.l",
             json!({ "text": text(bytes), "ctx": { "l": list(count, "aaaa") } }),
@@ -199,7 +199,7 @@ pub const CASES: &[Case] = &[
     }),
     (Operator, "Like", "a piece that goes back", |size| {
         let pattern = format!("*{}b*", "a?".repeat(100));
-        let bytes = (size.of(Limit::SearchWork) / 201).min(size.bytes);
+        let bytes = (size.get(Limit::SearchWork) / 201).min(size.bytes);
         ask(&format!("text like {pattern:?}"), json!({ "text": text(bytes) }))
     }),
     (Operator, "Like", "a pattern of the message that goes back", |size| {
@@ -207,7 +207,7 @@ pub const CASES: &[Case] = &[
         searched(size, "text like u", 2 * pieces + 1, format!("*{}b*", "a?".repeat(pieces)))
     }),
     (Operator, "Like", "a long pattern of the message", |size| {
-        searched(size, "text like u", 1, "a*".repeat(size.of(Limit::ValueBytes) / 2))
+        searched(size, "text like u", 1, "a*".repeat(size.get(Limit::ValueBytes) / 2))
     }),
     (Operator, "Like", "patterns in a nest", |size| {
         searched_pairs(size, "x like y", size.work_of_pair() / 2, "a*b")

@@ -19,12 +19,12 @@ fn long(size: &Size, letters: &str) -> Json {
 
 /// Returns a message with the longest text that may be analysed.
 fn analysed(size: &Size, letters: &str) -> Json {
-    json!({ "text": letters.repeat(size.of(Limit::RequestBytes).min(size.bytes) / letters.len()) })
+    json!({ "text": letters.repeat(size.get(Limit::RequestBytes).min(size.bytes) / letters.len()) })
 }
 
 /// Returns a message of distinct words.
 fn words(size: &Size) -> Json {
-    json!({ "text": (0..size.of(Limit::ValueBytes).min(size.bytes) / 16).map(|at| format!("{at:07} ")).collect::<String>() })
+    json!({ "text": (0..size.get(Limit::ValueBytes).min(size.bytes) / 16).map(|at| format!("{at:07} ")).collect::<String>() })
 }
 
 fn routes(count: usize, route: impl Fn(usize) -> String) -> String {
@@ -194,7 +194,7 @@ pub const CASES: &[Case] = &[
     (Statement, "flow", "expressions and a long text", |size| {
         task(
             "flow f keyword regex [r\"\\b\\w+@\\w+\"] -> \"f\"",
-            json!({ "text": "é".repeat((size.of(Limit::RegexBytes) / 2).min(size.bytes)) }),
+            json!({ "text": "é".repeat((size.get(Limit::RegexBytes) / 2).min(size.bytes)) }),
         )
     }),
     (Statement, "router", "a list of many next nodes", |size| {
@@ -214,7 +214,7 @@ pub const CASES: &[Case] = &[
     (Statement, "entity", "a long text", |size| {
         task(
             r#"entity e matches r"(?<a>\w+)@(?<b>\w+)" route r when request.entities.e.a == "a" -> h"#,
-            json!({ "text": "aé".repeat(size.of(Limit::RequestWork) / 1_700 / 3) }),
+            json!({ "text": "aé".repeat(size.get(Limit::RequestWork) / 1_700 / 3) }),
         )
     }),
     (Statement, "lexicon", "a long text of words that overlap", |size| {
@@ -234,7 +234,7 @@ pub const CASES: &[Case] = &[
     }),
     (Statement, "payload", "elements that are removed", |size| {
         let mut list = vec![json!(1); size.nest(1)];
-        list[..size.of(Limit::Violations)].fill(json!(2));
+        list[..size.get(Limit::Violations)].fill(json!(2));
         task(
             "payload p { l: list\n each x in l { require \"r\" at x: x == 1 else \"one\" remove } }",
             json!({ "l": list }),
@@ -244,7 +244,7 @@ pub const CASES: &[Case] = &[
         task(
             "payload p { l: list\n each x in l { require \"r\" at x: x.a == 2 else \"two\" } }",
             json!({
-                "l": list(size.of(Limit::Violations), json!({"a": 1})),
+                "l": list(size.get(Limit::Violations), json!({"a": 1})),
             }),
         )
     }),
@@ -261,7 +261,7 @@ pub const CASES: &[Case] = &[
         task(
             "payload p { l: list\n each x in l { require \"r\" at x.a: x.a == 2 else \"two\" clamp 2 } }",
             json!({
-                "l": list(size.of(Limit::Violations), json!({"a": 1})),
+                "l": list(size.get(Limit::Violations), json!({"a": 1})),
             }),
         )
     }),
@@ -269,7 +269,7 @@ pub const CASES: &[Case] = &[
         task(
             "group g { a: string not blank\n b?: int\n closed }\npayload p { l: list<g> }",
             json!({
-                "l": list(size.of(Limit::Violations) / 2, json!({"a": " ", "c": 1})),
+                "l": list(size.get(Limit::Violations) / 2, json!({"a": " ", "c": 1})),
             }),
         )
     }),

@@ -44,7 +44,7 @@ fn with_coloured_rules(page: &str) -> String {
 /// Returns rules as HTML, with an element around each highlighted token.
 fn html(rules: &str) -> String {
     const PAGE: &str = "page.rules";
-    let analysis = Analysis::of(&MemoryLoader::new().with(PAGE, rules), PAGE);
+    let analysis = Analysis::new(&MemoryLoader::new().with(PAGE, rules), PAGE);
     let Some(file) = analysis.file(PAGE) else { return escaped(rules) };
     let (mut out, mut done) = (String::new(), 0);
     for token in coloured(file, rules, &analysis.index) {

@@ -33,7 +33,7 @@ impl Way {
     ///
     /// # Errors
     /// If the rules have no JIT code.
-    pub fn of(self, rules: &Rules) -> Result<Decider, String> {
+    pub fn decider(self, rules: &Rules) -> Result<Decider, String> {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
         rules.warm_up().map_err(|error| error.to_string())?;
         Ok(Decider { rules, warms: self.tier == Tier::Auto })
@@ -47,7 +47,7 @@ impl Way {
             Tier::Jit => compile_text(&workload.source())?,
             _ => compile(workload)?,
         };
-        Ok(Box::new(self.of(&rules)?))
+        Ok(Box::new(self.decider(&rules)?))
     }
 }
 

@@ -2,7 +2,7 @@
 //! how a cell is parsed. Lists and objects are written as JSON.
 
 use super::{Counted, FormatError, ROWS, Sink, Source};
-use crate::cell::{Cell, Meaning, Reader as Column};
+use crate::cell::{Cell, TextFormat, TypedColumn as Column};
 use crate::rows::{Part, RowError};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -113,7 +113,7 @@ impl<W: Write> Sink for Writer<W> {
         let schema = batch.schema();
         let columns = schema.fields().iter().zip(batch.columns());
         let columns: Vec<Column<'_>> =
-            columns.map(|(field, column)| Column::of(column, field, Meaning::Text)).collect();
+            columns.map(|(field, column)| Column::new(column, field, TextFormat::Text)).collect();
         for row in 0..batch.num_rows() {
             for column in &columns {
                 match column.cell(row) {

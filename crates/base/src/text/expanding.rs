@@ -29,7 +29,7 @@ pub(super) struct Expanding {
 }
 
 static TABLE: LazyLock<Vec<Expanding>> =
-    LazyLock::new(|| BLOCKS.into_iter().flatten().filter_map(Expanding::of).collect());
+    LazyLock::new(|| BLOCKS.into_iter().flatten().filter_map(Expanding::from_char).collect());
 
 /// Returns the table row of a character, or `None` if the character has no long expansion.
 #[inline]
@@ -42,7 +42,7 @@ pub(super) fn expanding(c: char) -> Option<&'static Expanding> {
 }
 
 impl Expanding {
-    fn of(from: char) -> Option<Expanding> {
+    fn from_char(from: char) -> Option<Expanding> {
         let mut parts = 0;
         decompose_compatible(from, |_| parts += 1);
         let text: String = if parts < LONG { return None } else { std::iter::once(from).nfkc().collect() };

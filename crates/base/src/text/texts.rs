@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 /// Maps texts to ids.
 #[derive(Clone, Debug, Default)]
-pub struct Texts {
+pub struct TextIds {
     /// Hash table of short texts with open addressing; the number of slots is a power of two. Small
     /// tables are at most a quarter full, large ones at most half. Most lookups miss, and a miss
     /// compares slots up to the next empty one.
@@ -57,7 +57,7 @@ fn hash((first, last): (u64, u64), length: usize) -> usize {
     (product as u64 ^ (product >> 64) as u64) as usize
 }
 
-impl Texts {
+impl TextIds {
     /// Returns the id of a text.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn texts_of_every_length_keep_apart() {
-        let mut texts = Texts::default();
+        let mut texts = TextIds::default();
         assert_eq!((texts.get(b""), texts.get(b"a")), (None, None));
         let all: Vec<String> = (0..5000_u32)
             .map(|n| {

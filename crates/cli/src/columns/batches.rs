@@ -57,13 +57,13 @@ enum Job {
 }
 
 /// Answers in the output format.
-enum Answers {
+enum OutputBatch {
     Lines(Vec<u8>),
     Columns(RecordBatch),
 }
 
 /// The state of one worker thread.
-struct Hand<W> {
+struct WorkerState<W> {
     /// Decides columns directly, if possible.
     decider: Option<Decider>,
     /// Answers all other input.
@@ -88,11 +88,11 @@ enum Form<'o> {
 }
 
 impl Output<'_> {
-    fn write(&mut self, answers: &Answers) -> Result<(), CliError> {
+    fn write(&mut self, answers: &OutputBatch) -> Result<(), CliError> {
         let written = match (&mut self.form, answers) {
-            (Form::Standard(out), Answers::Lines(lines)) => out.answers(lines),
-            (Form::Lines(out), Answers::Lines(lines)) => out.write_all(lines).map_err(unwritten),
-            (Form::Columns(sink, _), Answers::Columns(batch)) => sink.write(batch).map_err(unwritten),
+            (Form::Standard(out), OutputBatch::Lines(lines)) => out.answers(lines),
+            (Form::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(unwritten),
+            (Form::Columns(sink, _), OutputBatch::Columns(batch)) => sink.write(batch).map_err(unwritten),
             // Each thread produces answers in the format of the output, so no other combination
             // occurs.
             _ => Ok(()),
@@ -132,7 +132,7 @@ impl Output<'_> {
     }
 
     /// Writes answers in input order until there are no more or the reader has closed the output.
-    fn take(&mut self, turns: &Turns<Result<Answers, CliError>>) -> Result<(), CliError> {
+    fn take(&mut self, turns: &Turns<Result<OutputBatch, CliError>>) -> Result<(), CliError> {
         while !self.is_closed()
             && let Some(answers) = turns.next(|| self.flush())?
         {
@@ -188,7 +188,7 @@ impl ColumnArgs {
         worker: impl Fn() -> W,
     ) -> Result<Answered<W>, CliError> {
         self.refuse_the_input(stream)?;
-        let hand = |decider: Option<Decider>, columns: bool| Hand {
+        let hand = |decider: Option<Decider>, columns: bool| WorkerState {
             decider,
             worker: worker(),
             columns: columns.then(|| (answering.answers)()),
@@ -275,7 +275,7 @@ impl ColumnArgs {
         let (form, closed) = (self.out(), Arc::default());
         let begun = self.output.as_ref().map(|path| {
             let begin = || -> io::Result<(Replacement, BufWriter<File>)> {
-                let mut file = Replacement::of(path)?;
+                let mut file = Replacement::create(path)?;
                 let written = file.file().try_clone()?;
                 Ok((file, BufWriter::new(written)))
             };
@@ -303,7 +303,7 @@ impl ColumnArgs {
 
 /// Lets the threads answer all input, and writes the answers.
 fn answer_all<W: Worker>(
-    mut hands: Vec<Hand<W>>,
+    mut hands: Vec<WorkerState<W>>,
     read: impl FnMut() -> Result<Option<Job>, CliError> + Send,
     messages: Option<&Messages>,
     output: &mut Output<'_>,
@@ -353,7 +353,7 @@ impl Watched {
         reason = "a bar"
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.of(&self.name).to_message());
+        let failed = |error: FormatError| CliError::usage(error.in_file(&self.name).to_message());
         let part = match self.source.next() {
             // A signal ends reading, even within a batch.
             _ if signals::caught().is_some() => return Ok(None),
@@ -369,8 +369,8 @@ impl Watched {
     }
 }
 
-impl<W: Worker> Hand<W> {
-    fn answer(&mut self, job: Job, messages: Option<&Messages>) -> Result<Answers, CliError> {
+impl<W: Worker> WorkerState<W> {
+    fn answer(&mut self, job: Job, messages: Option<&Messages>) -> Result<OutputBatch, CliError> {
         let text = match (job, &mut self.decider) {
             (Job::Rows(part, first), Some(_)) => return self.decide(&part, first),
             (Job::Rows(part, first), None) => self.work(&part, first, messages)?,
@@ -380,17 +380,17 @@ impl<W: Worker> Hand<W> {
                 text
             }
         };
-        let Some(columns) = &mut self.columns else { return Ok(Answers::Lines(text)) };
+        let Some(columns) = &mut self.columns else { return Ok(OutputBatch::Lines(text)) };
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             columns.push(&serde_json::from_slice(line).map_err(unwritten)?);
         }
-        Ok(Answers::Columns(columns.finish()))
+        Ok(OutputBatch::Columns(columns.finish()))
     }
 
     /// Decides columns directly.
-    fn decide(&mut self, part: &Part, first: u64) -> Result<Answers, CliError> {
-        let Hand { decider: Some(decider), summary, refused, columns, .. } = self else {
-            return Ok(Answers::Lines(Vec::new()));
+    fn decide(&mut self, part: &Part, first: u64) -> Result<OutputBatch, CliError> {
+        let WorkerState { decider: Some(decider), summary, refused, columns, .. } = self else {
+            return Ok(OutputBatch::Lines(Vec::new()));
         };
         let mut decided = 0;
         let answers = decider.decide_part(part, |decision| {
@@ -400,16 +400,16 @@ impl<W: Worker> Hand<W> {
         let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
         *refused += part.batch.num_rows() - decided;
         if columns.is_some() {
-            return Ok(Answers::Columns(answers));
+            return Ok(OutputBatch::Columns(answers));
         }
         let mut lines = Vec::new();
         write_lines(&answers, first, &mut lines).map_err(unwritten)?;
-        Ok(Answers::Lines(lines))
+        Ok(OutputBatch::Lines(lines))
     }
 
     /// Lets the worker answer each row as a JSON message.
     fn work(&mut self, part: &Part, first: u64, messages: Option<&Messages>) -> Result<Vec<u8>, CliError> {
-        let (Hand { worker, refused, .. }, mut text) = (self, Vec::new());
+        let (WorkerState { worker, refused, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };
         let each = messages.each(part, |row, message| {
             let number = first + row as u64;

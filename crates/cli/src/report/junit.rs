@@ -1,18 +1,18 @@
 //! JUnit XML, which most CI systems display as tests: one suite per file, one case per finding or
 //! test.
 
-use super::{Found, concise};
+use super::{ReportedDiagnostic, concise};
 use crate::escape::escaped;
 use rulec::Severity;
 
 /// A test case of a suite.
 pub struct Case {
     pub name: String,
-    pub ending: Ending,
+    pub ending: CaseResult,
 }
 
 /// The result of a test case.
-pub enum Ending {
+pub enum CaseResult {
     Passed,
     /// Passed, with an additional note.
     Noted(String),
@@ -25,7 +25,7 @@ pub enum Ending {
 
 /// Returns the findings as one suite per file. A file without findings has one case that passes.
 /// Warnings fail only if they are denied.
-pub fn suites(files: &[String], findings: &[Found<'_>]) -> Vec<(String, Vec<Case>)> {
+pub fn suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for found in findings {
         let file = found.primary().file;
@@ -36,12 +36,12 @@ pub fn suites(files: &[String], findings: &[Found<'_>]) -> Vec<(String, Vec<Case
         suites[at].1.push(case(found));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
-        cases.push(Case { name: "check".to_owned(), ending: Ending::Passed });
+        cases.push(Case { name: "check".to_owned(), ending: CaseResult::Passed });
     }
     suites
 }
 
-fn case(found: &Found<'_>) -> Case {
+fn case(found: &ReportedDiagnostic<'_>) -> Case {
     let (place, diagnostic) = (found.primary(), &found.diagnostic);
     let at = match (place.line, place.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
@@ -49,8 +49,8 @@ fn case(found: &Found<'_>) -> Case {
     };
     let (code, text) = (diagnostic.code, concise(found));
     let ending = match found.denied || diagnostic.severity() == Severity::Error {
-        true => Ending::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
-        false => Ending::Noted(text),
+        true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
+        false => CaseResult::Noted(text),
     };
     Case { name: format!("{code}{at}"), ending }
 }
@@ -58,7 +58,7 @@ fn case(found: &Found<'_>) -> Case {
 /// Formats the XML document for some suites.
 pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let failed =
-        |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, Ending::Failed { .. })).count();
+        |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, CaseResult::Failed { .. })).count();
     let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
     let failures: usize = suites.iter().map(|(_, cases)| failed(cases)).sum();
     let mut out = format!(
@@ -72,9 +72,11 @@ pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
         for case in cases {
             out += &format!("    <testcase classname=\"{name}\" name=\"{}\"", escaped(&case.name));
             out += &match &case.ending {
-                Ending::Passed => "/>\n".to_owned(),
-                Ending::Noted(text) => format!("><system-out>{}</system-out></testcase>\n", escaped(text)),
-                Ending::Failed { kind, message, text } => format!(
+                CaseResult::Passed => "/>\n".to_owned(),
+                CaseResult::Noted(text) => {
+                    format!("><system-out>{}</system-out></testcase>\n", escaped(text))
+                }
+                CaseResult::Failed { kind, message, text } => format!(
                     "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
                     escaped(kind),
                     escaped(message),

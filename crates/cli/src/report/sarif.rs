@@ -1,12 +1,12 @@
 //! Formats findings as SARIF 2.1.0, which code scanners and editors read.
 
-use super::{Found, Location, with_help, word};
+use super::{Location, ReportedDiagnostic, with_help, word};
 use crate::language::language;
 use rulec::{Applicability, Code};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-pub fn document(findings: &[Found<'_>]) -> Json {
+pub fn document(findings: &[ReportedDiagnostic<'_>]) -> Json {
     let codes: BTreeSet<Code> = findings.iter().map(|found| found.diagnostic.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     json!({
@@ -33,7 +33,7 @@ fn rule(code: Code) -> Json {
     })
 }
 
-fn result(found: &Found<'_>, codes: &[Code]) -> Json {
+fn result(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     let diagnostic = &found.diagnostic;
     let message = with_help(diagnostic);
     let mut result = json!({

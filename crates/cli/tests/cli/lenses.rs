@@ -30,7 +30,8 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
             }
         }
     };
-    let lenses = |editor: &mut Editor| editor.of("textDocument/codeLens", &main).as_array().map(Vec::len);
+    let lenses =
+        |editor: &mut Editor| editor.request_for("textDocument/codeLens", &main).as_array().map(Vec::len);
     editor.open(&words, "let wanted = text == \"y\"\n");
     editor.open(&main, text);
     assert_eq!(told(&mut editor), [1, 1]);

@@ -133,7 +133,7 @@ impl Editor {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    pub fn of(&mut self, method: &str, uri: &str) -> Json {
+    pub fn request_for(&mut self, method: &str, uri: &str) -> Json {
         let everything =
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 999, "character": 0 } });
         let params = json!({ "textDocument": { "uri": uri }, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
@@ -213,7 +213,7 @@ fn every_request_of_an_editor_is_answered() {
         "{refused}"
     );
 
-    let symbols = editor.of("textDocument/documentSymbol", &uri);
+    let symbols = editor.request_for("textDocument/documentSymbol", &uri);
     let names: Vec<&str> =
         symbols.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["money", "input", "refund", "first", "rest", "money"]);
@@ -221,15 +221,15 @@ fn every_request_of_an_editor_is_answered() {
     let found = editor.ask("workspace/symbol", json!({ "query": "REF" })).expect("it answers");
     assert_eq!(found[0]["name"], "refund");
 
-    let tokens = editor.of("textDocument/semanticTokens/full", &uri);
+    let tokens = editor.request_for("textDocument/semanticTokens/full", &uri);
     assert_eq!(tokens["data"].as_array().map(|data| data.len() % 5), Some(0));
-    let folds = editor.of("textDocument/foldingRange", &uri);
+    let folds = editor.request_for("textDocument/foldingRange", &uri);
     assert_eq!((&folds[0]["startLine"], &folds[0]["endLine"]), (&json!(5), &json!(6)));
-    let hints = editor.of("textDocument/inlayHint", &uri);
+    let hints = editor.request_for("textDocument/inlayHint", &uri);
     let hints: Vec<&str> =
         hints.as_array().into_iter().flatten().filter_map(|one| one["label"].as_str()).collect();
     assert_eq!(hints, [": bool", " #2", " #1"]);
-    let lenses = editor.of("textDocument/codeLens", &uri);
+    let lenses = editor.request_for("textDocument/codeLens", &uri);
     let run =
         lenses.as_array().into_iter().flatten().find(|one| one["command"]["command"] == "rulec.runTest");
     let command = run.expect("a test can be run")["command"].clone();
@@ -238,7 +238,7 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!((&ran["passed"], &ran["actual"]), (&json!(true), &json!("refund")));
 
     editor.change(&uri, 2, "route   a when x == 1 -> h\n");
-    let edits = editor.of("textDocument/formatting", &uri);
+    let edits = editor.request_for("textDocument/formatting", &uri);
     assert_eq!(
         (&edits[0]["range"]["start"], &edits[0]["newText"]),
         (&json!({ "line": 0, "character": 6 }), &json!(""))
@@ -246,7 +246,7 @@ fn every_request_of_an_editor_is_answered() {
     // One edit covers everything from the first difference to the last, even between multi-byte
     // characters.
     editor.change(&uri, 3, "route  文 when x ==   \"é文\" -> 文\n");
-    let edits = editor.of("textDocument/formatting", &uri);
+    let edits = editor.request_for("textDocument/formatting", &uri);
     assert_eq!(
         (&edits[0]["range"], &edits[0]["newText"]),
         (
@@ -255,13 +255,13 @@ fn every_request_of_an_editor_is_answered() {
         )
     );
     editor.change(&uri, 3, "route a when x == 1 -> h\n");
-    assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
+    assert_eq!(editor.request_for("textDocument/formatting", &uri), json!([]), "it is laid out");
 
     editor.change(&uri, 4, &RULES.replace("when money", "when mony"));
     assert_eq!(editor.diagnostics(&uri, 4), ["E0201"]);
-    let pulled = editor.of("textDocument/diagnostic", &uri);
+    let pulled = editor.request_for("textDocument/diagnostic", &uri);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
-    let actions = editor.of("textDocument/codeAction", &uri);
+    let actions = editor.request_for("textDocument/codeAction", &uri);
     assert_eq!(actions[0]["title"], "replace `mony` with `money`");
     assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "money");
     assert_eq!(editor.stop(), Some(0));
@@ -328,7 +328,7 @@ fn files_that_others_import_are_judged_with_them() {
     // open.
     editor.change(&words, 2, "let mony = text == \"a\"\n");
     editor.diagnostics(&words, 2);
-    let pulled = editor.of("textDocument/diagnostic", &main);
+    let pulled = editor.request_for("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
     // A typed import counts at once, and a removed import no longer counts.
     let other = uri(&root.join("other.rules"));
@@ -364,7 +364,7 @@ fn findings_are_as_severe_as_the_settings_say() {
         };
         items.iter().map(one).filter(|(code, _)| ["W0102", "W0213"].contains(&code.as_str())).collect()
     };
-    let pulled = editor.of("textDocument/diagnostic", &rules);
+    let pulled = editor.request_for("textDocument/diagnostic", &rules);
     assert_eq!(severe(&pulled["items"]), [("W0213".to_owned(), 1)]);
     // The server asks for notifications about files on disk, and reloads the settings after a
     // change.
@@ -372,7 +372,7 @@ fn findings_are_as_severe_as_the_settings_say() {
     assert!(editor.told.iter().any(asked), "{:?}", editor.told);
     write("");
     editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
-    let pulled = editor.of("textDocument/diagnostic", &rules);
+    let pulled = editor.request_for("textDocument/diagnostic", &rules);
     let expected = [("W0102".to_owned(), 2), ("W0213".to_owned(), 2)];
     assert_eq!(severe(&pulled["items"]), expected);
     // An error in the settings is reported in the settings file, and the rules are still checked.
@@ -381,7 +381,7 @@ fn findings_are_as_severe_as_the_settings_say() {
     let fault = editor.published(&settings, &Json::Null);
     assert_eq!(fault[0]["range"]["start"], json!({ "line": 2, "character": 0 }));
     assert!(fault[0]["message"].as_str().is_some_and(|text| text.contains("no warning `W9999`")), "{fault}");
-    let pulled = editor.of("textDocument/diagnostic", &rules);
+    let pulled = editor.request_for("textDocument/diagnostic", &rules);
     assert_eq!(severe(&pulled["items"]), expected);
     write("strict-ties = true\n");
     editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
@@ -396,7 +396,7 @@ fn findings_are_told_in_the_language_of_the_editor_or_of_the_command_line() {
     let message = |args: &[&str], params: Json| {
         let (uri, mut editor) = (uri(&root.join("a.rules")), Editor::with(&root, args, params));
         editor.open(&uri, "route a when mony -> h\ninput { text: string }\n");
-        let pulled = editor.of("textDocument/diagnostic", &uri);
+        let pulled = editor.request_for("textDocument/diagnostic", &uri);
         assert_eq!(editor.stop(), Some(0));
         pulled["items"][0]["message"].as_str().unwrap_or_default().to_owned()
     };

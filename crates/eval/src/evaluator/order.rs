@@ -14,7 +14,7 @@ pub struct HostUse {
 }
 
 impl HostUse {
-    pub fn of(program: &Program) -> HostUse {
+    pub fn new(program: &Program) -> HostUse {
         HostUse { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
     }
 

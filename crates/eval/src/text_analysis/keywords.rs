@@ -24,7 +24,7 @@ impl Keywords {
     }
 
     /// Returns the keywords of a text, case-folded and in NFKC form.
-    pub fn of(&self, text: &str) -> Vec<String> {
+    pub fn find_in(&self, text: &str) -> Vec<String> {
         let text = MODE.prepare(text).replace('’', "'");
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -115,7 +115,7 @@ mod tests {
 
     fn check(more: &[&str], text: &str, expected: &[&str]) {
         let more: Vec<Arc<str>> = more.iter().map(|word| (*word).into()).collect();
-        assert_eq!(Keywords::new(&more).of(text), expected, "{text}");
+        assert_eq!(Keywords::new(&more).find_in(text), expected, "{text}");
     }
 
     #[test]

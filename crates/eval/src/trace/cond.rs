@@ -8,7 +8,7 @@ use crate::evaluator;
 use rulec_base::span::Span;
 use rulec_base::text;
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::{Meaning, Quantity, Search};
+use rulec_lang::operators::{Implementation, Quantity, Search};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
@@ -152,7 +152,7 @@ fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
 /// regular expression matched. `None` if there is nothing to show.
 fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
     let row = predicate.op?.info();
-    let Meaning::Predicate(holds) = row.meaning else { return None };
+    let Implementation::Predicate(holds) = row.implementation else { return None };
     let is_regex = row.search == Some(Search::Regex);
     let text = left.as_str()?;
     let matched = |pattern: &str| match is_regex {

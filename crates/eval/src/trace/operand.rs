@@ -9,7 +9,7 @@ use rulec_base::text::{Hash, network, zone};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
 use rulec_lang::operators::budget::{self, PredicateContext};
-use rulec_lang::operators::{Meaning, Op, Right};
+use rulec_lang::operators::{Implementation, Op, Right};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
@@ -158,7 +158,7 @@ impl<'a> Traced<'a, '_> {
             let Some(mut elements) = right.elements() else {
                 return Some(self.not_of(operand, right, KindSet::LIST));
             };
-            let Meaning::Predicate(holds) = op.info().meaning else { return None };
+            let Implementation::Predicate(holds) = op.info().implementation else { return None };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
             return Some(message!("element {at} of {} is not a {noun}", self.text(operand.span)));
@@ -349,7 +349,7 @@ impl<'a> Traced<'a, '_> {
         let found = self.raw(id);
         if let Some(kind) = found.kind() {
             let what = match slot.root {
-                Some(_) => with_article(KindSet::of(kind)),
+                Some(_) => with_article(KindSet::single(kind)),
                 None => describe(&self.observer.privacy.raw_field(slot, found), found),
             };
             return message!("{} is {what}, but {} is needed", slot.name(), with_article(slot.kinds));
@@ -373,7 +373,7 @@ impl<'a> Traced<'a, '_> {
             }
             if !matches!(value, Value::Dict(_)) {
                 let here = slot.path[..=depth].join(".");
-                let kind = value.kind().map_or(KindSet::EMPTY, KindSet::of);
+                let kind = value.kind().map_or(KindSet::EMPTY, KindSet::single);
                 return message!("{} is missing: {here} is {}", slot.name(), with_article(kind));
             }
         }
@@ -411,7 +411,7 @@ impl<'a> Traced<'a, '_> {
 /// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
 /// masked.
 fn describe(shown: &Operand, value: Value<'_>) -> Message {
-    let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::of));
+    let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
     match &shown.value {
         Some(json) if !shown.masked => {
             let text = json.to_string();
@@ -422,7 +422,7 @@ fn describe(shown: &Operand, value: Value<'_>) -> Message {
 }
 
 fn family(value: Value<'_>) -> KindSet {
-    value.kind().map_or(KindSet::ALL, |kind| KindSet::of(kind).families())
+    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).families())
 }
 
 /// Formats kinds with an article: `a string or list`, `an int`.

@@ -4,7 +4,7 @@
 use super::{ExecutorError, FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, HttpClient, ModelError, Prompt, Turn};
 use rulec::Exceeded;
-use rulec::flow::{FlowMatcher, Found, IntentHit};
+use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
 use serde_json::{Map, Value as Json};
 use std::time::Instant;
 
@@ -101,12 +101,14 @@ impl FlowRunner {
         let (found, exceeded) = self.matcher.search(text);
         let mut seen = Seen { exceeded, ..Seen::since(start) };
         let search = match found {
-            Found::Keyword(hit) => {
+            FlowSelection::Keyword(hit) => {
                 let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
                 Ok((hit.id.to_owned(), hit.name.to_owned(), by))
             }
-            Found::Intent(IntentHit { id, name, score, .. }) => Ok((id, name, FoundBy::Classifier { score })),
-            Found::Nothing { nearest } => {
+            FlowSelection::Intent(IntentHit { id, name, score, .. }) => {
+                Ok((id, name, FoundBy::Classifier { score }))
+            }
+            FlowSelection::Nothing { nearest } => {
                 seen.nearest = nearest;
                 self.ask(text, history).await
             }

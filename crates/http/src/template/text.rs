@@ -52,7 +52,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn of(&self, source: Source) -> &'a Map<String, Value> {
+    pub(super) fn get(&self, source: Source) -> &'a Map<String, Value> {
         match source {
             Source::Argument => self.arguments,
             Source::Context => self.context,

@@ -9,7 +9,7 @@ use rulec_http::{
     AllowedHosts, AskedChoice, Body, CallError, ChatModel, ChoiceAnswer, FlowEnding, FlowExecutor,
     FlowOutcome, FlowRunner, FoundBy, HttpClient, HttpFailure, Limits, ModelError, Role, Template, Turn,
 };
-use rulec_runtime::route::{Ending, Router};
+use rulec_runtime::route::{HandlerOutcome, Router};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -367,7 +367,7 @@ fn only_a_choice_that_a_model_makes_is_asked() {
 }
 
 /// Routes a message to an HTTP handler whose server sends this reply.
-fn route(reply: Reply, limits: Limits, message: Value) -> (Ending, Vec<Seen>) {
+fn route(reply: Reply, limits: Limits, message: Value) -> (HandlerOutcome, Vec<Seen>) {
     let server = Server::replies([reply]);
     let rules = Rules::from_text("default -> ticket(text: text, size: ctx.size)").unwrap();
     let endpoint = Template::parse(&json!({
@@ -384,12 +384,12 @@ fn route(reply: Reply, limits: Limits, message: Value) -> (Ending, Vec<Seen>) {
 fn a_route_leads_to_a_service() {
     let message = json!({"text": "it's broken", "ctx": {"size": 2, "customer": "a/b"}});
     let (ending, seen) = route(Reply::json(200, json!({"id": 7})), limits(), message.clone());
-    assert_eq!(ending, Ending::Handled(json!({"id": 7})));
+    assert_eq!(ending, HandlerOutcome::Handled(json!({"id": 7})));
     let [seen] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/tickets/a%2Fb"));
     assert_eq!(seen.json(), json!({"text": "it's broken", "size": 2}));
     for (reply, expected) in [(Reply::text(200, "done"), json!("done")), (Reply::status(204), Value::Null)] {
-        assert_eq!(route(reply, limits(), message.clone()).0, Ending::Handled(expected));
+        assert_eq!(route(reply, limits(), message.clone()).0, HandlerOutcome::Handled(expected));
     }
 }
 
@@ -398,7 +398,7 @@ fn a_service_that_fails_is_a_result_that_names_the_route() {
     let message = json!({"text": "x", "ctx": {"customer": 1}});
     let failed = |reply, limits, message| {
         let (ending, seen) = route(reply, limits, message);
-        assert!(matches!(&ending, Ending::Failed { route, .. } if route == "default"), "{ending}");
+        assert!(matches!(&ending, HandlerOutcome::Failed { route, .. } if route == "default"), "{ending}");
         (ending.error().unwrap_or_default().to_owned(), seen.len())
     };
     let (error, requests) = failed(Reply::text(404, "gone"), limits(), message.clone());
@@ -430,5 +430,5 @@ fn a_slow_service_is_stopped_by_the_routers_own_limit_too() {
     let rules = Rules::from_text("default -> slow").unwrap();
     let router = Router::builder(rules).handler("slow", handler).time_limit(SHORT).build().unwrap();
     let ending = run(router.route(json!({"text": "x"}))).result;
-    assert_eq!(ending, Ending::TimedOut { route: "default".to_owned(), after: SHORT });
+    assert_eq!(ending, HandlerOutcome::TimedOut { route: "default".to_owned(), after: SHORT });
 }

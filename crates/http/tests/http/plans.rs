@@ -4,7 +4,9 @@
 use super::server::{Reply, Seen, Server};
 use rulec::Rules;
 use rulec_http::{AllowedHosts, HttpClient, Limits, node};
-use rulec_runtime::payload::{Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunStatus, Turn};
+use rulec_runtime::payload::{
+    Coordinator, CoordinatorBuilder, Judges, NodeFailure, Proposal, RunStatus, Turn,
+};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -112,10 +114,10 @@ async fn a_plan_is_judged_built_run_recovered_and_completed() {
         .agent(move |again| {
             assert!(again.rejected.feedback.contains("$.nodes[3].config.url"), "{}", again.rejected.feedback);
             let good = good.clone();
-            async move { Ok::<_, String>(vec![Made::new("create_workflow_plan", good)]) }
+            async move { Ok::<_, String>(vec![Proposal::new("create_workflow_plan", good)]) }
         })
         .build();
-    let turn = coordinator.session().offer([Made::new("create_workflow_plan", forgetful)]).await;
+    let turn = coordinator.session().offer([Proposal::new("create_workflow_plan", forgetful)]).await;
 
     assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
     assert_eq!(turn.rejected.len(), 1);
@@ -153,7 +155,7 @@ async fn a_plan_is_made_anew_and_goes_on_with_what_it_has() {
         {"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "fetch"}
     ]);
     let (builder, failures) = recovering(builder(&server), [circle, replan]);
-    let turn = builder.build().session().offer([Made::new("create_workflow_plan", plan(&server))]).await;
+    let turn = builder.build().session().offer([Proposal::new("create_workflow_plan", plan(&server))]).await;
     assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
     assert_eq!(paths(&server), ["GET /rows?city=Paris", "POST /report/a%2Fb", "POST /mirror"]);
     let failures = failures.lock().unwrap();
@@ -166,7 +168,7 @@ async fn a_run_is_saved_after_each_node_and_resumed_elsewhere() {
     let saved: Arc<Mutex<Vec<Json>>> = Arc::default();
     let keep = saved.clone();
     let first = builder(&server).saving(move |run| keep.lock().unwrap().push(run.clone())).build();
-    let turn = first.session().offer([Made::new("create_workflow_plan", plan(&server))]).await;
+    let turn = first.session().offer([Proposal::new("create_workflow_plan", plan(&server))]).await;
     // There is no recovery strategy for the failure.
     assert_eq!(status(&turn), RunStatus::Failed);
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("`report` failed"), "{turn:#?}");
@@ -197,7 +199,8 @@ async fn a_recovery_from_outside_interrupts_what_runs() {
     let mut slow = plan(&server);
     slow["nodes"][1]["config"]["timeout"] = json!(60);
     let respond = json!({"response": "hello", "intent": "greeting", "confidence": 1});
-    let offered = session.offer([Made::new("create_workflow_plan", slow), Made::new("respond", respond)]);
+    let offered =
+        session.offer([Proposal::new("create_workflow_plan", slow), Proposal::new("respond", respond)]);
     let interrupting = async {
         while server.requests().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -206,7 +209,7 @@ async fn a_recovery_from_outside_interrupts_what_runs() {
             "workflow_id": "workflow_1", "failed_node_id": "fetch", "failure_reason": "it takes too long",
             "recovery_plan": {"action": "RETRY", "max_attempts": 1}, "execution_context": {}
         });
-        assert!(inbox.send(Made::new("error_recovery", recovery)));
+        assert!(inbox.send(Proposal::new("error_recovery", recovery)));
     };
     let (turn, ()) = tokio::join!(offered, interrupting);
     let interrupted: Vec<&str> = turn.interrupted.iter().map(|made| &*made.kind).collect();
@@ -221,7 +224,7 @@ async fn hosts_that_are_not_listed_are_not_called() {
     let server = Server::replies([Reply::status(200)]);
     let coordinator = builder(&server).value("host", "evil.test/x").build();
     for url in ["http://evil.test/".to_owned(), "http://${host}/".to_owned(), server.url("@${host}")] {
-        let made = Made::new(
+        let made = Proposal::new(
             "create_node",
             json!({
                 "node_type": "HTTP", "node_name": "call", "config": {"url": url, "method": "GET"}

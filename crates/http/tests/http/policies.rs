@@ -4,7 +4,7 @@
 use crate::server::{Reply, Server};
 use rulec::{Compiler, Rules};
 use rulec_http::{AllowedHosts, HandlerReply, HttpClient, Limits, Template};
-use rulec_runtime::route::{CircuitState, Ending, Permissions, Policy, Request, Router};
+use rulec_runtime::route::{CircuitState, HandlerOutcome, Permissions, Policy, Request, Router};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -101,7 +101,8 @@ async fn a_sender_without_the_permission_reaches_no_service() {
     let rules = "handler main() requires permission \"tickets\"\nhandler spare()\ndefault -> main";
     let router = router(rules, &main, &spare, Policy::new().fallback("spare"));
     let outcome = router.route(message()).await;
-    let refused = Ending::Refused { route: "default".to_owned(), missing: vec!["tickets".to_owned()] };
+    let refused =
+        HandlerOutcome::Refused { route: "default".to_owned(), missing: vec!["tickets".to_owned()] };
     assert_eq!(outcome.result, refused);
     assert_eq!((main.requests().len(), spare.requests().len()), (0, 0));
     let permissions: Permissions = ["tickets"].into_iter().collect();

@@ -3,7 +3,7 @@
 use super::home::Home;
 use super::{Entry, Kind, Work, entry, group_owner};
 use rulec_syntax::ast::{
-    Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, Place, RuleTest,
+    Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, PathExpr, RuleTest,
 };
 
 impl<'a> Work<'a> {
@@ -122,7 +122,7 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    fn place(&mut self, place: Option<&'a Place>) {
+    fn place(&mut self, place: Option<&'a PathExpr>) {
         self.exprs(place.map(|place| &place.path));
     }
 

@@ -1,11 +1,11 @@
 //! Character classes such as `[a-z_]`, whose syntax differs most between Python and the `regex`
 //! crate.
 
-use super::{Done, Last, Reader, err};
+use super::{Done, Last, RegexTranslator, err};
 use rulec::Message;
 use rulec_base::message;
 
-impl Reader<'_> {
+impl RegexTranslator<'_> {
     /// Reads the rest of a class after `[`.
     pub(super) fn class(&mut self) -> Done<Last> {
         const OPEN: Message = message!("a character class is not closed");

@@ -73,9 +73,9 @@ fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
 pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (Tags::MISSING, 0),
-        Known::Bool(value) => (Tags::of(layout::BOOL), value.into()),
-        Known::Int(value) => (Tags::of(layout::INT), value as u64),
-        Known::Float(value) => (Tags::of(layout::FLOAT), value.to_bits()),
+        Known::Bool(value) => (Tags::single(layout::BOOL), value.into()),
+        Known::Int(value) => (Tags::single(layout::INT), value as u64),
+        Known::Float(value) => (Tags::single(layout::FLOAT), value.to_bits()),
         _ => return None,
     })
 }
@@ -272,7 +272,7 @@ impl Body<'_, '_, '_> {
         let mut tags = Tags::MISSING;
         let ints = op != Op::Div && left.tags.has(int) && right.tags.has(int);
         if ints {
-            tags = tags.or(Tags::of(int));
+            tags = tags.or(Tags::single(int));
             let (both, rest) = (self.b.create_block(), self.b.create_block());
             let (l, r) = (self.is(left.tag, int), self.is(right.tag, int));
             let is = self.b.ins().band(l, r);
@@ -288,7 +288,7 @@ impl Body<'_, '_, '_> {
             && right.tags.numeric()
             && (op == Op::Div || left.tags.has(float) || right.tags.has(float));
         if floats {
-            tags = tags.or(Tags::of(float));
+            tags = tags.or(Tags::single(float));
             let (both, rest) = (self.b.create_block(), self.b.create_block());
             let (l, r) = (self.is_number(left), self.is_number(right));
             let is = self.b.ins().band(l, r);
@@ -386,7 +386,7 @@ impl Body<'_, '_, '_> {
         let is = self.b.ins().bor(int, is_float);
         let missing = self.tag(layout::MISSING);
         let tag = self.b.ins().select(is, tag, missing);
-        let numbers = Tags::of(layout::INT).or(Tags::of(layout::FLOAT));
+        let numbers = Tags::single(layout::INT).or(Tags::single(layout::FLOAT));
         Scalar { tags: Tags(tags.0 & numbers.0).or(Tags::MISSING), tag, bits: value }
     }
 }

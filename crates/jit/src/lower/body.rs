@@ -52,21 +52,21 @@ impl Tags {
     pub const MISSING: Tags = Tags(1 << layout::MISSING);
     pub const ALL: Tags = Tags((1 << (layout::ENTRIES + 1)) - 1);
 
-    pub const fn of(tag: u8) -> Tags {
+    pub const fn single(tag: u8) -> Tags {
         Tags(1 << tag)
     }
 
     /// Returns the tags of a value read at these kinds.
     pub fn of_kinds(kinds: KindSet) -> Tags {
         let tags = |kind| match kind {
-            Kind::Bool => Tags::of(layout::BOOL),
-            Kind::Int => Tags::of(layout::INT),
-            Kind::Float => Tags::of(layout::FLOAT),
-            Kind::String => Tags::of(layout::STR),
-            Kind::DateTime => Tags::of(layout::DATETIME),
-            Kind::Version => Tags::of(layout::VERSION),
-            Kind::List => Tags::of(layout::JSON_LIST).or(Tags::of(layout::LIST)),
-            Kind::Dict => Tags::of(layout::ENTRIES - 1).or(Tags::of(layout::ENTRIES)),
+            Kind::Bool => Tags::single(layout::BOOL),
+            Kind::Int => Tags::single(layout::INT),
+            Kind::Float => Tags::single(layout::FLOAT),
+            Kind::String => Tags::single(layout::STR),
+            Kind::DateTime => Tags::single(layout::DATETIME),
+            Kind::Version => Tags::single(layout::VERSION),
+            Kind::List => Tags::single(layout::JSON_LIST).or(Tags::single(layout::LIST)),
+            Kind::Dict => Tags::single(layout::ENTRIES - 1).or(Tags::single(layout::ENTRIES)),
         };
         kinds.iter().map(tags).fold(Tags::MISSING, Tags::or)
     }

@@ -36,7 +36,7 @@ pub(super) struct Needle<'w> {
 impl<'w> Needle<'w> {
     /// Prepares a keyword that is normalized for its predicate's mode; `None` if only the helper
     /// can search for it.
-    fn of(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
+    fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64") || mode.form != Form::None || word.len() > LONGEST {
             return None;
@@ -94,7 +94,7 @@ impl Body<'_, '_, '_> {
         targets: Targets,
     ) -> bool {
         let Some((words, all)) = matcher.texts() else { return false };
-        let needles: Option<Vec<Needle<'_>>> = words.map(|word| Needle::of(word, mode)).collect();
+        let needles: Option<Vec<Needle<'_>>> = words.map(|word| Needle::from_word(word, mode)).collect();
         let Some(needles) = needles.filter(|needles| !needles.is_empty() && needles.len() <= MOST) else {
             return false;
         };

@@ -170,7 +170,7 @@ impl Body<'_, '_, '_> {
     /// Lowers a comparison of two values that may be numbers.
     fn two_numbers(&mut self, id: u32, pred: &Pred, targets: Targets) -> Result<bool, JitError> {
         let Ask::Op(op) = pred.ask else { return Ok(false) };
-        let Some(cmp) = Cmp::of(op).filter(|_| pred.mode.quantity.is_none()) else { return Ok(false) };
+        let Some(cmp) = Cmp::from_op(op).filter(|_| pred.mode.quantity.is_none()) else { return Ok(false) };
         // Emits an operand only if there is inline code for both.
         if !self.is_inline(pred.left) || !self.is_inline(pred.right) {
             return Ok(false);

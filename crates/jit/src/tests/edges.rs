@@ -441,7 +441,8 @@ fn keywords_across_the_end_of_a_text() {
 
 #[test]
 fn lists_and_lengths() {
-    for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::of(Kind::Float), KindSet::NUMBER] {
+    for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::single(Kind::Float), KindSet::NUMBER]
+    {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         let many: Vec<Json> = (0..12).map(|n| json!(format!("w{n}"))).chain([json!("abc")]).collect();

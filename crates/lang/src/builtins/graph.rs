@@ -48,7 +48,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn of(args: &[Value<'_>]) -> Option<Graph> {
+    fn from_args(args: &[Value<'_>]) -> Option<Graph> {
         let [nodes, key, edges, from, to] = args else { return None };
         let names = names(*nodes, *key)?;
         let mut ids: HashMap<&str, usize> = HashMap::with_capacity(names.len());
@@ -69,15 +69,15 @@ impl Graph {
 
 /// Adjacency lists in one vector. A separate list for each node would cost more than the rest of
 /// the work.
-struct Beside {
+struct Adjacency {
     nodes: Vec<usize>,
     /// Start of each node's list in `nodes`, plus one entry for the end of the last list.
     starts: Vec<usize>,
 }
 
-impl Beside {
+impl Adjacency {
     /// Builds the lists: the second node of each pair is added to the list of the first.
-    fn of(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Beside {
+    fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Adjacency {
         let mut starts = vec![0; count + 1];
         pairs.clone().for_each(|(at, _)| starts[at] += 1);
         let mut end = 0;
@@ -90,7 +90,7 @@ impl Beside {
             starts[at] -= 1;
             nodes[starts[at]] = node;
         }
-        Beside { nodes, starts }
+        Adjacency { nodes, starts }
     }
 
     fn get(&self, node: usize) -> &[usize] {
@@ -99,7 +99,7 @@ impl Beside {
 }
 
 pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let Some(graph) = Graph::of(args) else { return Value::Missing };
+    let Some(graph) = Graph::from_args(args) else { return Value::Missing };
     let mut connected = vec![false; graph.count];
     for &(from, to) in graph.edges.iter().filter(|(from, to)| from != to) {
         (connected[from], connected[to]) = (true, true);
@@ -109,10 +109,10 @@ pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 }
 
 pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    let Some(graph) = Graph::of(args) else { return Value::Missing };
+    let Some(graph) = Graph::from_args(args) else { return Value::Missing };
     let mut entering = vec![0_usize; graph.count];
     graph.edges.iter().for_each(|&(_, to)| entering[to] += 1);
-    let leaving = Beside::of(graph.count, graph.edges.iter().copied());
+    let leaving = Adjacency::from_pairs(graph.count, graph.edges.iter().copied());
     // Repeatedly removes nodes without incoming edges until no node is left, or only cycles remain.
     let mut free: Vec<usize> = (0..graph.count).filter(|node| entering[*node] == 0).collect();
     let mut taken = 0;
@@ -130,9 +130,9 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 
 pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [lists @ .., Value::Str(of)] = args else { return Value::Missing };
-    let (Some(graph), [list, key, ..]) = (Graph::of(lists), lists) else { return Value::Missing };
+    let (Some(graph), [list, key, ..]) = (Graph::from_args(lists), lists) else { return Value::Missing };
     let Some(names) = names(*list, *key) else { return Value::Missing };
-    let entering = Beside::of(graph.count, graph.edges.iter().map(|&(from, to)| (to, from)));
+    let entering = Adjacency::from_pairs(graph.count, graph.edges.iter().map(|&(from, to)| (to, from)));
     let start = names.iter().position(|name| *name == Some(*of)).and_then(|at| graph.nodes[at]);
     let (mut waiting, mut found) = (Vec::from_iter(start), vec![false; graph.count]);
     while let Some(node) = waiting.pop() {

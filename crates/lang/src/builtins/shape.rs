@@ -125,7 +125,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
         // Nested values are read too, and numbers are formatted.
         let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
-        if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
+        if !arena.within_budget(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
         }
     }

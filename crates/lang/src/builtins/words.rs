@@ -1,8 +1,11 @@
-//! Functions on texts: substrings, replacements, and parsing of URLs, numbers and versions.
+//! Functions on texts: case, parts, replacements, similarity and buckets, and parsing of URLs,
+//! numbers and versions.
 
 use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::operators::implementations::finite;
 use crate::value::Value;
-use rulec_base::text;
+use rulec_base::text::{self, Hash};
 use std::collections::HashSet;
 
 pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
@@ -161,6 +164,90 @@ fn host(text: &str) -> Option<String> {
     };
     let host = host.strip_suffix('.').unwrap_or(host);
     (!host.is_empty()).then(|| host.to_lowercase())
+}
+
+pub(super) fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
+    match args {
+        [Value::Str(text)] => f(text),
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn recased<'a, C: Iterator<Item = char>>(
+    args: &[Value<'a>],
+    arena: &'a Arena,
+    case: fn(char) -> C,
+) -> Value<'a> {
+    // The other case of a letter may take up to three times as many bytes.
+    mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
+}
+
+pub(super) fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    match *args {
+        [Value::Str(text), Value::Str("")] => {
+            arena.list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
+        }
+        [Value::Str(text), Value::Str(separator)] => arena.list(text.split(separator).map(Value::Str)),
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [list, Value::Str(separator)] = args else { return Value::Missing };
+    let Some(elements) = list.elements() else { return Value::Missing };
+    let (mut bytes, mut count) = (0_usize, 0_usize);
+    for element in elements.clone() {
+        let Value::Str(piece) = element else { return Value::Missing };
+        bytes += piece.len();
+        count += 1;
+    }
+    // Both may come from a message, and their product can make a small message large.
+    let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
+    arena.text(bytes, |made| {
+        for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
+            if position > 0 {
+                made.push_str(separator);
+            }
+            made.push_str(piece);
+        }
+    })
+}
+
+pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    match args {
+        [Value::Str(a), Value::Str(b)]
+            if within_budget_similarity(a.chars().count(), b.chars().count(), arena) =>
+        {
+            finite(text::similarity(a, b))
+        }
+        _ => Value::Missing,
+    }
+}
+
+/// True if texts of these lengths, in characters, may be compared.
+pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
+    let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
+    arena.allows(Limit::SimilarityCharacters, longer)
+        && (!arena.is_repeated() || arena.within_budget(Limit::SearchWork, work))
+}
+
+pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let (key, seed, hash) = match *args {
+        [key] => (key, "", Some(Hash::Rulec)),
+        [key, Value::Str(seed)] => (key, seed, Some(Hash::Rulec)),
+        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, Hash::named(hash)),
+        _ => return Value::Missing,
+    };
+    let Some(hash) = hash else { return Value::Missing };
+    let found = match key {
+        Value::Str(key) => hash.bucket(key, seed),
+        Value::Int(key) => hash.bucket(&key.to_string(), seed),
+        _ => return Value::Missing,
+    };
+    match found {
+        text::Bucket::Number(number) => Value::Int(number),
+        text::Bucket::Part(part) => Value::from_float(part),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::arena::Arena;
 use crate::limits::Limit;
 use crate::operators::implementations;
 use crate::operators::modifiers::{Quantity, TestMode};
-use crate::operators::table::{Meaning, Op, Search};
+use crate::operators::table::{Implementation, Op, Search};
 use crate::value::{Tri, Value};
 
 /// How a predicate is evaluated: the decision's arena, and whether the right operand is a constant.
@@ -28,8 +28,8 @@ pub fn test<'a>(
     mode: TestMode,
     context: PredicateContext<'_>,
 ) -> Tri {
-    let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
-    if !affords(op, left, right, mode, context) {
+    let Implementation::Predicate(mut predicate) = op.info().implementation else { return Tri::Unknown };
+    if !within_budget(op, left, right, mode, context) {
         return Tri::Unknown;
     }
     if op.info().search == Some(Search::Regex) && !context.constant {
@@ -50,7 +50,7 @@ pub fn test<'a>(
 
 /// True if searching or comparing the operands is within the limits. One pass over the message
 /// always is. Several passes over one value, one for each part of another value, may not be.
-pub fn affords(
+pub fn within_budget(
     op: Op,
     left: Value<'_>,
     right: Value<'_>,
@@ -59,7 +59,7 @@ pub fn affords(
 ) -> bool {
     let arena = context.arena;
     let passes = match (op.info().search, left) {
-        (Some(Search::Glob), Value::Str(_)) if !context.constant && !affords_globs(right, arena) => {
+        (Some(Search::Glob), Value::Str(_)) if !context.constant && !within_budget_globs(right, arena) => {
             return false;
         }
         // The rules' own constants have no limit here.
@@ -100,14 +100,14 @@ pub fn affords(
             work => right.weight(work),
         },
     };
-    arena.affords(Limit::SearchWork, work)
+    arena.within_budget(Limit::SearchWork, work)
 }
 
 /// Work units per byte for compiling a `like` pattern that comes from a message.
 const GLOB_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are no larger than other values may be.
-fn affords_globs(patterns: Value<'_>, arena: &Arena) -> bool {
+fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
     let fits =
         |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
     fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))

@@ -14,15 +14,15 @@ use rulec_base::text::pattern::Origin;
 use time::{Duration, OffsetDateTime};
 
 /// True if an automaton with this number of states may search a text of this number of bytes.
-pub fn affords_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
+pub fn within_budget_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
     arena.allows(Limit::RegexBytes, bytes as u64)
-        && arena.affords(Limit::RegexWork, (bytes as u64).saturating_mul(states))
+        && arena.within_budget(Limit::RegexWork, (bytes as u64).saturating_mul(states))
 }
 
 /// True if a pattern with this number of passes may be matched against a text of this number of
 /// bytes. One pass is always allowed.
-pub fn affords_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
-    passes <= 1 || arena.affords(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
+pub fn within_budget_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
+    passes <= 1 || arena.within_budget(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
 
 fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(&str, &str) -> bool) -> Tri {
@@ -120,7 +120,7 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
         // The pattern is split into literals and wildcards before either side is prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
-            if !affords_glob(text.len(), glob.weight(), arena) {
+            if !within_budget_glob(text.len(), glob.weight(), arena) {
                 return Tri::Unknown;
             }
             glob.matches(&mode.text.prepare(text)).into()
@@ -148,7 +148,9 @@ fn matches_by(
 ) -> Tri {
     let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
     match compile(pattern) {
-        Some((regex, states)) if affords_regex(text.len(), states, arena) => regex.is_match(text).into(),
+        Some((regex, states)) if within_budget_regex(text.len(), states, arena) => {
+            regex.is_match(text).into()
+        }
         _ => Tri::Unknown,
     }
 }

@@ -102,7 +102,7 @@ pub enum Cost {
 
 /// The implementation of an operator, which both evaluators can call.
 #[derive(Clone, Copy)]
-pub enum Meaning {
+pub enum Implementation {
     /// A predicate over two values. The caller applies `any`, `all` and `none`.
     Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
     /// A value from two values. For prefix operators the second is missing.
@@ -165,7 +165,7 @@ pub struct OpInfo {
     pub negation: Negation,
     pub accepts: Accepts,
     pub cost: Cost,
-    pub meaning: Meaning,
+    pub implementation: Implementation,
     pub search: Option<Search>,
     /// Words of other languages for this operator. An error about such a word suggests the
     /// spelling.
@@ -194,7 +194,7 @@ const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
-       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? message!($doc:literal), $cond:literal on $input:literal;)*) => {
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $implementation:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? message!($doc:literal), $cond:literal on $input:literal;)*) => {
         /// An operator of the language; its row in [`TABLE`] has the details.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -205,13 +205,13 @@ macro_rules! operators {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
             forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
-            meaning: $meaning, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
+            implementation: $implementation, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
         },)*];
     };
 }
 
+use Implementation::{Predicate, Structure};
 use KindSet as K;
-use Meaning::{Predicate, Structure};
 
 /// The kinds whose values are ordered.
 const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
@@ -305,36 +305,36 @@ operators! {
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
     Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
-        [(K::EVERY, Right::Same, Either)], Meaning::Value(implementations::coalesce),
+        [(K::EVERY, Right::Same, Either)], Implementation::Value(implementations::coalesce),
         message!("The left value, or the right value if the left value is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
          (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
-        Meaning::Value(implementations::add),
+        Implementation::Value(implementations::add),
         message!("The sum. A time plus a number of seconds, in either order, gives a later time. The result is missing on overflow."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
          (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
-        Meaning::Value(implementations::sub),
+        Implementation::Value(implementations::sub),
         message!("The difference; for two times, the seconds between them. The result is missing on overflow."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
     Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::mul),
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::mul),
         message!("The product. The result is missing on overflow."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(implementations::div), foreign ["div"],
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Implementation::Value(implementations::div), foreign ["div"],
         message!("The quotient, always a float; missing on division by zero."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::rem), foreign ["mod"],
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::rem), foreign ["mod"],
         message!("The remainder, with the sign of the dividend; missing on division by zero."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Nothing, Number)], Meaning::Value(implementations::neg),
+        [(K::NUMBER, Right::Nothing, Number)], Implementation::Value(implementations::neg),
         message!("The number with the opposite sign."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
     As "as" Postfix 90, Negation::None, NOTHING, Scalar,

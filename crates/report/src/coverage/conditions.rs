@@ -44,7 +44,7 @@ struct Walk<'c, 'p> {
 
 impl Conditions {
     /// Collects the conditions of a program. `statements` are the parsed statements of its files.
-    pub fn of(program: &Program, statements: &[Statement]) -> Conditions {
+    pub fn new(program: &Program, statements: &[Statement]) -> Conditions {
         let mut conditions = Conditions::default();
         for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
             let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);

@@ -1,7 +1,7 @@
 //! The coordinator: judges decisions, recovers from failures, and proposes fallbacks.
 
-use super::execute::{Crew, Factory, Run};
-use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected, Validated};
+use super::execute::{Factory, Run, RunSettings};
+use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, Function};
 use crate::workflow::{Node, ProcessError, Processor, from_fn};
@@ -33,10 +33,10 @@ pub(super) struct Inner {
     recovery: Option<Recovery>,
     limit: Option<Duration>,
     fallback: Option<Fallback>,
-    pub(super) agent: Option<Function<Again, Vec<Made>>>,
+    pub(super) agent: Option<Function<RetryRequest, Vec<Proposal>>>,
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, Function<Validated, Json>>,
-    pub(super) crew: Arc<Crew>,
+    pub(super) crew: Arc<RunSettings>,
     /// The workflows created from plans, by id.
     pub(super) workflows: Mutex<HashMap<String, Arc<Run>>>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Inner {
 /// A rejected decision, sent to the agent that proposed it so that it can propose a better one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Again {
+pub struct RetryRequest {
     /// The rejected decision; its `feedback` is the text for a language model.
     pub rejected: Rejected,
     /// Number of this request about the decision, from 1.
@@ -122,8 +122,8 @@ impl CoordinatorBuilder {
     /// agent returns other decisions, or none to give up. An error of the agent counts as none.
     pub fn agent<F, Fut, E>(mut self, agent: F) -> Self
     where
-        F: Fn(Again) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<Made>, E>> + Send + 'static,
+        F: Fn(RetryRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Proposal>, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
         self.inner.agent = Some(task::boxed(agent, |made| made.map_err(Into::into)));
@@ -186,7 +186,7 @@ impl CoordinatorBuilder {
         self
     }
 
-    fn crew(&mut self) -> &mut Crew {
+    fn crew(&mut self) -> &mut RunSettings {
         Arc::make_mut(&mut self.inner.crew)
     }
 
@@ -200,7 +200,7 @@ impl Coordinator {
     /// Starts building a coordinator.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
         let passes: Factory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
-        let crew = Crew {
+        let crew = RunSettings {
             kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), passes.clone()))),
             values: Map::new(),
             node_limit: Duration::from_secs(60),
@@ -255,7 +255,7 @@ impl Coordinator {
                 event => self.inner.bus.prepare(event).await,
             };
             let event = match event {
-                Ok(DecisionEvent::Made(decision)) => judges.judge(decision),
+                Ok(DecisionEvent::Proposal(decision)) => judges.judge(decision),
                 Ok(event) => event,
                 Err(stopped) => {
                     let published = Published { stopped_by: Some(stopped), ..Published::default() };
@@ -279,7 +279,7 @@ impl Coordinator {
 
     async fn recover(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
         let Recovery { kind, strategy } = self.inner.recovery.as_ref()?;
-        let mut decision = Made::new(kind, Json::Null);
+        let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
         let problem = match task::call(self.inner.limit, strategy, failure.clone()).await {
             Ok(payload) => {
@@ -289,7 +289,7 @@ impl Coordinator {
                     named.clone_into(&mut decision.kind);
                 }
                 decision.payload = payload;
-                return Some(DecisionEvent::Made(decision));
+                return Some(DecisionEvent::Proposal(decision));
             }
             Err(broken) => broken,
         };
@@ -312,7 +312,7 @@ impl Coordinator {
             Some(make) => make(rejected)?,
             None => carried_over(rejected, judges.get(kind)?.payload()),
         };
-        Some(DecisionEvent::Made(Made {
+        Some(DecisionEvent::Proposal(Proposal {
             kind: kind.clone(),
             payload,
             instead_of,

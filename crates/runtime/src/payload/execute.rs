@@ -26,7 +26,7 @@ pub(super) type Factory = Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, Proces
 
 /// The settings shared by all runs of plans.
 #[derive(Clone)]
-pub(super) struct Crew {
+pub(super) struct RunSettings {
     pub kinds: HashMap<String, Factory>,
     /// The values that placeholders may name.
     pub values: Map<String, Json>,
@@ -151,7 +151,7 @@ impl Run {
     }
 
     /// Runs the plan to its end, from where it stopped.
-    pub async fn run(self: &Arc<Run>, crew: &Arc<Crew>, ask: &Ask, judged: &Judged) -> RunReport {
+    pub async fn run(self: &Arc<Run>, crew: &Arc<RunSettings>, ask: &Ask, judged: &Judged) -> RunReport {
         {
             let mut state = self.state();
             (state.ended, state.asked) = (None, 0);
@@ -191,7 +191,7 @@ impl Run {
     /// delivers; each node itself evaluates which of its incoming edges are taken.
     fn workflow(
         self: &Arc<Run>,
-        crew: &Arc<Crew>,
+        crew: &Arc<RunSettings>,
         ask: &Ask,
         judged: &Judged,
     ) -> Result<Workflow, PlanError> {
@@ -234,7 +234,7 @@ impl Run {
 }
 
 /// Returns an error if a node's type is not registered.
-pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
+pub(super) fn check_kinds(plan: &Plan, crew: &RunSettings) -> Result<(), PlanError> {
     match plan.nodes.iter().find(|node| !crew.kinds.contains_key(&node.kind)) {
         None => Ok(()),
         Some(node) => {
@@ -291,7 +291,7 @@ impl State {
     }
 
     /// Returns a node with its config filled, and the node's input.
-    fn prepared(&self, node: &PlanNode, input: &Json, crew: &Crew) -> Result<(Node, Json), String> {
+    fn prepared(&self, node: &PlanNode, input: &Json, crew: &RunSettings) -> Result<(Node, Json), String> {
         let nothing = Map::new();
         let fields = input.as_object().unwrap_or(&nothing);
         let run = self.progress.input.as_object().unwrap_or(&nothing);

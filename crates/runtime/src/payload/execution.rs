@@ -4,7 +4,7 @@
 use super::coordinator::Coordinator;
 use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
 use super::plan::{Plan, PlanError, Progress, REPLAN, Recovery};
-use super::{DecisionEvent, Handled, Judges, Made, NodeFailure, Validated};
+use super::{DecisionEvent, Handled, Judges, NodeFailure, Proposal, Validated};
 use crate::task;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -146,7 +146,7 @@ impl Coordinator {
     async fn run(&self, run: &Arc<Run>) -> RunReport {
         self.tell(run, "RUNNING");
         // The status if the run is dropped; replaced when the run ends.
-        let mut ending = Ending { coordinator: self, run, status: "INTERRUPTED" };
+        let mut ending = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let judged: Judged = Arc::new(move |plan: &Plan| {
             let plan = judged(&coordinator.judges(), plan)?;
@@ -235,13 +235,13 @@ impl Coordinator {
 }
 
 /// Reports the final status of a run to the judges on drop, even if the run is cancelled.
-struct Ending<'r> {
+struct FinalReport<'r> {
     coordinator: &'r Coordinator,
     run: &'r Run,
     status: &'static str,
 }
 
-impl Drop for Ending<'_> {
+impl Drop for FinalReport<'_> {
     fn drop(&mut self) {
         self.coordinator.tell(self.run, self.status);
     }
@@ -259,7 +259,7 @@ fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN).is_none() {
         return Ok(plan.clone());
     }
-    match judges.judge(Made::new(PLAN, plan.payload())) {
+    match judges.judge(Proposal::new(PLAN, plan.payload())) {
         DecisionEvent::Validated(accepted) => {
             let accepted = Plan::read(accepted.payload()).map_err(|error| error.to_string())?;
             Ok(accepted.with_retries_of(plan))

@@ -226,7 +226,7 @@ impl Plan {
         // The same function that the rules use when they judge changes.
         let limits = rulec_lang::limits::Limits::default();
         let arena = Arena::new(&limits);
-        let updated = builtins::TABLE[Function::Updated as usize].meaning;
+        let updated = builtins::TABLE[Function::Updated as usize].implementation;
         let after = updated(&[View::from_json(&before), View::from_json(&changes)], &arena).to_json();
         let changed: PlanNode = serde_json::from_value(after)
             .map_err(|error| PlanError(message!("the changes of `{node}` leave no node: {error}")))?;

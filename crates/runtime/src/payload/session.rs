@@ -1,11 +1,11 @@
 //! A conversation with an agent. The session executes its waiting decisions in order of rank, the
 //! lowest first, until none is left or a decision waits for the user.
 
-use super::coordinator::{Again, Coordinator};
+use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
 use super::execution::Acted;
 use super::plan::PlanError;
-use super::{DecisionEvent, Made, Rejected, Validated};
+use super::{DecisionEvent, Proposal, Rejected, Validated};
 use crate::task;
 use futures_util::future::{Either, select};
 use rulec::payload::arbitrate;
@@ -25,13 +25,13 @@ pub struct Session {
     waiting: Vec<Validated>,
     /// The decision that waits for the user's answer.
     question: Option<Validated>,
-    sender: UnboundedSender<Made>,
-    inbox: UnboundedReceiver<Made>,
+    sender: UnboundedSender<Proposal>,
+    inbox: UnboundedReceiver<Proposal>,
 }
 
 /// Sends decisions to a session while it works. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Inbox(UnboundedSender<Made>);
+pub struct Inbox(UnboundedSender<Proposal>);
 
 /// The results of one call, which ends when the session has no more work or must wait.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub struct Turn {
     /// The rejected decisions, including those that the agent replaced.
     pub rejected: Vec<Rejected>,
     /// The decisions dropped because of an interrupting decision, even during execution.
-    pub interrupted: Vec<Made>,
+    pub interrupted: Vec<Proposal>,
     /// The decision whose answer the session waits for; see [`Session::answer`].
     pub question: Option<Validated>,
     /// Number of decisions that wait for that answer.
@@ -76,7 +76,7 @@ impl NothingAsked {
 impl Inbox {
     /// Sends a decision to the session; returns false if the session was dropped. The decision is
     /// judged. An interrupting decision replaces the one being executed; any other is queued.
-    pub fn send(&self, decision: Made) -> bool {
+    pub fn send(&self, decision: Proposal) -> bool {
         self.0.send(decision).is_ok()
     }
 }
@@ -104,7 +104,7 @@ impl Session {
 
     /// Judges decisions and executes those that can run. The decision of the lowest rank runs
     /// first; decisions of one kind run in order of arrival.
-    pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Made>) -> Turn {
+    pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
             self.admit(decision, &mut turn).await;
@@ -126,7 +126,7 @@ impl Session {
 
     /// Judges a decision. While it is rejected, calls the agent for replacements, up to the
     /// configured number of times.
-    async fn admit(&mut self, decision: Made, turn: &mut Turn) {
+    async fn admit(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut open = VecDeque::from([(decision, 0)]);
         while let Some((decision, asked)) = open.pop_front() {
@@ -143,7 +143,7 @@ impl Session {
                     Err(rejected) => rejected,
                 };
                 if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
-                    let again = Again { rejected: rejected.clone(), attempt: asked + 1 };
+                    let again = RetryRequest { rejected: rejected.clone(), attempt: asked + 1 };
                     let made = task::call(None, agent, again).await.unwrap_or_default();
                     open.extend(made.into_iter().map(|made| (made, asked + 1)));
                 }

@@ -5,18 +5,18 @@ use serde::Serialize;
 
 /// The final position of a message in the rules: a route in its table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Place {
+pub struct RoutePosition {
     /// Name of the table; the entry if no route matched.
     pub table: String,
     /// Name of the route, or `default`; `None` if no route matched.
     pub route: Option<String>,
 }
 
-impl Place {
-    fn of(decision: &Decision) -> Place {
+impl RoutePosition {
+    fn from_decision(decision: &Decision) -> RoutePosition {
         let table =
             decision.path().last().map_or_else(|| decision.entry().to_owned(), |&table| table.to_owned());
-        Place { table, route: decision.chosen().map(str::to_owned) }
+        RoutePosition { table, route: decision.chosen().map(str::to_owned) }
     }
 }
 
@@ -36,10 +36,10 @@ pub(super) enum Part {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]
-    pub from: Place,
+    pub from: RoutePosition,
     generation: u64,
     #[serde(flatten)]
-    pub to: Place,
+    pub to: RoutePosition,
     handler: Option<String>,
     differs: Vec<Part>,
 }
@@ -49,8 +49,11 @@ impl Difference {
     /// generation. `instead` is `None` if those rules could not decide. Returns `None` if the
     /// decisions are equal.
     pub fn between(decided: &Decision, instead: Option<&Decision>, generation: u64) -> Option<Difference> {
-        let from = Place::of(decided);
-        let to = instead.map_or_else(|| Place { table: decided.entry().to_owned(), route: None }, Place::of);
+        let from = RoutePosition::from_decision(decided);
+        let to = instead.map_or_else(
+            || RoutePosition { table: decided.entry().to_owned(), route: None },
+            RoutePosition::from_decision,
+        );
         let differs =
             |same: fn(&Decision, &Decision) -> bool| instead.is_none_or(|other| !same(decided, other));
         let parts = [

@@ -2,7 +2,7 @@
 
 use super::build::Registered;
 use super::handler::Request;
-use super::outcome::{Ending, Tried};
+use super::outcome::{Attempt, HandlerOutcome};
 use super::policy::{Circuit, Leave};
 use super::stats::Stats;
 use super::{Sender, Shared};
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 /// The result of running a handler and its fallbacks.
 pub(super) struct Run {
-    pub ending: Ending,
+    pub ending: HandlerOutcome,
     /// The handler that `ending` belongs to.
     pub by: String,
     /// Number of calls of that handler.
     pub attempts: u32,
     /// The handlers tried before, which did not reply.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Attempt>,
 }
 
 /// Why a handler did not reply.
@@ -37,14 +37,19 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
     let missing = sender.missing(decision.required_permissions());
     if !missing.is_empty() {
         shared.stats.call(&target, "refused", Duration::ZERO);
-        let ending = Ending::Refused { route, missing };
+        let ending = HandlerOutcome::Refused { route, missing };
         return Run { ending, by: target, attempts: 0, tried: Vec::new() };
     }
     let Some(registered) = shared.handlers.get(&target) else {
         // Building, swapping and editing ensure that the handler exists. If one is missing all the
         // same, the message must not be lost.
         let error = format!("no handler is registered for `{target}`");
-        return Run { ending: Ending::Failed { route, error }, by: target, attempts: 0, tried: Vec::new() };
+        return Run {
+            ending: HandlerOutcome::Failed { route, error },
+            by: target,
+            attempts: 0,
+            tried: Vec::new(),
+        };
     };
     let deadline = Deadline::after(registered.policy.chain_limit);
     let mut run = call(shared, registered, &target, &request, deadline).await;
@@ -54,8 +59,8 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         let missing = sender.missing(decision.permissions_required_by(name));
         if !missing.is_empty() {
             shared.stats.call(name, "refused", Duration::ZERO);
-            let refused = Ending::Refused { route: route.clone(), missing };
-            run.tried.push(Tried::new(name, 0, &refused));
+            let refused = HandlerOutcome::Refused { route: route.clone(), missing };
+            run.tried.push(Attempt::new(name, 0, &refused));
             continue;
         }
         tracing::warn!(
@@ -63,7 +68,7 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
             "another handler takes over"
         );
         let mut tried = std::mem::take(&mut run.tried);
-        tried.push(Tried::new(&run.by, run.attempts, &run.ending));
+        tried.push(Attempt::new(&run.by, run.attempts, &run.ending));
         run = Run { tried, ..call(shared, fallback, name, &request, deadline).await };
     }
     run
@@ -138,13 +143,13 @@ impl Failure {
     }
 }
 
-fn ending(route: String, result: Result<Json, Failure>) -> Ending {
+fn ending(route: String, result: Result<Json, Failure>) -> HandlerOutcome {
     match result {
-        Ok(reply) => Ending::Handled(reply),
-        Err(Failure::CircuitOpen) => Ending::CircuitOpen { route },
-        Err(Failure::Broken(Broken::Failed(error))) => Ending::Failed { route, error },
-        Err(Failure::Broken(Broken::TimedOut(after))) => Ending::TimedOut { route, after },
-        Err(Failure::Broken(Broken::Panicked(message))) => Ending::Panicked { route, message },
+        Ok(reply) => HandlerOutcome::Handled(reply),
+        Err(Failure::CircuitOpen) => HandlerOutcome::CircuitOpen { route },
+        Err(Failure::Broken(Broken::Failed(error))) => HandlerOutcome::Failed { route, error },
+        Err(Failure::Broken(Broken::TimedOut(after))) => HandlerOutcome::TimedOut { route, after },
+        Err(Failure::Broken(Broken::Panicked(message))) => HandlerOutcome::Panicked { route, message },
     }
 }
 

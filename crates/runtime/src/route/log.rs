@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// }
 /// ```
 ///
-/// `route` and `handler` are null if no route matched. `result` is the [`super::Ending`]'s kind, or
+/// `route` and `handler` are null if no route matched. `result` is the [`super::HandlerOutcome`]'s kind, or
 /// `cancelled` if the caller stopped waiting. Empty lists and parts that the log's settings exclude
 /// are omitted.
 ///

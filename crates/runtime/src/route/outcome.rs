@@ -1,7 +1,7 @@
 //! The outcome of a message: the facts of its decision, and how its handler ended.
 
-use rulec::Breach;
 use rulec::Decision;
+use rulec::InputViolation;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct Outcome {
     /// Generation of the rules that decided.
     pub generation: u64,
     /// Violations of the `input` contract in the message.
-    pub breaches: Vec<Breach>,
+    pub breaches: Vec<InputViolation>,
     /// Required arguments that had no value and are null.
     pub missing_args: Vec<String>,
     /// The permissions that the handler requires.
@@ -39,9 +39,9 @@ pub struct Outcome {
     pub attempts: u32,
     /// The handlers before the last one, which did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Attempt>,
     /// How the message ended.
-    pub result: Ending,
+    pub result: HandlerOutcome,
     /// The time from the message's arrival to its end, including the handler. In JSON:
     /// microseconds.
     #[serde(rename = "elapsed_us", serialize_with = "microseconds")]
@@ -50,22 +50,22 @@ pub struct Outcome {
 
 /// A handler that did not reply, so that a fallback was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
+pub struct Attempt {
     /// Name of the handler.
     pub handler: String,
     /// Number of calls.
     pub attempts: u32,
-    /// Kind of its ending; see [`Ending::kind`].
+    /// Kind of its ending; see [`HandlerOutcome::kind`].
     pub result: &'static str,
     /// The handler's error or panic message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-impl Tried {
-    pub(super) fn new(handler: &str, attempts: u32, ending: &Ending) -> Tried {
+impl Attempt {
+    pub(super) fn new(handler: &str, attempts: u32, ending: &HandlerOutcome) -> Attempt {
         let error = ending.error().map(str::to_owned);
-        Tried { handler: handler.to_owned(), attempts, result: ending.kind(), error }
+        Attempt { handler: handler.to_owned(), attempts, result: ending.kind(), error }
     }
 }
 
@@ -80,7 +80,7 @@ impl Tried {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ending {
+pub enum HandlerOutcome {
     /// The handler replied.
     Handled(Json),
     /// The handler returned an error.
@@ -149,7 +149,7 @@ impl Outcome {
     /// Returns the handler's reply, if there is one.
     pub fn reply(&self) -> Option<&Json> {
         match &self.result {
-            Ending::Handled(reply) => Some(reply),
+            HandlerOutcome::Handled(reply) => Some(reply),
             _ => None,
         }
     }
@@ -159,47 +159,47 @@ impl Outcome {
     }
 }
 
-impl Ending {
+impl HandlerOutcome {
     pub(super) fn is_reply(&self) -> bool {
-        matches!(self, Ending::Handled(_))
+        matches!(self, HandlerOutcome::Handled(_))
     }
 
     /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open` or
     /// `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Ending::Handled(_) => "handled",
-            Ending::Failed { .. } => "failed",
-            Ending::TimedOut { .. } => "timed_out",
-            Ending::Panicked { .. } => "panicked",
-            Ending::Refused { .. } => "refused",
-            Ending::CircuitOpen { .. } => "circuit_open",
-            Ending::NoRoute => "no_route",
+            HandlerOutcome::Handled(_) => "handled",
+            HandlerOutcome::Failed { .. } => "failed",
+            HandlerOutcome::TimedOut { .. } => "timed_out",
+            HandlerOutcome::Panicked { .. } => "panicked",
+            HandlerOutcome::Refused { .. } => "refused",
+            HandlerOutcome::CircuitOpen { .. } => "circuit_open",
+            HandlerOutcome::NoRoute => "no_route",
         }
     }
 
     /// Returns the handler's error or panic message.
     pub fn error(&self) -> Option<&str> {
         match self {
-            Ending::Failed { error, .. } => Some(error),
-            Ending::Panicked { message, .. } => Some(message),
+            HandlerOutcome::Failed { error, .. } => Some(error),
+            HandlerOutcome::Panicked { message, .. } => Some(message),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for HandlerOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ending::Handled(reply) => write!(f, "{reply}"),
-            Ending::Failed { route, error } => write!(f, "the handler of `{route}` failed: {error}"),
-            Ending::TimedOut { route, after } => {
+            HandlerOutcome::Handled(reply) => write!(f, "{reply}"),
+            HandlerOutcome::Failed { route, error } => write!(f, "the handler of `{route}` failed: {error}"),
+            HandlerOutcome::TimedOut { route, after } => {
                 write!(f, "the handler of `{route}` was stopped after {after:?}")
             }
-            Ending::Panicked { route, message } => {
+            HandlerOutcome::Panicked { route, message } => {
                 write!(f, "the handler of `{route}` panicked: {message}")
             }
-            Ending::Refused { route, missing } => {
+            HandlerOutcome::Refused { route, missing } => {
                 let names: Vec<String> = missing.iter().map(|one| format!("`{one}`")).collect();
                 write!(
                     f,
@@ -207,10 +207,10 @@ impl fmt::Display for Ending {
                     names.join(", ")
                 )
             }
-            Ending::CircuitOpen { route } => {
+            HandlerOutcome::CircuitOpen { route } => {
                 write!(f, "the handler of `{route}` has failed before and is left alone for a while")
             }
-            Ending::NoRoute => f.write_str("no route holds and there is no default"),
+            HandlerOutcome::NoRoute => f.write_str("no route holds and there is no default"),
         }
     }
 }

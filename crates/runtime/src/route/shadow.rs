@@ -3,7 +3,7 @@
 //! active or are removed.
 
 use super::build::{RouterError, Warning};
-use super::difference::{Difference, Part, Place};
+use super::difference::{Difference, Part, RoutePosition};
 use super::{Active, Router, Shared, Swapped};
 use rulec::{Decision, LiveRules};
 use rulec_base::diag::{Message, listed};
@@ -26,7 +26,7 @@ pub(super) struct Shadow {
 struct Tally {
     messages: u64,
     different: u64,
-    pairs: BTreeMap<(Place, Place), Differences>,
+    pairs: BTreeMap<(RoutePosition, RoutePosition), Differences>,
 }
 
 /// Counts of messages whose two decisions differ between one pair of routes. One message may differ
@@ -47,9 +47,9 @@ pub struct Differences {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PairStats {
     /// The route that the active rules selected.
-    pub from: Place,
+    pub from: RoutePosition,
     /// The route that the shadow rules selected.
-    pub to: Place,
+    pub to: RoutePosition,
     /// Counts of the differing messages, by part.
     pub differences: Differences,
 }
@@ -155,7 +155,7 @@ impl Shadow {
 
     fn stats(&self) -> ShadowStats {
         let tally = self.tally();
-        let pair = |((from, to), differences): (&(Place, Place), &Differences)| PairStats {
+        let pair = |((from, to), differences): (&(RoutePosition, RoutePosition), &Differences)| PairStats {
             from: from.clone(),
             to: to.clone(),
             differences: *differences,

@@ -27,10 +27,10 @@ impl RulesRouter {
     /// # Errors
     /// If the rules have no router with this name.
     pub fn new(rules: &Rules, name: &str) -> Result<RulesRouter, UnknownEntry> {
-        Ok(RulesRouter::of(rules, rules.entry_of_kind(name, TableKind::Router)?.id()))
+        Ok(RulesRouter::for_table(rules, rules.entry_of_kind(name, TableKind::Router)?.id()))
     }
 
-    fn of(rules: &Rules, table: TableId) -> RulesRouter {
+    fn for_table(rules: &Rules, table: TableId) -> RulesRouter {
         RulesRouter { rules: rules.clone(), table, routes: rules.program().routes_of(table) }
     }
 }
@@ -59,7 +59,8 @@ impl Workflow {
             node.time_limit_ms = written.time_limit;
             builder = builder.node(node);
             if let Some(table) = written.router {
-                let router = routers.entry(table).or_insert_with(|| Arc::new(RulesRouter::of(rules, table)));
+                let router =
+                    routers.entry(table).or_insert_with(|| Arc::new(RulesRouter::for_table(rules, table)));
                 builder = builder.shared_router(written.id.clone(), router.clone());
             }
         }

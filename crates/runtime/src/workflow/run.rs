@@ -98,7 +98,7 @@ struct Outgoing {
     loop_back: bool,
 }
 
-struct Parcel {
+struct PendingDelivery {
     from: NodeId,
     to: NodeId,
     value: Value,
@@ -203,21 +203,21 @@ impl Run {
 
     /// Returns the next delivery. An output leaves the stack with its last target, so that a chain
     /// or a loop needs only one stack entry.
-    fn next_parcel(&mut self) -> Option<Parcel> {
+    fn next_parcel(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
         let loop_back = outgoing.loop_back;
         if outgoing.targets.is_empty() {
-            return Some(Parcel { from: outgoing.from, to, value: outgoing.output, loop_back });
+            return Some(PendingDelivery { from: outgoing.from, to, value: outgoing.output, loop_back });
         }
         let (from, value) = (outgoing.from.clone(), outgoing.output.clone());
         self.state.stack.push(outgoing);
-        Some(Parcel { from, to, value, loop_back })
+        Some(PendingDelivery { from, to, value, loop_back })
     }
 
     /// Delivers a value. Returns the target with its input if it is now ready.
-    fn deliver(&mut self, parcel: Parcel) -> Option<Ready> {
-        let Parcel { from, to, value, loop_back } = parcel;
+    fn deliver(&mut self, parcel: PendingDelivery) -> Option<Ready> {
+        let PendingDelivery { from, to, value, loop_back } = parcel;
         let plan = self.plan.clone();
         let arrival = Arrival { from: from.clone(), value };
         let target = plan.find(&to);

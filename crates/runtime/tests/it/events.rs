@@ -264,7 +264,7 @@ async fn middleware_is_stopped_when_nobody_waits_for_it() {
 /// Events about an agent's decisions, as a user of the bus might define them.
 #[derive(Clone, Debug, PartialEq)]
 enum DecisionEvent {
-    Made { payload: Json },
+    Proposal { payload: Json },
     Validated { payload: Json },
     Rejected { payload: Json, violations: Vec<String> },
     NodeExecutionFailed { node: String, error: String },
@@ -288,7 +288,7 @@ async fn a_middleware_can_judge_decisions() {
                 // A failure becomes a decision, which is judged like any other.
                 NodeExecutionFailed { node, error } => {
                     let response = format!("retry {node} after {error}");
-                    Made { payload: json!({"response": response, "confidence": 0.5}) }
+                    Proposal { payload: json!({"response": response, "confidence": 0.5}) }
                 }
                 other => other,
             })
@@ -296,7 +296,7 @@ async fn a_middleware_can_judge_decisions() {
         .middleware("judge", move |event: DecisionEvent| {
             let rules = judged.clone();
             async move {
-                let Made { payload } = event else { return Flow::Pass(event) };
+                let Proposal { payload } = event else { return Flow::Pass(event) };
                 let entry = rules.main();
                 let violations: Vec<String> =
                     entry.matched(&payload).into_iter().map(str::to_owned).collect();
@@ -311,7 +311,7 @@ async fn a_middleware_can_judge_decisions() {
     let good = json!({"response": "hello", "confidence": 0.9});
     let bad = json!({"response": "", "confidence": 7});
     for payload in [&good, &bad] {
-        bus.publish(Made { payload: payload.clone() }).await;
+        bus.publish(Proposal { payload: payload.clone() }).await;
     }
     bus.publish(NodeExecutionFailed { node: "n1".to_owned(), error: "a timeout".to_owned() }).await;
     assert_eq!(inbox.recv().await, Ok(Validated { payload: good }));

@@ -2,7 +2,7 @@
 //! refused.
 
 use rulec::{Compiler, Edit, EditError, LiveRules, Rules};
-use rulec_runtime::route::{DecisionLog, Ending, Request, Router};
+use rulec_runtime::route::{DecisionLog, HandlerOutcome, Request, Router};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,7 +93,9 @@ async fn statements_of_every_kind_are_edited_through_the_router() {
     // If the entry was removed, the message ends with an error that says so.
     router.edit(&[Edit::remove("table t")]).unwrap();
     let outcome = router.route(json!({ "text": "y" })).await;
-    assert!(matches!(&outcome.result, Ending::Failed { error, .. } if error.contains("no entry `t`")));
+    assert!(
+        matches!(&outcome.result, HandlerOutcome::Failed { error, .. } if error.contains("no entry `t`"))
+    );
     assert_eq!(handler("y").await, "b");
 }
 

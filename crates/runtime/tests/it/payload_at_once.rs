@@ -3,7 +3,7 @@
 
 use rulec::Rules;
 use rulec_runtime::payload::{
-    Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunReport, RunStatus,
+    Coordinator, CoordinatorBuilder, Judges, NodeFailure, Proposal, RunReport, RunStatus,
 };
 use rulec_runtime::workflow::{Node, from_fn};
 use serde_json::{Value as Json, json};
@@ -57,7 +57,7 @@ async fn run(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, 
         "name": "p", "description": "d",
         "nodes": nodes.iter().map(node).collect::<Vec<_>>(), "edges": edges.iter().map(edge).collect::<Vec<_>>(),
     });
-    let turn = coordinator.session().offer([Made::new("create_workflow_plan", payload)]).await;
+    let turn = coordinator.session().offer([Proposal::new("create_workflow_plan", payload)]).await;
     let [done] = &turn.done[..] else { panic!("{turn:#?}") };
     done.report.clone().unwrap_or_else(|| panic!("{turn:#?}"))
 }

@@ -3,7 +3,7 @@
 use rulec::Rules;
 use rulec_runtime::events::{Bus, Flow, Policy, RecvError, StopReason, Subscription};
 use rulec_runtime::payload::{
-    Coordinator, CoordinatorBuilder, DecisionEvent, Handled, Judges, Made, NodeFailure,
+    Coordinator, CoordinatorBuilder, DecisionEvent, Handled, Judges, NodeFailure, Proposal,
 };
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -64,14 +64,14 @@ async fn decisions_are_judged_before_anybody_hears_of_them() {
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
 
     let fine = json!({"action_type": "respond", "response": "hello", "intent": "greeting", "confidence": 1});
-    let handled = coordinator.publish(Made::new("respond", fine.clone()).id("d1").confidence(0.8)).await;
+    let handled = coordinator.publish(Proposal::new("respond", fine.clone()).id("d1").confidence(0.8)).await;
     let [Handled { event: Some(DecisionEvent::Validated(one)), .. }] = &*handled else {
         panic!("{handled:?}")
     };
     assert_eq!((one.payload(), &*one.decision.id, one.decision.confidence), (&fine, "d1", Some(0.8)));
 
     let handled =
-        coordinator.publish(Made::new("respond", json!({"response": "hello", "confidence": 3}))).await;
+        coordinator.publish(Proposal::new("respond", json!({"response": "hello", "confidence": 3}))).await;
     let [Handled { event: Some(DecisionEvent::Validated(one)), .. }] = &*handled else {
         panic!("{handled:?}")
     };
@@ -80,7 +80,7 @@ async fn decisions_are_judged_before_anybody_hears_of_them() {
     assert_eq!(one.payload(), &corrected);
     assert_eq!(one.decision.payload["confidence"], json!(3));
 
-    let handled = coordinator.publish(Made::new("respond", json!({"response": 3})).id("d3")).await;
+    let handled = coordinator.publish(Proposal::new("respond", json!({"response": 3})).id("d3")).await;
     let [Handled { event: Some(DecisionEvent::Rejected(one)), published: Some(published), .. }] = &*handled
     else {
         panic!("{handled:?}")
@@ -99,7 +99,7 @@ async fn decisions_are_judged_before_anybody_hears_of_them() {
 async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
     let coordinator = builder().build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
-    coordinator.publish(Made::new("create_nod", json!({}))).await;
+    coordinator.publish(Proposal::new("create_nod", json!({}))).await;
     let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
     assert_eq!(one.feedback, "there is no payload kind `create_nod`; did you mean `create_node`?");
     assert!(one.judgement.is_none() && one.violations().is_empty());
@@ -113,7 +113,7 @@ async fn internal_kinds_are_judged_and_told_the_caller_alone() {
         (json!({"thought": "first the range"}), "DecisionValidated continue"),
         (json!({"thought": ""}), "DecisionRejected continue"),
     ] {
-        let handled = coordinator.publish(Made::new("continue", payload)).await;
+        let handled = coordinator.publish(Proposal::new("continue", payload)).await;
         assert_eq!(names(&handled), [expected]);
         assert_eq!(handled[0].published, None);
     }
@@ -182,7 +182,7 @@ async fn without_a_strategy_a_failure_is_only_told() {
 
 #[tokio::test]
 async fn the_program_may_make_the_fallback_itself() {
-    let bad = || Made::new("error_recovery", json!({"workflow_id": "w"}));
+    let bad = || Proposal::new("error_recovery", json!({"workflow_id": "w"}));
     let silent = builder().fallback(|_| None).build();
     assert_eq!(names(&silent.publish(bad()).await), ["DecisionRejected error_recovery"]);
 
@@ -198,7 +198,7 @@ async fn the_program_may_make_the_fallback_itself() {
 
     // Without known fields, the fallback is a plan that is rejected too, and no further fallback
     // follows.
-    let handled = builder().build().publish(Made::new("error_recovery", json!({}))).await;
+    let handled = builder().build().publish(Proposal::new("error_recovery", json!({}))).await;
     assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]);
 }
 
@@ -207,7 +207,7 @@ async fn kinds_that_fall_back_to_each_other_come_to_an_end() {
     let text = "payload a fallback b { x: int }\npayload b fallback a { x: int }";
     let rules = Rules::from_text(text).expect("it compiles");
     let coordinator = Coordinator::builder(Judges::new(&rules)).build();
-    let handled = coordinator.publish(Made::new("a", json!({}))).await;
+    let handled = coordinator.publish(Proposal::new("a", json!({}))).await;
     assert_eq!(names(&handled), ["DecisionRejected a", "DecisionRejected b"]);
 }
 
@@ -215,18 +215,18 @@ async fn kinds_that_fall_back_to_each_other_come_to_an_end() {
 async fn middleware_sees_decisions_before_they_are_judged() {
     let bus = Bus::builder().middleware("enrich", |event: DecisionEvent| async move {
         match event {
-            DecisionEvent::Made(made) if &*made.id == "secret" => Flow::Stop("not for others".to_owned()),
-            DecisionEvent::Made(mut made) => {
+            DecisionEvent::Proposal(made) if &*made.id == "secret" => Flow::Stop("not for others".to_owned()),
+            DecisionEvent::Proposal(mut made) => {
                 made.payload = json!({"response": "enriched"});
-                Flow::Pass(DecisionEvent::Made(made))
+                Flow::Pass(DecisionEvent::Proposal(made))
             }
             other => Flow::Pass(other),
         }
     });
     let coordinator = builder().over(bus).build();
-    let handled = coordinator.publish(Made::new("respond", json!({}))).await;
+    let handled = coordinator.publish(Proposal::new("respond", json!({}))).await;
     assert_eq!(names(&handled), ["DecisionValidated respond"]);
-    let handled = coordinator.publish(Made::new("respond", json!({})).id("secret")).await;
+    let handled = coordinator.publish(Proposal::new("respond", json!({})).id("secret")).await;
     let stopped = handled[0].published.as_ref().unwrap().stopped_by.as_ref().unwrap();
     assert_eq!(stopped.reason, StopReason::Stopped("not for others".to_owned()));
     assert_eq!(names(&handled), ["stopped"]);
@@ -242,8 +242,8 @@ async fn judges_are_a_middleware_of_any_bus() {
         })
         .build();
     let mut inbox = bus.subscribe(16, Policy::Wait);
-    bus.publish(Made::new("respond", json!({"response": "hello"})).into()).await;
-    let published = bus.publish(Made::new("continue", json!({"thought": "hm"})).into()).await;
+    bus.publish(Proposal::new("respond", json!({"response": "hello"})).into()).await;
+    let published = bus.publish(Proposal::new("continue", json!({"thought": "hm"})).into()).await;
     bus.publish(NodeFailure::new("w", "n", "why").into()).await;
     assert_eq!(
         published.stopped_by.unwrap().to_string(),
@@ -256,7 +256,7 @@ async fn judges_are_a_middleware_of_any_bus() {
 async fn the_context_may_change() {
     let judges = Judges::new(&rules()).context(&json!({"workflows": {}})).unwrap();
     let coordinator = Coordinator::builder(judges).build();
-    let run = || Made::new("execute_workflow", json!({"workflow_id": "w"}));
+    let run = || Proposal::new("execute_workflow", json!({"workflow_id": "w"}));
     assert_eq!(names(&coordinator.publish(run()).await), ["DecisionRejected execute_workflow"]);
     coordinator.replace(Judges::new(&rules()).context(&context()).unwrap());
     assert_eq!(names(&coordinator.publish(run()).await), ["DecisionValidated execute_workflow"]);

@@ -2,7 +2,7 @@
 
 use rulec::Rules;
 use rulec_runtime::payload::{
-    Again, Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunReport, RunStatus, Turn,
+    Coordinator, CoordinatorBuilder, Judges, NodeFailure, Proposal, RetryRequest, RunReport, RunStatus, Turn,
 };
 use rulec_runtime::workflow::{Node, from_fn};
 use serde_json::{Value as Json, json};
@@ -48,15 +48,15 @@ fn node(id: &str, prompt: &str) -> Json {
     json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}})
 }
 
-fn plan(nodes: Json, edges: &[(&str, &str, Option<&str>)]) -> Made {
+fn plan(nodes: Json, edges: &[(&str, &str, Option<&str>)]) -> Proposal {
     let edge = |(from, to, condition): &(&str, &str, Option<&str>)| json!({"source": from, "target": to, "condition": condition});
     let edges: Vec<Json> = edges.iter().map(edge).collect();
     let payload = json!({"name": "p", "description": "d", "nodes": nodes, "edges": edges});
-    Made::new("create_workflow_plan", payload)
+    Proposal::new("create_workflow_plan", payload)
 }
 
-fn respond(text: &str) -> Made {
-    Made::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
+fn respond(text: &str) -> Proposal {
+    Proposal::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
 }
 
 /// Sets a recovery strategy that always answers with this plan.
@@ -105,7 +105,7 @@ async fn decisions_run_by_rank_and_equal_ones_in_order_of_arrival() {
 async fn a_clarification_suspends_until_the_answer_comes() {
     let coordinator = builder().0.build();
     let mut session = coordinator.session();
-    let ask = || Made::new("request_clarification", json!({"question": "which?"})).id("ask");
+    let ask = || Proposal::new("request_clarification", json!({"question": "which?"})).id("ask");
     assert!(session.answer(json!("nothing")).await.is_err());
     let turn = session.offer([respond("1"), ask()]).await;
     assert_eq!((ids(&turn), turn.waiting), (vec![], 1));
@@ -124,12 +124,14 @@ async fn an_error_recovery_drops_what_waits_and_the_open_question() {
     let coordinator = recovering(builder().0, json!({"action": "ABORT"}));
     let mut session = coordinator.session();
     session.offer([plan(json!([node("a", "fail")]), &[])]).await;
-    session.offer([respond("1"), Made::new("request_clarification", json!({"question": "which?"}))]).await;
+    session
+        .offer([respond("1"), Proposal::new("request_clarification", json!({"question": "which?"}))])
+        .await;
     let recovery = json!({
         "workflow_id": "workflow_1", "failed_node_id": "a", "failure_reason": "r",
         "recovery_plan": {"action": "SKIP"}, "execution_context": {}
     });
-    let turn = session.offer([Made::new("error_recovery", recovery)]).await;
+    let turn = session.offer([Proposal::new("error_recovery", recovery)]).await;
     let kinds: Vec<&str> = turn.interrupted.iter().map(|made| &*made.kind).collect();
     assert_eq!(kinds, ["request_clarification", "respond"]);
     assert_eq!(
@@ -145,7 +147,7 @@ async fn the_agent_is_asked_again_so_often_and_no_more() {
     let count = asked.clone();
     let coordinator = builder()
         .0
-        .agent(move |again: Again| {
+        .agent(move |again: RetryRequest| {
             *count.lock().unwrap() = again.attempt;
             assert!(again.rejected.feedback.contains("$.response"));
             let next = if again.attempt == 4 { respond("hello") } else { again.rejected.decision };
@@ -153,11 +155,11 @@ async fn the_agent_is_asked_again_so_often_and_no_more() {
         })
         .tries(3)
         .build();
-    let bad = || Made::new("respond", json!({"response": 3, "intent": "greeting", "confidence": 1}));
+    let bad = || Proposal::new("respond", json!({"response": 3, "intent": "greeting", "confidence": 1}));
     let turn = coordinator.session().offer([bad()]).await;
     assert_eq!((*asked.lock().unwrap(), turn.rejected.len(), turn.done.len()), (3, 4, 0));
     // Without an agent, or if the agent fails, a rejection is final.
-    let silent = builder().0.agent(|_| async { Err::<Vec<Made>, _>("gone") }).build();
+    let silent = builder().0.agent(|_| async { Err::<Vec<Proposal>, _>("gone") }).build();
     assert_eq!(silent.session().offer([bad()]).await.rejected.len(), 1);
 }
 
@@ -303,27 +305,29 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
         "node_type": "LLM", "node_name": "solo", "config": {"prompt": "fail twice"},
         "retry_config": {"max_retries": 2, "retry_delay": 0.001}
     });
-    let turn = session.offer([Made::new("create_node", single)]).await;
+    let turn = session.offer([Proposal::new("create_node", single)]).await;
     assert_eq!(report(&turn).status, RunStatus::Completed);
     let change = json!({"node_id": "solo", "updates": {"config.prompt": "new ${who}"}});
-    let turn = session.offer([Made::new("modify_node", change)]).await;
+    let turn = session.offer([Proposal::new("modify_node", change)]).await;
     assert_eq!(turn.done[0].result, Ok(Json::Null), "{turn:#?}");
-    let run = Made::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {}}));
+    let run = Proposal::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {}}));
     let turn = session.offer([run]).await;
     assert!(report(&turn).reason.as_deref().unwrap().contains("`${who}` in `config.prompt`"), "{turn:#?}");
     assert_eq!(log.lock().unwrap().len(), 3);
     // The workflow can run again after its plan is corrected, with the values that its placeholders
     // name.
     session
-        .offer([Made::new("modify_node", json!({"node_id": "solo", "updates": {"config.timeout": 9}}))])
+        .offer([Proposal::new("modify_node", json!({"node_id": "solo", "updates": {"config.timeout": 9}}))])
         .await;
-    let run =
-        Made::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {"who": "Ann"}}));
+    let run = Proposal::new(
+        "execute_workflow",
+        json!({"workflow_id": "workflow_1", "input_params": {"who": "Ann"}}),
+    );
     let turn = session.offer([run]).await;
     assert_eq!(report(&turn).outputs["solo"]["text"], "new Ann", "{turn:#?}");
     // A workflow that the coordinator did not create is not run.
     let known = json!({"workflows": {"w": {"status": "READY", "inputs": {}, "nodes": {}}}});
     let other = Coordinator::builder(Judges::new(&rules()).context(&known).unwrap()).build();
-    let turn = other.session().offer([Made::new("execute_workflow", json!({"workflow_id": "w"}))]).await;
+    let turn = other.session().offer([Proposal::new("execute_workflow", json!({"workflow_id": "w"}))]).await;
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
 }

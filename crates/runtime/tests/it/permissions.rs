@@ -1,7 +1,9 @@
 //! Tests of permissions: the sender's permissions are checked before a handler is called.
 
 use rulec::{Compiler, LiveRules, Rules};
-use rulec_runtime::route::{DecisionLog, Ending, Permissions, Policy, Request, Router, RouterBuilder};
+use rulec_runtime::route::{
+    DecisionLog, HandlerOutcome, Permissions, Policy, Request, Router, RouterBuilder,
+};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,13 +24,15 @@ fn builder(rules: impl Into<LiveRules>) -> RouterBuilder {
     Router::builder(rules).handler("run", echo).handler("chat", echo).handler("queue", echo)
 }
 
-fn of(permissions: &[&str]) -> Permissions {
+fn granted(permissions: &[&str]) -> Permissions {
     permissions.iter().copied().collect()
 }
 
-fn missing(ending: &Ending) -> Vec<&str> {
+fn missing(ending: &HandlerOutcome) -> Vec<&str> {
     match ending {
-        Ending::Refused { route, missing } if route == "code" => missing.iter().map(String::as_str).collect(),
+        HandlerOutcome::Refused { route, missing } if route == "code" => {
+            missing.iter().map(String::as_str).collect()
+        }
         other => panic!("not refused: {other}"),
     }
 }
@@ -53,13 +57,13 @@ async fn a_handler_is_called_for_whom_has_all_it_requires() {
     assert_eq!(router.route(chat).await.reply(), Some(&json!("chat")));
 
     for (permissions, expected) in [
-        (of(&["write"]), vec!["execute"]),
-        (of(&["Execute", "write"]), vec!["execute"]),
+        (granted(&["write"]), vec!["execute"]),
+        (granted(&["Execute", "write"]), vec!["execute"]),
         (Permissions::none(), vec!["execute", "write"]),
     ] {
         assert_eq!(missing(&router.route_as(code.clone(), &permissions).await.result), expected);
     }
-    for permissions in [of(&["write", "x", "execute"]), Permissions::all()] {
+    for permissions in [granted(&["write", "x", "execute"]), Permissions::all()] {
         assert_eq!(router.route_as(code.clone(), &permissions).await.reply(), Some(&json!("run")));
     }
     let stats = router.stats();
@@ -83,7 +87,7 @@ async fn the_program_says_what_a_sender_has() {
     let code = json!({"text": "run", "permissions": ["execute", "write"]});
     assert_eq!(router.route(code.clone()).await.reply(), Some(&json!("run")));
     // The permissions of `route_as` take precedence.
-    assert_eq!(missing(&router.route_as(code, &of(&["write"])).await.result), ["execute"]);
+    assert_eq!(missing(&router.route_as(code, &granted(&["write"])).await.result), ["execute"]);
     // The permission function is called only for a handler that requires permissions.
     router.route(json!({"text": "hello"})).await;
     assert_eq!(asked.load(Ordering::SeqCst), 1);
@@ -108,7 +112,7 @@ async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
     assert_eq!((outcome.reply(), outcome.fallback.as_deref()), (Some(&json!("last")), Some("last")));
     let tried: Vec<_> = outcome.tried.iter().map(|tried| (tried.handler.as_str(), tried.result)).collect();
     assert_eq!(tried, [("queue", "refused"), ("chat", "failed")]);
-    let outcome = router("last").route_as(json!({}), &of(&["queue"])).await;
+    let outcome = router("last").route_as(json!({}), &granted(&["queue"])).await;
     assert_eq!(outcome.fallback.as_deref(), Some("queue"));
     // If the sender may use no fallback, the handler's failure is the result.
     let outcome = router("run").route(json!({})).await;
@@ -123,7 +127,7 @@ async fn a_refusal_is_logged() {
     let log = DecisionLog::to_file(file.path()).unwrap();
     let live = LiveRules::from_text(Compiler::new(), RULES).unwrap();
     let router = builder(live.clone()).log(log.clone()).build().unwrap();
-    router.route_as(json!({"text": "run"}), &of(&["write"])).await;
+    router.route_as(json!({"text": "run"}), &granted(&["write"])).await;
     // An inserted route needs the permissions that its target's declaration requires.
     live.insert("route more priority 9 when text == \"run more\" -> run").unwrap();
     router.route(json!({"text": "run more"})).await;

@@ -2,7 +2,7 @@
 //! statistics.
 
 use rulec::Rules;
-use rulec_runtime::route::{CircuitState, Ending, Outcome, Policy, Request, Router};
+use rulec_runtime::route::{CircuitState, HandlerOutcome, Outcome, Policy, Request, Router};
 use serde_json::{Value as Json, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ struct Script {
 }
 
 impl Script {
-    fn of(acts: &[Act]) -> Script {
+    fn new(acts: &[Act]) -> Script {
         Script { acts: Arc::new(Mutex::new(acts.iter().copied().collect())), ..Script::default() }
     }
 
@@ -63,7 +63,7 @@ fn router(policy: Policy, main: &Script, second: &Script, third: &Script) -> Rou
 }
 
 async fn ended(acts: &[Act], policy: Policy) -> (Outcome, Vec<u32>) {
-    let main = Script::of(acts);
+    let main = Script::new(acts);
     let router = router(policy, &main, &Script::default(), &Script::default());
     let outcome = router.route(json!({})).await;
     (outcome, main.attempts())
@@ -81,7 +81,7 @@ async fn a_handler_is_tried_again() {
     let (outcome, attempts) = ended(&[Act::Fail; 9], policy()).await;
     assert_eq!((outcome.result.error(), attempts.len()), (Some("main failed"), 3));
     let (outcome, attempts) = ended(&[Act::Hang; 9], policy()).await;
-    assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == PAUSE));
+    assert!(matches!(&outcome.result, HandlerOutcome::TimedOut { after, .. } if *after == PAUSE));
     assert_eq!(attempts.len(), 3);
     // A panic is a bug of the handler, so a retry would panic too.
     let (outcome, attempts) = ended(&[Act::Panic], policy()).await;
@@ -95,7 +95,7 @@ async fn a_handler_is_tried_again() {
 async fn another_handler_takes_over() {
     let policy = || Policy::new().time_limit(PAUSE).fallback("second").fallback("third");
     let check = |acts: [&'static [Act]; 3], expected: Json| async move {
-        let [main, second, third] = acts.map(Script::of);
+        let [main, second, third] = acts.map(Script::new);
         let outcome = router(policy(), &main, &second, &third).route(json!({})).await;
         let tried: Vec<_> =
             outcome.tried.iter().map(|one| json!([one.handler, one.result, one.error])).collect();
@@ -127,7 +127,7 @@ async fn another_handler_takes_over() {
 async fn a_chain_ends_at_its_limit() {
     let limit = PAUSE * 5 / 2;
     let check = |policy: Policy, acts: [&'static [Act]; 3], took: Duration, expected: Json| async move {
-        let [main, second, third] = acts.map(Script::of);
+        let [main, second, third] = acts.map(Script::new);
         let policy = policy.chain_limit(limit).fallback("second").fallback("third");
         let (router, start) = (router(policy, &main, &second, &third), Instant::now());
         let outcome = router.route(json!({})).await;
@@ -142,7 +142,7 @@ async fn a_chain_ends_at_its_limit() {
     let outcome =
         check(Policy::new(), [&[Act::Hang], &[], &[]], limit, json!(["timed_out", null, [], [1, 0, 0]]))
             .await;
-    assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == limit));
+    assert!(matches!(&outcome.result, HandlerOutcome::TimedOut { after, .. } if *after == limit));
     // The running call is aborted, here the call of `second`.
     let policy = || Policy::new().time_limit(PAUSE);
     check(
@@ -169,7 +169,7 @@ const OPEN: Duration = Duration::from_millis(150);
 
 #[tokio::test]
 async fn a_circuit_opens_and_closes() {
-    let main = Script::of(&[Act::Fail, Act::Reply, Act::Fail, Act::Fail, Act::Fail, Act::Reply]);
+    let main = Script::new(&[Act::Fail, Act::Reply, Act::Fail, Act::Fail, Act::Fail, Act::Reply]);
     let router = router(Policy::new().circuit(2, OPEN), &main, &Script::default(), &Script::default());
     let route = async || router.route(json!({})).await.result.kind();
     let state = || router.stats().handlers.iter().find(|one| one.handler == "main").unwrap().circuit;
@@ -200,7 +200,7 @@ async fn a_circuit_opens_and_closes() {
 /// once.
 #[tokio::test]
 async fn one_message_tries_whether_a_handler_has_recovered() {
-    let main = Script::of(&[Act::Fail, Act::Hang, Act::Reply]);
+    let main = Script::new(&[Act::Fail, Act::Hang, Act::Reply]);
     let router = router(Policy::new().circuit(1, OPEN), &main, &Script::default(), &Script::default());
     assert_eq!(router.route(json!({})).await.result.kind(), "failed");
     tokio::time::sleep(OPEN * 2).await;

@@ -1,7 +1,7 @@
 //! Tests of the router: every ending of a handler, errors at build time, and swaps under load.
 
 use rulec::{Compiler, Rules};
-use rulec_runtime::route::{Ending, HandlerError, Outcome, Problem, Request, Router, Warning};
+use rulec_runtime::route::{HandlerError, HandlerOutcome, Outcome, Problem, Request, Router, Warning};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -139,10 +139,11 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
 
     let after = Duration::from_secs(5);
     let route = |name: &str| name.to_owned();
-    let failed = |name, error: &str| Ending::Failed { route: route(name), error: error.to_owned() };
-    let panicked = |name, message: &str| Ending::Panicked { route: route(name), message: message.to_owned() };
+    let failed = |name, error: &str| HandlerOutcome::Failed { route: route(name), error: error.to_owned() };
+    let panicked =
+        |name, message: &str| HandlerOutcome::Panicked { route: route(name), message: message.to_owned() };
     let cases = [
-        ("fine", Ending::Handled(json!(1)), "1"),
+        ("fine", HandlerOutcome::Handled(json!(1)), "1"),
         ("says_no", failed("says_no", "not today"), "the handler of `says_no` failed: not today"),
         (
             "typed",
@@ -161,16 +162,16 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
         ),
         (
             "slow",
-            Ending::TimedOut { route: route("slow"), after },
+            HandlerOutcome::TimedOut { route: route("slow"), after },
             "the handler of `slow` was stopped after 5s",
         ),
         (
             "endless",
-            Ending::TimedOut { route: route("endless"), after },
+            HandlerOutcome::TimedOut { route: route("endless"), after },
             "the handler of `endless` was stopped after 5s",
         ),
-        ("patient", Ending::Handled(json!("in time")), "\"in time\""),
-        ("nothing like it", Ending::NoRoute, "no route holds and there is no default"),
+        ("patient", HandlerOutcome::Handled(json!("in time")), "\"in time\""),
+        ("nothing like it", HandlerOutcome::NoRoute, "no route holds and there is no default"),
     ];
     for (text, expected, said) in cases {
         let outcome = router.route(json!({ "text": text })).await;
@@ -205,7 +206,7 @@ async fn a_handler_that_blocks_its_thread_is_left_behind() {
     // Runs on a separate worker thread, so that the runtime has a thread for its timer.
     let outcome = tokio::spawn(async move { router.route(json!({"text": "block"})).await }).await.unwrap();
     release.store(true, Ordering::SeqCst);
-    assert!(matches!(outcome.result, Ending::TimedOut { .. }), "{:?}", outcome.result);
+    assert!(matches!(outcome.result, HandlerOutcome::TimedOut { .. }), "{:?}", outcome.result);
 }
 
 #[test]
@@ -408,7 +409,7 @@ async fn an_outcome_is_plain_json() {
     assert!(fine["elapsed_us"].is_u64() && fine["generation"].is_u64());
     assert_eq!(json("fails").await["result"], json!({"failed": {"route": "fails", "error": "no"}}));
     assert_eq!(json("other").await["result"], json!("no_route"));
-    let late = Ending::TimedOut { route: "r".to_owned(), after: Duration::from_millis(3) };
+    let late = HandlerOutcome::TimedOut { route: "r".to_owned(), after: Duration::from_millis(3) };
     assert_eq!(serde_json::to_value(late).unwrap(), json!({"timed_out": {"route": "r", "after_us": 3000}}));
 }
 

@@ -2,7 +2,9 @@
 //! counted.
 
 use rulec::{Compiler, LiveRules, Rules};
-use rulec_runtime::route::{DecisionLog, Differences, Generations, Place, Request, Router, SwitchError};
+use rulec_runtime::route::{
+    DecisionLog, Differences, Generations, Request, RoutePosition, Router, SwitchError,
+};
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +19,8 @@ fn rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap()
 }
 
-fn place(route: &str) -> Place {
-    Place { table: "routes".to_owned(), route: Some(route.to_owned()) }
+fn place(route: &str) -> RoutePosition {
+    RoutePosition { table: "routes".to_owned(), route: Some(route.to_owned()) }
 }
 
 /// Builds a router whose handlers count their calls.

@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
             None => Err(Reported),
             Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
-                let sizes = args.iter().map(|arg| Measure::of(Part::Expr(arg), &self.let_measures).nodes);
+                let sizes = args.iter().map(|arg| Measure::new(Part::Expr(arg), &self.let_measures).nodes);
                 let (sizes, args) = (sizes.collect(), &*args);
                 let mut replaced =
                     Substitution { sizes, args, made: 0, filled: Vec::new(), given: Vec::new() };

@@ -114,7 +114,7 @@ fn json_ty(json: &Json) -> Ty {
             };
             Ty::record(map.iter().map(field).collect())
         }
-        scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::of(kind))),
+        scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::single(kind))),
     }
 }
 

@@ -231,7 +231,7 @@ impl<'a> Checker<'a> {
                 }
             };
         }
-        self.message_path(&Path::of(name, span), span).map(Term::Expr)
+        self.message_path(&Path::new(name, span), span).map(Term::Expr)
     }
 
     fn use_of_let(&self, id: hir::LetId, span: Span) -> Term {

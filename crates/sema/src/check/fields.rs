@@ -3,7 +3,7 @@
 
 use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
-use super::uses::{Counted, CountedUses, FieldUses, RouteUses, UsesByRoute};
+use super::uses::{CountedFields, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::hir::{Root, Slot, SlotId};
 use hashbrown::{HashMap, HashSet, HashTable};
 use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
@@ -14,14 +14,14 @@ use rulec_lang::ty::{Field, Inner, Kind, KindSet, RecordType, Ty};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-pub(super) struct Found {
+pub(super) struct ResolvedField {
     pub ty: Ty,
     pub optional: bool,
     pub private: bool,
 }
 
 /// The reason why a path does not resolve.
-pub(super) enum Lost {
+pub(super) enum PathError {
     /// The part at index `at` is not a field of `record`.
     UnknownField { at: usize, record: Arc<RecordType> },
     /// The part before index `at` has the type `ty`, which has no fields.
@@ -178,11 +178,11 @@ impl Fields {
         self.input.as_ref()?.places.get(&Names(path)).copied()
     }
 
-    pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<Found, Lost> {
+    pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<ResolvedField, PathError> {
         match &self.input {
             Some(input) => match find_declared(&input.ty, path) {
-                Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
-                    Ok(Found { ty: Ty::ANY, optional: true, private: false })
+                Err(PathError::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
+                    Ok(ResolvedField { ty: Ty::ANY, optional: true, private: false })
                 }
                 found => found,
             },
@@ -196,7 +196,7 @@ impl Fields {
                 // in any order.
                 let open = !self.done_inferring && !is_text(path);
                 let kinds = if open { KindSet::ALL } else { self.kinds(path) };
-                Ok(Found { ty: Ty::plain(kinds), optional: true, private: false })
+                Ok(ResolvedField { ty: Ty::plain(kinds), optional: true, private: false })
             }
         }
     }
@@ -232,10 +232,10 @@ impl Fields {
 
     /// Returns the facts about the fields, and the uses by each route if the fields are not
     /// declared.
-    pub(super) fn into_known(self) -> (Counted, UsesByRoute) {
+    pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let known = match self.input {
-            Some(input) => Counted::Input(input),
-            None => Counted::Uses(self.counted.unwrap_or_default()),
+            Some(input) => CountedFields::Input(input),
+            None => CountedFields::Uses(self.counted.unwrap_or_default()),
         };
         (known, self.by_route)
     }
@@ -384,15 +384,15 @@ fn dotted(path: &[impl Name]) -> String {
     names.join(".")
 }
 
-pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
-    let mut found = Found { ty: input.clone(), optional: false, private: false };
+pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<ResolvedField, PathError> {
+    let mut found = ResolvedField { ty: input.clone(), optional: false, private: false };
     for (at, name) in path.iter().enumerate() {
         found = match field_of(&found.ty, name.as_ref()) {
-            Ok(Found { ty, optional, private }) => {
-                Found { ty, optional: found.optional | optional, private: found.private | private }
+            Ok(ResolvedField { ty, optional, private }) => {
+                ResolvedField { ty, optional: found.optional | optional, private: found.private | private }
             }
-            Err(Some(record)) => return Err(Lost::UnknownField { at, record }),
-            Err(None) => return Err(Lost::NoFields { at, ty: found.ty }),
+            Err(Some(record)) => return Err(PathError::UnknownField { at, record }),
+            Err(None) => return Err(PathError::NoFields { at, ty: found.ty }),
         };
     }
     Ok(found)
@@ -400,12 +400,12 @@ pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Los
 
 /// Returns the field of a value's type. The error has the record without the field, or `None` if
 /// the type has no fields.
-pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<RecordType>>> {
-    let entry = |ty| Found { ty, optional: true, private: false };
+pub(super) fn field_of(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
+    let entry = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {
         Inner::Fields(record) => match record.get(name) {
             Some(Field { ty, optional, private, .. }) => {
-                Ok(Found { ty: ty.clone(), optional: *optional, private: *private })
+                Ok(ResolvedField { ty: ty.clone(), optional: *optional, private: *private })
             }
             None => Err(Some(record.clone())),
         },

@@ -224,7 +224,7 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
             return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
         };
-        let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
+        let text = self.message_path(&Path::new("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);
         let patterns = self.flow_texts(list)?;
         // The span of each pattern, if the list is written inline.

@@ -14,7 +14,7 @@ impl Checker<'_> {
     pub(super) fn narrowed(&mut self) {
         for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
             let name = path.join(".");
-            let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::of);
+            let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);
             let lost = lost.fold(KindSet::EMPTY, KindSet::union);
             let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
             let message = message!(

@@ -1,7 +1,7 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::as_json;
-use super::fields::{Found, Lost, Reason, field_of, function_meant};
+use super::fields::{PathError, Reason, ResolvedField, field_of, function_meant};
 use super::read::{accepted, read, union};
 use super::{Checked, Checker, Reported, listed};
 use crate::hir::{Expr, ExprKind, SlotId};
@@ -97,22 +97,22 @@ impl<'a> Checker<'a> {
                 if names.len() == 1 && self.fields.inferred() {
                     self.warn_of_near_name(names[0], span);
                 }
-                let Found { ty, optional, private } = found;
+                let ResolvedField { ty, optional, private } = found;
                 let slot = self.fields.rooted_slot(None, names, ty.kinds, private);
                 if lasting {
                     self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
-            Err(Lost::UnknownField { at: 0, record }) => {
+            Err(PathError::UnknownField { at: 0, record }) => {
                 self.unknown_root(names[0], path.places[0].0, &record)
             }
-            Err(Lost::UnknownField { at, record }) => {
+            Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared = self.fields.declared_at(&names[..at]);
                 self.unknown_field(message, names[at], &record, declared, path.places[at])
             }
-            Err(Lost::NoFields { at, ty }) => {
+            Err(PathError::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
                 let message =
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
@@ -210,7 +210,7 @@ impl<'a> Checker<'a> {
 
     /// Checks a field of a value that is not a message path, such as a quantifier's element.
     pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
-        let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
+        let ResolvedField { ty, optional, .. } = match field_of(&base.ty, &name.node) {
             Ok(found) => found,
             Err(Some(record)) => {
                 let message = message!("there is no field `{}` here", name.node);
@@ -344,7 +344,7 @@ pub(super) struct Path<'p> {
 }
 
 impl<'p> Path<'p> {
-    pub(super) fn of(name: &'p str, span: Span) -> Path<'p> {
+    pub(super) fn new(name: &'p str, span: Span) -> Path<'p> {
         let mut path = Path::default();
         path.push(name, span, true);
         path

@@ -214,9 +214,9 @@ impl<'a> Checker<'a> {
                     ErrorKind::UnsupportedBackreference => Some(message!("a back-reference")),
                     _ => None,
                 };
-                (reason::of(&error.kind().to_string()), error.span().start.column, unsupported)
+                (reason::message(&error.kind().to_string()), error.span().start.column, unsupported)
             }
-            Translate(error) => (reason::of(&error.kind().to_string()), error.span().start.column, None),
+            Translate(error) => (reason::message(&error.kind().to_string()), error.span().start.column, None),
             _ => (Message::verbatim(error.to_string()), 1, None),
         };
         let pattern = shown(pattern);

@@ -10,8 +10,8 @@ mod shape;
 use super::constant::as_json;
 use super::{Binding, Checked, Checker, Reported};
 use crate::hir::{
-    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Part, Place, Predicate, Requirement,
-    Root, TableKind,
+    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part, Predicate,
+    Requirement, Root, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -29,7 +29,7 @@ struct Site {
     /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
-    place: Place,
+    place: ObjectPath,
     /// Whether the object may have another type. A separate rule reports that case.
     may_differ: bool,
     /// The id under which all rules report, without corrections; set by `include … as`.
@@ -65,7 +65,7 @@ const MAX_ITEMS: usize = 100_000;
 
 /// A violation, as its rule reports it.
 struct Violation<'a> {
-    place: Place,
+    place: ObjectPath,
     /// The clause of the rule.
     span: Span,
     message: Message,
@@ -163,12 +163,12 @@ impl<'a> Checker<'a> {
         let State { items, too_large, .. } = self.payload;
         self.payload = State { block, groups, fields, items, too_large, ..State::default() };
         let (root, payload) = self.binding("payload", object.record(), name.span);
-        self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
+        self.bind_at(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION, decision, name.span));
         let site = Site {
             owner: name.node.as_str().into(),
             object: payload,
-            place: Place::of(root),
+            place: ObjectPath::new(root),
             may_differ: group.is_some(),
             renamed: None,
             known: object.fields.iter().map(|field| field.name.clone()).collect(),
@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
         let params = group.map_or(&[][..], |group| &group.params);
         for (field, param) in self.record(params).fields.into_iter().zip(params) {
             let (id, expr) = self.binding(&field.name, field.ty, param.name.span);
-            self.bind_at(Place::of(id), Binding::new(&field.name, expr, param.name.span));
+            self.bind_at(ObjectPath::new(id), Binding::new(&field.name, expr, param.name.span));
         }
         self.items(body, Body::Object, &site);
         self.scope.clear();
@@ -185,7 +185,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds a binding for a value at a path in the validated object.
-    fn bind_at(&mut self, place: Place, binding: Binding) {
+    fn bind_at(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 

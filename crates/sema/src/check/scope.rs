@@ -1,6 +1,6 @@
 //! The names bound around the current expression by a quantifier, a `def` or a payload.
 
-use crate::hir::{Cond, Expr, Place};
+use crate::hir::{Cond, Expr, ObjectPath};
 use hashbrown::HashMap;
 use rulec_base::span::Span;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ pub(super) struct Binding {
     /// The value, with the span of the declaration.
     pub(super) expr: Expr,
     /// The path of the value in the validated object, if it has one.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<ObjectPath>,
     /// A test that the value has its declared type, if the kind alone does not show it.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name.

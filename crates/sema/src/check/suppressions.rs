@@ -8,7 +8,7 @@ use rulec_syntax::loader::Loaded;
 
 /// The `# rulec: allow` comments of all files, each with the span of its statement.
 #[derive(Clone, Debug, Default)]
-pub struct Allows {
+pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
     /// Indexes of suppressions at top-level statements, and at statements inside a table. Both are
     /// sorted by the start of the statement. Statements in one list never contain each other.
@@ -20,10 +20,10 @@ pub struct Allows {
     silenced: Vec<Diagnostic>,
 }
 
-impl Allows {
+impl Suppressions {
     /// Collects the suppressions.
-    pub fn of(loaded: &Loaded) -> Allows {
-        let mut allows = Allows::default();
+    pub fn new(loaded: &Loaded) -> Suppressions {
+        let mut allows = Suppressions::default();
         for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
             allows.outer.extend(keep(&mut allows.all, outer));
             if let StatementKind::Table { statements, .. } = &outer.kind {
@@ -32,7 +32,7 @@ impl Allows {
                 }
             }
         }
-        let Allows { all, outer, inner, used, .. } = &mut allows;
+        let Suppressions { all, outer, inner, used, .. } = &mut allows;
         used.resize(all.len(), false);
         outer.sort_by_key(|at| start(all[*at].1));
         inner.sort_by_key(|at| start(all[*at].1));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl<'a> Checker<'a> {
     /// Checks the tests of the main file.
     pub(super) fn tests(&mut self) {
-        let mut known = Known::default();
+        let mut known = NameTables::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
             // The error has been reported.
@@ -26,7 +26,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a test, or one test per case; an invalid case does not affect the others.
-    fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<()> {
+    fn test(&mut self, test: &'a ast::Test, known: &mut NameTables) -> Checked<()> {
         self.cases(test)?;
         let is_judged = test.expects.iter().any(|expect| self.judged_kind(expect).is_some());
         let mut given = Map::new();
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
     fn expectation(
         &mut self,
         expect: &'a Expectation,
-        known: &mut Known,
+        known: &mut NameTables,
     ) -> Checked<(TableId, Expect, hir::Then)> {
         let (entry, expected) = match (self.judged_kind(expect), expect.breaks.first()) {
             (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads the expected verdict on a payload.
-    fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut Known) -> Checked<Expect> {
+    fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut NameTables) -> Checked<Expect> {
         const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let place = expect.path.iter().fold(expect.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
@@ -218,7 +218,7 @@ impl<'a> Checker<'a> {
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each thing that a test may expect")]
-    fn chosen(&mut self, expect: &'a Expectation, known: &mut Known) -> Checked<(TableId, Expect)> {
+    fn chosen(&mut self, expect: &'a Expectation, known: &mut NameTables) -> Checked<(TableId, Expect)> {
         let path = expect.path.as_slice();
         let place = path
             .iter()
@@ -348,7 +348,7 @@ fn plural(count: usize, thing: &str) -> Message {
 
 /// Name lookups for tests, computed once.
 #[derive(Default)]
-struct Known {
+struct NameTables {
     /// The rules by name.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind, by the kind's index.
@@ -384,7 +384,7 @@ fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     if !fits {
         let kind = value.kind();
         return wrong(
-            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::of(kind)).with_article()),
+            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::single(kind)).with_article()),
         );
     }
     match (json, ty.fields()) {

@@ -125,10 +125,10 @@ impl<'a> Checker<'a> {
             return;
         }
         let mut input = None;
-        let mut places = Places::new();
+        let mut places = FieldSpans::new();
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
-            let mut further = Places::new();
+            let mut further = FieldSpans::new();
             field_places(fields, &mut Vec::new(), &mut further);
             let record = self.record(fields);
             let all = input.get_or_insert_with(RecordType::default);
@@ -143,7 +143,13 @@ impl<'a> Checker<'a> {
         self.program.input = input;
     }
 
-    fn merge(&mut self, first: &mut RecordType, second: &RecordType, path: &mut Path, places: [&Places; 2]) {
+    fn merge(
+        &mut self,
+        first: &mut RecordType,
+        second: &RecordType,
+        path: &mut Path,
+        places: [&FieldSpans; 2],
+    ) {
         for field in &second.fields {
             let Some(known) = first.position(&field.name) else {
                 first.push(field.clone());
@@ -227,9 +233,9 @@ fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
 }
 
 /// The span of each declared field.
-pub(super) type Places = HashMap<Path, Span>;
+pub(super) type FieldSpans = HashMap<Path, Span>;
 
-fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {
+fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut FieldSpans) {
     for field in fields {
         path.push(field.name.node.as_str().into());
         places.insert(path.clone(), field.name.span.to(field.ty.span));

@@ -5,7 +5,7 @@
 use super::Checker;
 use super::fields::find_declared;
 use super::names::Path;
-use crate::hir::{Idle, TableKind};
+use crate::hir::{TableKind, UnusedDeclaration};
 use hashbrown::HashSet;
 use rulec_base::diag::Diagnostic;
 use rulec_syntax::ast::StatementKind as Kind;
@@ -44,7 +44,7 @@ impl Checker<'_> {
 
     /// Returns the outermost `input` fields of which nothing is read. Empty if there are payloads
     /// or workflows, because they read messages in other ways.
-    fn idle_fields(&self) -> Vec<Idle> {
+    fn idle_fields(&self) -> Vec<UnusedDeclaration> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;
         if !program.payloads.is_empty() || !program.workflows.is_empty() {
@@ -63,11 +63,11 @@ impl Checker<'_> {
             |path: &Path| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
         let mut places: Vec<_> = input.places.iter().filter(|(_, place)| Some(place.file) == main).collect();
         places.sort_by_key(|(_, place)| place.start);
-        let mut idle: Vec<(&Path, Idle)> = Vec::new();
+        let mut idle: Vec<(&Path, UnusedDeclaration)> = Vec::new();
         for (path, place) in places {
             let inside = idle.last().is_some_and(|(outer, _)| path.starts_with(outer));
             if !inside && is_idle(path) {
-                idle.push((path, Idle::Field(path.join(".").into(), *place)));
+                idle.push((path, UnusedDeclaration::Field(path.join(".").into(), *place)));
             }
         }
         idle.into_iter().map(|(_, idle)| idle).collect()
@@ -97,7 +97,7 @@ impl Checker<'_> {
             let mut definitions =
                 self.symbols.definitions.iter().filter(|symbol| seen.contains(&symbol.name.span.file));
             if only_defines && !definitions.any(|symbol| self.used.contains(symbol.name.node.as_str())) {
-                self.program.idle.push(Idle::Import(path.node.as_str().into(), path.span));
+                self.program.idle.push(UnusedDeclaration::Import(path.node.as_str().into(), path.span));
             }
         }
     }

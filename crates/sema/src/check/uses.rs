@@ -11,23 +11,23 @@ use std::sync::Arc;
 
 /// The message's fields: a declared input, or the inferred uses.
 #[derive(Clone)]
-pub enum Known {
+pub enum KnownFields {
     Input(Arc<DeclaredInput>),
     Uses(Arc<FieldUses>),
 }
 
-/// Like [`Known`], for rules whose routes may be added and removed.
-pub enum Counted {
+/// Like [`KnownFields`], for rules whose routes may be added and removed.
+pub enum CountedFields {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
 }
 
-impl Counted {
+impl CountedFields {
     /// Returns a snapshot of the current fields.
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> KnownFields {
         match self {
-            Counted::Input(input) => Known::Input(Arc::clone(input)),
-            Counted::Uses(uses) => Known::Uses(Arc::clone(uses.fields())),
+            CountedFields::Input(input) => KnownFields::Input(Arc::clone(input)),
+            CountedFields::Uses(uses) => KnownFields::Uses(Arc::clone(uses.fields())),
         }
     }
 }
@@ -55,7 +55,7 @@ impl UsesByRoute {
     }
 
     /// Returns the uses of the route with this span; `None` if the uses are not counted.
-    pub fn of(&self, route: Span) -> Option<Arc<RouteUses>> {
+    pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
 }

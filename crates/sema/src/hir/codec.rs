@@ -63,7 +63,7 @@ impl Codec for Let {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let read = Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
-        from.counts = from.counts.with(Numbered::Let, from.counts.of(Numbered::Let) + 1);
+        from.counts = from.counts.with(Numbered::Let, from.counts.get(Numbered::Let) + 1);
         Ok(read)
     }
 }

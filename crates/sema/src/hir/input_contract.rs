@@ -2,7 +2,7 @@
 
 use super::Program;
 use rulec_base::codec::impl_codec;
-use rulec_lang::schema::{self, Breach};
+use rulec_lang::schema::{self, InputViolation};
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -45,12 +45,13 @@ impl Program {
     }
 
     /// Returns the violations of the input contract by a message.
-    pub fn breaches(&self, message: &Json) -> Vec<Breach> {
+    pub fn breaches(&self, message: &Json) -> Vec<InputViolation> {
         let Some(promised) = self.promised() else { return Vec::new() };
         let mut found = schema::breaches(&promised, message);
         if self.input.is_none() {
-            let inferred =
-                |breach: &Breach| self.inferred.iter().find(|field| field.path.join(".") == breach.path);
+            let inferred = |breach: &InputViolation| {
+                self.inferred.iter().find(|field| field.path.join(".") == breach.path)
+            };
             found.retain_mut(|breach| {
                 breach.hint = inferred(breach).map(|field| field.hint.to_string());
                 breach.hint.is_some()

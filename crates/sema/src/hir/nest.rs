@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// A cache of facts about nodes of a program, keyed by their addresses.
 #[derive(Debug, Default)]
-pub struct Nests {
+pub struct LoopFacts {
     known: HashMap<(usize, bool), Facts>,
 }
 
@@ -23,7 +23,7 @@ struct Facts {
     chain: u32,
 }
 
-impl Nests {
+impl LoopFacts {
     /// True if a node reads no element of an enclosing quantifier.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
         self.facts(part).free.is_empty()
@@ -83,7 +83,7 @@ impl Nests {
 impl Program {
     /// Computes [`Each::nest`] for every `each` of all payloads.
     pub fn nest_blocks(&mut self) {
-        fn nest(block: &mut Block, nested: &Nested) {
+        fn nest(block: &mut Block, nested: &QuantifierDepths) {
             for each in &mut block.each {
                 nest(&mut each.block, nested);
                 each.nest = nested.each(each);
@@ -91,7 +91,7 @@ impl Program {
         }
         let mut payloads = std::mem::take(&mut self.payloads);
         if payloads.iter().any(|payload| !payload.block.each.is_empty()) {
-            let nested = Nested::of(self);
+            let nested = QuantifierDepths::new(self);
             payloads.iter_mut().for_each(|payload| nest(&mut payload.block, &nested));
         }
         self.payloads = payloads;
@@ -99,14 +99,14 @@ impl Program {
 
     /// True if [`Each::nest`] of every `each` is right.
     pub(super) fn blocks_nest(&self) -> bool {
-        fn fit(block: &Block, nested: &Nested) -> bool {
+        fn fit(block: &Block, nested: &QuantifierDepths) -> bool {
             block.each.iter().all(|each| each.nest == nested.each(each) && fit(&each.block, nested))
         }
         let mut blocks = self.payloads.iter().map(|payload| &payload.block);
         if blocks.clone().all(|block| block.each.is_empty()) {
             return true;
         }
-        let nested = Nested::of(self);
+        let nested = QuantifierDepths::new(self);
         blocks.all(|block| fit(block, &nested))
     }
 }
@@ -114,19 +114,19 @@ impl Program {
 /// The nesting depth of quantifiers in each table of requirements and in each value of a program.
 /// In an `each`, unlike in a quantifier, loop-invariant parts are not hoisted, so every level
 /// counts.
-struct Nested {
+struct QuantifierDepths {
     tables: Vec<u32>,
     values: Vec<u32>,
 }
 
-impl Nested {
-    fn of(program: &Program) -> Nested {
-        let (mut nests, mut lets) = (Nests::default(), Vec::with_capacity(program.lets.len()));
+impl QuantifierDepths {
+    fn new(program: &Program) -> QuantifierDepths {
+        let (mut nests, mut lets) = (LoopFacts::default(), Vec::with_capacity(program.lets.len()));
         for body in &program.lets {
             lets.push(deepest(&mut nests, &lets, body.body.part()));
         }
         let values = program.values.iter().map(|value| deepest(&mut nests, &lets, Part::Expr(value)));
-        let mut nested = Nested { values: values.collect(), tables: vec![0; program.tables.len()] };
+        let mut nested = QuantifierDepths { values: values.collect(), tables: vec![0; program.tables.len()] };
         for requirement in &program.requirements {
             let rule = &program.rules[requirement.rule.index()];
             let condition = deepest(&mut nests, &lets, Part::Cond(&rule.condition));
@@ -158,7 +158,7 @@ impl Nested {
 }
 
 /// Returns the nesting depth of quantifiers in a node, the bodies of its `let`s included.
-fn deepest(nests: &mut Nests, lets: &[u32], part: Part<'_>) -> u32 {
+fn deepest(nests: &mut LoopFacts, lets: &[u32], part: Part<'_>) -> u32 {
     let own = match part {
         Part::Let(id) => lets.get(id.index()).copied().unwrap_or_default(),
         Part::Cond(Cond { kind: CondKind::Quantifier { body, .. }, .. })

@@ -76,7 +76,7 @@ pub struct Each {
     /// The list or dict; if it is missing, no requirement is evaluated.
     pub list: ValueId,
     /// The path of the list in the validated object; `None` if the list is computed.
-    pub place: Option<Place>,
+    pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
     /// A condition on the element; if it is false, the requirements are not evaluated for that
@@ -89,7 +89,7 @@ pub struct Each {
 
 /// A path in the validated object: the path of a binding, then further steps.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ObjectPath {
     pub root: BindingId,
     pub steps: Vec<Step>,
     /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`, which each set a
@@ -112,13 +112,13 @@ pub enum Step {
     At(ValueId),
 }
 
-impl Place {
-    pub fn of(root: BindingId) -> Place {
-        Place { root, steps: Vec::new(), dotted: None }
+impl ObjectPath {
+    pub fn new(root: BindingId) -> ObjectPath {
+        ObjectPath { root, steps: Vec::new(), dotted: None }
     }
 
     #[must_use]
-    pub fn then(&self, step: Step) -> Place {
+    pub fn then(&self, step: Step) -> ObjectPath {
         let mut place = self.clone();
         match &mut place.dotted {
             Some(dotted) => dotted.steps.push(step),
@@ -133,7 +133,7 @@ pub struct Requirement {
     /// The rule whose condition is true when the requirement is violated. The name of the rule is
     /// the requirement's id.
     pub rule: RuleId,
-    pub place: Place,
+    pub place: ObjectPath,
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
@@ -205,7 +205,7 @@ impl_codec!(struct Payload {
 });
 impl_codec!(struct Block { lets, table, each });
 impl_codec!(struct Each { list, place, key, element, when, block, nest });
-impl_codec!(struct Place { root, steps, dotted });
+impl_codec!(struct ObjectPath { root, steps, dotted });
 impl_codec!(struct Dotted { prefix, steps });
 impl_codec!(enum Step { 0 Key(key), 1 At(at) });
 impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, warning, compiles });

@@ -17,7 +17,7 @@ pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {
     /// Measures a node with every `let` expanded. `lets` has the measures of the `let` bodies.
-    pub fn of(part: Part<'_>, lets: &[Measure]) -> Measure {
+    pub fn new(part: Part<'_>, lets: &[Measure]) -> Measure {
         let mut whole = Measure::default();
         whole.add(part, 1, lets);
         whole

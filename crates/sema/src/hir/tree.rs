@@ -156,7 +156,7 @@ pub enum Const {
 
 impl Const {
     /// Converts a value to a constant; `None` for a list that JSON cannot represent exactly.
-    pub fn of(value: Value<'_>) -> Option<Const> {
+    pub fn from_value(value: Value<'_>) -> Option<Const> {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
             Value::Version(version) => Some(Const::Version(version.into())),

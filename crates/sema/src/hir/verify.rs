@@ -6,7 +6,7 @@ use rulec_base::codec::DecodeError;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::text::Form;
 use rulec_lang::operators::modifiers::TestMode;
-use rulec_lang::operators::{Fixity, Meaning, Op, OpInfo};
+use rulec_lang::operators::{Fixity, Implementation, Op, OpInfo};
 use std::collections::HashSet;
 
 type Verified = Result<(), DecodeError>;
@@ -18,7 +18,7 @@ fn require(holds: bool, what: &'static str) -> Verified {
 impl Program {
     /// Verifies the program. The conditions of its rules are decoded to trees by this call.
     pub fn verify(&self) -> Result<(), DecodeError> {
-        let verifier = Verifier::of(self)?;
+        let verifier = Verifier::new(self)?;
         let part = self.rules.len().div_ceil(Threads::All.for_statements(self.rules.len())).max(1);
         let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.rule(rule));
         parallel::each(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
@@ -37,7 +37,7 @@ struct Verifier<'p> {
 
 impl<'p> Verifier<'p> {
     /// Verifies everything except the rules.
-    fn of(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
+    fn new(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
         let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
         let mut verifier = Verifier {
@@ -124,7 +124,7 @@ impl<'p> Verifier<'p> {
         Ok(defined)
     }
 
-    fn place(&mut self, place: &Place, bindings: u32) {
+    fn place(&mut self, place: &ObjectPath, bindings: u32) {
         let dotted = place.dotted.iter().flat_map(|dotted| &dotted.steps);
         for step in place.steps.iter().chain(dotted) {
             if let Step::At(value) = step {
@@ -154,7 +154,7 @@ impl<'p> Verifier<'p> {
     /// Verifies a whole condition or value, which may have at most `most` nodes and may read
     /// `bindings` bindings.
     fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
-        let measure = Measure::of(part, &self.lets);
+        let measure = Measure::new(part, &self.lets);
         // A value may be twice as deep: an expression of the greatest depth, with a definition in
         // it.
         require(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
@@ -212,8 +212,9 @@ impl Walk<'_> {
             ExprKind::Var(id) => self.scope.contains(id),
             ExprKind::Param(_) => false,
             ExprKind::Op(op, _, right) => {
-                let OpInfo { meaning, fixity, .. } = op.info();
-                matches!(meaning, Meaning::Value(_)) && right.is_some() == (*fixity == Fixity::Infix)
+                let OpInfo { implementation, fixity, .. } = op.info();
+                matches!(implementation, Implementation::Value(_))
+                    && right.is_some() == (*fixity == Fixity::Infix)
             }
             ExprKind::Call(function, given) => function.info().takes(given.len()),
             ExprKind::Extern(id, given) => given.len() == self.program.externs[id.index()].params.len(),
@@ -227,9 +228,9 @@ impl Walk<'_> {
 /// True if the operands and modifiers are valid for the operator.
 fn test_fits(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
-    let OpInfo { meaning, fixity, accepts, search, .. } = op.info();
+    let OpInfo { implementation, fixity, accepts, search, .. } = op.info();
     let TestMode { word, quantity, text } = test.mode;
-    matches!(meaning, Meaning::Predicate(_))
+    matches!(implementation, Implementation::Predicate(_))
         && match &test.right {
             Operand::Nothing => *fixity == Fixity::Postfix,
             Operand::Value(_) => *fixity == Fixity::Infix,

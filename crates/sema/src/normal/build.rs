@@ -7,7 +7,7 @@ use super::cost::Costs;
 use super::intern::Ids;
 use super::{Ask, CondId, ExprId, Levels, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, LoopFacts, Operand, Outcome, Part, Predicate, Program,
     TableKind, Term, Var, VarId,
 };
 use rulec_base::diag::{Code, Diagnostic};
@@ -16,7 +16,7 @@ use rulec_base::span::Span;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
-use rulec_lang::operators::{Meaning, Op, Quantity, TestMode};
+use rulec_lang::operators::{Implementation, Op, Quantity, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use serde_json::Value as Json;
@@ -114,7 +114,7 @@ pub struct Builder<'a> {
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
-    nests: Nests,
+    nests: LoopFacts,
     /// The number of enclosing quantifiers that the current node may depend on.
     around: u32,
     /// True if both polarities of the current node are needed.
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
             cond_values: HashMap::default(),
             levels: HashMap::new(),
             depth: 0,
-            nests: Nests::default(),
+            nests: LoopFacts::default(),
             around: 0,
             is_value: false,
             diagnostics: Vec::new(),
@@ -401,7 +401,7 @@ impl<'a> Builder<'a> {
     fn reads(&mut self, part: Part<'_>) -> Levels {
         let free = self.nests.free(part);
         let levels = free.iter().filter_map(|id| self.levels.get(id));
-        levels.fold(Levels::NONE, |levels, level| levels.with(Levels::of(*level)))
+        levels.fold(Levels::NONE, |levels, level| levels.with(Levels::new(*level)))
     }
 
     /// Builds two conditions: that `cond` is true, and that it is false.
@@ -442,10 +442,12 @@ impl<'a> Builder<'a> {
         let arena = Arena::new(&self.program.limits);
         let constant = |id: ExprId| self.constant(Some(id));
         let value = match &expr {
-            NExpr::Op(op, left, right) => match (op.info().meaning, constant(*left), self.constant(*right)) {
-                (Meaning::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
-                _ => None,
-            },
+            NExpr::Op(op, left, right) => {
+                match (op.info().implementation, constant(*left), self.constant(*right)) {
+                    (Implementation::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
+                    _ => None,
+                }
+            }
             NExpr::Call(function, args) => {
                 let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
                 args.map(|args| function.call(&args, &arena))
@@ -463,7 +465,7 @@ impl<'a> Builder<'a> {
             _ => None,
         };
         // If a limit is exceeded, the engines compute the value at run time and report it.
-        match value.filter(|_| !arena.is_exceeded()).and_then(Const::of) {
+        match value.filter(|_| !arena.is_exceeded()).and_then(Const::from_value) {
             Some(constant) => NExpr::Const(NConst(constant)),
             None => expr,
         }

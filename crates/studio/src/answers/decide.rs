@@ -2,10 +2,10 @@
 
 use super::message::message;
 use super::{entry, judge, workflow};
-use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
+use crate::api::{Decide, Decided, Decision, InputViolation, LeftOut};
 use crate::error::Answer;
 use crate::language::{language, localized};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::choice::Question;
 use rulec::{Entry, Rules, TableKind};
@@ -21,7 +21,7 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
     };
     let message = match message(studio, &asked.message, asked.row.as_ref())? {
         Ok(message) => message,
-        Err(mistake) => return Ok(Decided::Refused(mistake)),
+        Err(mistake) => return Ok(Decided::RequestError(mistake)),
     };
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
@@ -36,7 +36,7 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
 
 /// Explains a decision. For flows, the intent classifier is also searched.
 pub(crate) fn explain(
-    known: &Known,
+    known: &ProjectSnapshot,
     rules: &Rules,
     entry: Entry<'_>,
     message: &Json,
@@ -48,14 +48,24 @@ pub(crate) fn explain(
 }
 
 /// Returns the key of the statement that an explanation names as chosen.
-pub(crate) fn key_of(known: &Known, rules: &Rules, explanation: &rulec::Explanation) -> Option<String> {
+pub(crate) fn key_of(
+    known: &ProjectSnapshot,
+    rules: &Rules,
+    explanation: &rulec::Explanation,
+) -> Option<String> {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;
     let table = explanation.tables.last().unwrap_or(&explanation.entry);
     known.keys(rules).get(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
 }
 
-fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show_private: bool) -> Decision {
+fn decision(
+    known: &ProjectSnapshot,
+    rules: &Rules,
+    entry: Entry<'_>,
+    message: &Json,
+    show_private: bool,
+) -> Decision {
     let explanation = explain(known, rules, entry, message, show_private);
     let decided = entry.decide(message);
     let mut shown = serde_json::to_value(&decided).unwrap_or_default();
@@ -72,7 +82,7 @@ fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show
     }
     let question = Question::new(rules, entry.name()).ok();
     let failure = question.as_ref().and_then(|question| question.answer(message).err());
-    let breaches = decided.breaches().iter().map(|breach| Breach {
+    let breaches = decided.breaches().iter().map(|breach| InputViolation {
         path: breach.path.clone(),
         expected: breach.expected.clone(),
         found: breach.found.clone(),

@@ -2,11 +2,11 @@
 
 use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
-    Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
+    Fold, Format, Formatted, Hint, Hover, OutlineItem, Save, Saved, SourceRange, TestRun, TextEdit,
 };
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use crate::language::{language, localized, localized_diagnostic};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use crate::state::{CLASSES, Studio};
 use axum::Json;
 use axum::extract::Path;
@@ -54,15 +54,15 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
 }
 
 /// Returns errors and warnings; with `findings`, the findings of the analysis too.
-pub(crate) fn diagnostics(known: &Known, findings: bool) -> Vec<Diagnostic> {
+pub(crate) fn diagnostics(known: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
     let findings = if findings { known.findings() } else { &[] };
     let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
     all.map(|found| diagnostic(known, found)).collect()
 }
 
-pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
+pub(crate) fn diagnostic(known: &ProjectSnapshot, found: &rulec::Diagnostic) -> Diagnostic {
     let place = found.span().and_then(|span| known.place(span));
-    let place = place.unwrap_or_else(|| Place {
+    let place = place.unwrap_or_else(|| SourceRange {
         file: known.names().into_iter().next().unwrap_or_default(),
         line: 1,
         from: 0,
@@ -72,7 +72,7 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
         let place = known.place(label.span)?;
         Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
     };
-    let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
+    let fixes = actions::for_diagnostic(found, &known.analysis.sources).into_iter().map(|action| Fix {
         title: localized(&action.title),
         safe: action.safe,
         edits: edits(known, action.edits),
@@ -96,7 +96,7 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
     }
 }
 
-fn edits(known: &Known, mut edits: Vec<Edit>) -> Vec<TextEdit> {
+fn edits(known: &ProjectSnapshot, mut edits: Vec<Edit>) -> Vec<TextEdit> {
     edits.sort();
     let edit = |edit: Edit| {
         let (from, to) = known.range(edit.span);
@@ -105,7 +105,7 @@ fn edits(known: &Known, mut edits: Vec<Edit>) -> Vec<TextEdit> {
     edits.into_iter().map(edit).collect()
 }
 
-fn coloured(known: &Known, file: FileId) -> Vec<usize> {
+fn coloured(known: &ProjectSnapshot, file: FileId) -> Vec<usize> {
     let places = known.places(file);
     let found = tokens::coloured(file, known.analysis.text(file), &known.analysis.index);
     let numbers = |token: tokens::Coloured| {
@@ -122,7 +122,7 @@ fn in_language() -> RenderOptions {
 }
 
 /// Runs the tests of a rule set.
-pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
+pub(crate) fn tests(known: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
     let test = |outcome: TestOutcome| TestRun {
         place: known.place(outcome.span),
         why: outcome.explanation.as_ref().map(|explanation| explanation.render(&in_language())),
@@ -134,7 +134,7 @@ pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
     run_tests(rules).into_iter().map(test).collect()
 }
 
-fn outline_item(known: &Known, entry: &Entry) -> Option<OutlineItem> {
+fn outline_item(known: &ProjectSnapshot, entry: &Entry) -> Option<OutlineItem> {
     Some(OutlineItem {
         name: entry.name.clone(),
         kind: entry.kind.word().to_owned(),
@@ -144,7 +144,7 @@ fn outline_item(known: &Known, entry: &Entry) -> Option<OutlineItem> {
 }
 
 /// Resolves the cursor position of a request, after storing its text as the draft.
-fn at(studio: &Studio, asked: At) -> Answer<(Arc<Known>, FileId, u32)> {
+fn at(studio: &Studio, asked: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
     let known = studio.project(asked.rules)?.edit(&asked.file, Some(asked.text))?;
     let file = known.file(&asked.file)?;
     let offset = known.places(file).byte(asked.at) as u32;
@@ -183,7 +183,7 @@ pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
     }))
 }
 
-pub(crate) fn definition(studio: &Arc<Studio>, asked: At) -> Answer<Option<Place>> {
+pub(crate) fn definition(studio: &Arc<Studio>, asked: At) -> Answer<Option<SourceRange>> {
     let (known, file, offset) = at(studio, asked)?;
     let index = &known.analysis.index;
     let declared = index.at(file, offset).and_then(|found| index.symbols[found.symbol].declared.as_ref());
@@ -200,7 +200,8 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
 
 /// Returns the documentation page of a diagnostic code.
 pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
-    let found = Code::parse(&code).ok_or_else(|| Refused::missing(message!("there is no code `{code}`")))?;
+    let found =
+        Code::parse(&code).ok_or_else(|| RequestError::missing(message!("there is no code `{code}`")))?;
     let page = found.page_in(language());
     // Comments mark tables that are generated from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));

@@ -17,7 +17,7 @@ const OFFERED: usize = 40;
 pub(crate) struct Compared(HashMap<String, BTreeSet<String>>);
 
 impl Compared {
-    pub fn of(program: &Program) -> Compared {
+    pub fn new(program: &Program) -> Compared {
         let mut compared = Compared(HashMap::new());
         let bodies = program.lets.iter().map(|one| match &one.body {
             Term::Cond(cond) => Part::Cond(cond),

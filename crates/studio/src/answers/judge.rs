@@ -3,9 +3,9 @@
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
 use crate::difference::difference;
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use crate::language::localized;
-use crate::utf16::Places;
+use crate::utf16::Utf16Offsets;
 use rulec::Rules;
 use rulec::payload::{self, Judge};
 use rulec_base::json;
@@ -15,19 +15,20 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
-    let mut judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.to_message()))?;
+    let mut judge =
+        Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
-            Err(error) => return Ok(Decided::Refused(mistake(text, &error, true))),
+            Err(error) => return Ok(Decided::RequestError(mistake(text, &error, true))),
         };
         for (name, value) in values {
-            judge = judge.input(&name, value).map_err(|error| Refused::invalid(error.to_message()))?;
+            judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
         }
     }
     let judgement = judge.judge(message);
     let whys = judge.why(message);
-    let places = Places::of(&asked.message);
+    let places = Utf16Offsets::new(&asked.message);
     let violation = |found: &payload::Violation| {
         let why =
             whys.iter().find(|why| why.violation.rule == found.rule && why.violation.path == found.path);

@@ -8,7 +8,7 @@ use crate::api::{
 use crate::error::Answer;
 use crate::keys;
 use crate::language::{localized, localized_diagnostic};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_report::{coverage, drawing};
@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     let known = studio.known(version)?;
-    of(&known)
+    build(&known)
 }
 
 /// Builds the map of rules that compile.
-pub(crate) fn of(known: &Known) -> Answer<Map> {
+pub(crate) fn build(known: &ProjectSnapshot) -> Answer<Map> {
     let rules = known.rules()?;
     let program = rules.program();
     let maker = Maker::new(known, rules);
@@ -59,7 +59,7 @@ fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow 
 }
 
 /// Returns the findings about a rule: the findings whose span lies inside the rule's span.
-pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
+pub(crate) fn findings(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
     let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
     let all =
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
@@ -85,7 +85,7 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
 }
 
 struct Maker<'k> {
-    known: &'k Known,
+    known: &'k ProjectSnapshot,
     rules: &'k Rules,
     /// Access path of each rule; `indexed` holds the tables that have an index.
     found: HashMap<RuleId, HowFound>,
@@ -96,7 +96,7 @@ struct Maker<'k> {
 }
 
 impl<'k> Maker<'k> {
-    fn new(known: &'k Known, rules: &'k Rules) -> Maker<'k> {
+    fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
             let ((by, what), shared) = (route.found.told(), route.found.shared());

@@ -4,7 +4,7 @@ use crate::api::{MessageOf, Mistake};
 use crate::error::Answer;
 use crate::language::language;
 use crate::state::Studio;
-use crate::utf16::Places;
+use crate::utf16::Utf16Offsets;
 use rulec::JsonError;
 use rulec_base::json;
 use serde_json::Value as Json;
@@ -25,7 +25,7 @@ pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistak
         code: error.kind().code().to_string(),
         line: error.line(),
         column: error.column(),
-        at: Places::of(text).unit(error.offset()),
+        at: Utf16Offsets::new(text).unit(error.offset()),
         in_context,
     }
 }

@@ -4,7 +4,7 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{AskNear, Near, NearField, NearKind};
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::language::localized;
 use crate::state::Studio;
 use rulec::why_not::{Remedy, WhyNot};
@@ -29,11 +29,11 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let rules = known.rules()?;
     let entry = entry(rules, &asked.entry)?;
     let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
+        .map_err(|mistake| RequestError::invalid(as_it_is(mistake.message)))?;
     let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
         return Ok(vec![tell(
-            entry.why_not(route, &message).map_err(|error| Refused::missing(error.to_message()))?,
+            entry.why_not(route, &message).map_err(|error| RequestError::missing(error.to_message()))?,
         )]);
     }
     let begun = Instant::now();

@@ -6,7 +6,7 @@ use crate::api::{
     EntryInfo, EntryKind, KeepMessages, KeptMessage, KeptMessages, Overview, RuleSet, Session, UploadRules,
     Version,
 };
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::project::{Project, stamp};
 use crate::state::Studio;
 use rulec::TableKind;
@@ -36,7 +36,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         return Ok(Overview { entries: Vec::new(), errors, first_error, example: serde_json::json!({}) });
     };
     let program = rules.program();
-    let compared = Compared::of(program);
+    let compared = Compared::new(program);
     let fields = form::fields(&program.fields(), "", &compared);
     let example = form::example(program, &fields);
     let mut entries: Vec<EntryInfo> = Vec::new();
@@ -99,7 +99,7 @@ fn read_kept(project: &Project) -> Answer<(Option<PathBuf>, String)> {
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((Some(path), text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Some(path), String::new())),
-        Err(error) => Err(Refused::invalid(message!("`{}` cannot be read: {error}", path.display()))),
+        Err(error) => Err(RequestError::invalid(message!("`{}` cannot be read: {error}", path.display()))),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages>
     } else {
         let name = path.as_ref().map_or_else(String::new, |path| path.display().to_string());
         serde_json::from_str(&text).map_err(|error| {
-            Refused::invalid(message!(
+            RequestError::invalid(message!(
                 "`{name}` does not contain saved messages: {error}; move the file away, or correct it"
             ))
         })?
@@ -123,17 +123,18 @@ pub(crate) fn keep(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMess
     let project = studio.project(asked.rules)?;
     let (path, text) = read_kept(&project)?;
     let Some(path) = path else {
-        return Err(Refused::invalid(message!("uploaded rules have no folder to save messages in")));
+        return Err(RequestError::invalid(message!("uploaded rules have no folder to save messages in")));
     };
     if stamp(&text) != asked.stamp {
         let name = crate::state::file_name(&path);
-        return Err(Refused::changed(message!("`{name}` has changed since it was read; read it again")));
+        return Err(RequestError::changed(message!("`{name}` has changed since it was read; read it again")));
     }
-    let mut text =
-        serde_json::to_string_pretty(&asked.messages).map_err(|error| Refused::broken(as_it_is(error)))?;
+    let mut text = serde_json::to_string_pretty(&asked.messages)
+        .map_err(|error| RequestError::broken(as_it_is(error)))?;
     text.push('\n');
-    rulec_report::files::replace(&path, text.as_bytes())
-        .map_err(|error| Refused::invalid(message!("`{}` cannot be written: {error}", path.display())))?;
+    rulec_report::files::replace(&path, text.as_bytes()).map_err(|error| {
+        RequestError::invalid(message!("`{}` cannot be written: {error}", path.display()))
+    })?;
     Ok(KeptMessages {
         file: Some(crate::state::file_name(&path)),
         stamp: stamp(&text),

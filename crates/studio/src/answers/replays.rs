@@ -3,7 +3,7 @@
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::handle::{asked, blocking};
 use crate::replay::{Decider, Replay};
 use crate::state::Studio;
@@ -79,7 +79,8 @@ async fn upload(
     Query(named): Query<Named>,
     body: Body,
 ) -> Answer<Json<Source>> {
-    let refused = |error: std::io::Error| Refused::broken(message!("the file cannot be stored: {error}"));
+    let refused =
+        |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
     // When the studio ends, the folder is deleted with all its files.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
@@ -91,7 +92,9 @@ async fn upload(
                 bytes += part.len() as u64;
                 to.write_all(&part).await.map_err(refused)
             }
-            Err(error) => Err(Refused::invalid(message!("the file was not uploaded: {}", error.to_string()))),
+            Err(error) => {
+                Err(RequestError::invalid(message!("the file was not uploaded: {}", error.to_string())))
+            }
         };
         if let Err(refused) = written {
             let _ = tokio::fs::remove_file(&path).await;
@@ -141,7 +144,7 @@ async fn rows(
     Path(id): Path<usize>,
     body: Result<Json<AskRows>, axum::extract::rejection::JsonRejection>,
 ) -> Answer<Json<Rows>> {
-    let Json(asked) = body.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
+    let Json(asked) = body.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
     let replay = studio.replay(id)?;
     blocking(move || replay.rows(&asked)).await.map(Json)
 }

@@ -3,10 +3,10 @@
 
 use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use crate::keys;
 use crate::language::{localized, localized_diagnostic};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Code, Rules};
 use rulec_base::message;
@@ -29,7 +29,7 @@ pub(crate) struct OfTable {
 
 pub(crate) fn table(studio: &Arc<Studio>, asked: OfTable) -> Answer<DecisionTable> {
     let known = studio.known(crate::api::Version { rules: asked.rules, draft: asked.draft })?;
-    of(&known, &asked.table)
+    build(&known, &asked.table)
 }
 
 /// A conjunct of a condition: the fields that it reads, and its text.
@@ -39,13 +39,13 @@ struct Conjunct {
 }
 
 /// Builds the decision table of a table, choice or router.
-pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
+pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
     let rules = known.rules()?;
     let program = rules.program();
     let found = program.table_named(name).map(|id| &program.tables[id.index()]);
     let table = found
         .filter(|table| table.kind != TableKind::Requirements)
-        .ok_or_else(|| Refused::missing(message!("there is no table `{name}`")))?;
+        .ok_or_else(|| RequestError::missing(message!("there is no table `{name}`")))?;
     let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| parts(rules, rule)).collect();
     let columns = columns(&conjuncts);
@@ -76,7 +76,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
-        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.to_message()))?,
+        _ => rules.overlaps(name).map_err(|error| RequestError::missing(error.to_message()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
         message: localized(&message!("no row matches this message")),
@@ -176,7 +176,7 @@ fn cells(
 }
 
 /// Returns messages that no route matches.
-fn gaps(known: &Known) -> Vec<Gap> {
+fn gaps(known: &ProjectSnapshot) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
         message: localized_diagnostic(&finding.diagnostic).message.to_string(),

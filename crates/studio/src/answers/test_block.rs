@@ -5,7 +5,7 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{MadeTest, MakeTest};
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::state::Studio;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
@@ -26,17 +26,17 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     let known = project.known(asked.version.draft);
     let rules = known.rules()?;
     let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
+        .map_err(|mistake| RequestError::invalid(as_it_is(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
-        return Err(Refused::invalid(message!(
+        return Err(RequestError::invalid(message!(
             "the message contains values of private fields, which a test would show; start the studio with \
             `--show-private`"
         )));
     }
     let file = project.main().to_owned();
-    let before = known
-        .analysis
-        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing(message!("there is no main file")))?);
+    let before = known.analysis.text(
+        known.analysis.file(&file).ok_or_else(|| RequestError::missing(message!("there is no main file")))?,
+    );
     let mut tried: Option<MadeTest> = None;
     for (given, expected) in candidates(&known, rules, &asked, &message)? {
         let name = free_name(rules, asked.name.as_deref(), &message, &expected);
@@ -53,7 +53,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     }
     // A failing test is returned as well: the user may state an outcome that the rules should have.
     tried.ok_or_else(|| {
-        Refused::invalid(message!(
+        RequestError::invalid(message!(
             "this message cannot be written as a `test` block: its values do not fit the `input` of the rules"
         ))
     })
@@ -62,14 +62,15 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
 /// Returns candidate messages for the test, the whole message first, each with the expected
 /// outcome.
 fn candidates(
-    known: &crate::snapshot::Known,
+    known: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
     asked: &MakeTest,
     message: &Json,
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
-        let judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.to_message()))?;
+        let judge =
+            Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
         let judgement = judge.judge(message);
         let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
         let mut expected = format!("{}.{outcome}", write::name(&asked.entry));

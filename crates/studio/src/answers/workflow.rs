@@ -2,7 +2,7 @@
 //! nodes that would call external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
-use crate::error::{Answer, Refused, as_it_is};
+use crate::error::{Answer, RequestError, as_it_is};
 use crate::language::localized;
 use rulec::Rules;
 use rulec_base::message;
@@ -22,8 +22,9 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let declared = rules
         .program()
         .workflow_named(name)
-        .ok_or_else(|| Refused::missing(message!("there is no workflow `{name}`")))?;
-    let builder = Workflow::from_rules(rules, name).map_err(|error| Refused::missing(error.to_message()))?;
+        .ok_or_else(|| RequestError::missing(message!("there is no workflow `{name}`")))?;
+    let builder =
+        Workflow::from_rules(rules, name).map_err(|error| RequestError::missing(error.to_message()))?;
     let mut builder = builder
         .kind("echo", echo)
         .kind("loop", Loop::factory)
@@ -38,16 +39,16 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let noted = Noted::default();
     for node in &declared.nodes {
         let Some(table) = node.router else { continue };
-        builder = builder.router(node.id.clone(), Noting::of(rules, &node.id, table, &noted)?);
+        builder = builder.router(node.id.clone(), Noting::new(rules, &node.id, table, &noted)?);
     }
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
         let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
-        Refused::invalid(message!("the workflow cannot be run: {errors}"))
+        RequestError::invalid(message!("the workflow cannot be run: {errors}"))
     })?;
     let runtime = Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| Refused::broken(as_it_is(error)))?;
+    let runtime = runtime.map_err(|error| RequestError::broken(as_it_is(error)))?;
     let mut run = workflow.begin(input);
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
@@ -107,9 +108,10 @@ struct Noting {
 }
 
 impl Noting {
-    fn of(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
+    fn new(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
         let name = rules.program().tables[table.index()].name.to_string();
-        let router = RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.to_message()))?;
+        let router =
+            RulesRouter::new(rules, &name).map_err(|error| RequestError::missing(error.to_message()))?;
         Ok(Noting { node: node.to_owned(), name, router, noted: noted.clone() })
     }
 }

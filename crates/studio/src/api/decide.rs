@@ -50,7 +50,7 @@ pub enum Decided {
     /// Run of a workflow.
     Workflow(WorkflowRun),
     /// The text is not a valid message.
-    Refused(Mistake),
+    RequestError(Mistake),
     /// The rules do not compile.
     Broken {
         /// First error, as text.
@@ -75,7 +75,7 @@ pub struct Decision {
     /// Summary of the explanation, in a few lines.
     pub summary: String,
     /// Fields that break the declared input.
-    pub breaches: Vec<Breach>,
+    pub breaches: Vec<InputViolation>,
     /// Conditions that a choice left out.
     pub left_out: Vec<LeftOut>,
     /// Question for a language model, if the model makes this choice.
@@ -89,7 +89,7 @@ pub struct Decision {
 /// A field of a message that breaks the declared input.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
-pub struct Breach {
+pub struct InputViolation {
     /// Path of the field.
     pub path: String,
     /// Expected type.

@@ -87,7 +87,7 @@ pub struct Diagnostic {
 #[cfg_attr(test, derive(TS))]
 pub struct DiagnosticLabel {
     /// The span.
-    pub place: super::Place,
+    pub place: super::SourceRange,
     /// Text of the label.
     pub text: String,
 }
@@ -147,7 +147,7 @@ pub struct TestRun {
     /// Name of the test.
     pub name: String,
     /// Span of the test's name.
-    pub place: Option<super::Place>,
+    pub place: Option<super::SourceRange>,
     /// Whether the test passed.
     pub passed: bool,
     /// Expected outcome.
@@ -167,7 +167,7 @@ pub struct OutlineItem {
     /// Kind, in one word.
     pub kind: String,
     /// Span of the name.
-    pub place: super::Place,
+    pub place: super::SourceRange,
     /// Nested statements.
     pub inner: Vec<OutlineItem>,
 }

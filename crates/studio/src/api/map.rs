@@ -65,7 +65,7 @@ pub struct MapRoute {
     /// Findings of the analysis about the statement.
     pub findings: Vec<MapFinding>,
     /// Source span.
-    pub place: Option<Place>,
+    pub place: Option<SourceRange>,
 }
 
 /// Access path: how the index finds a statement.
@@ -111,7 +111,7 @@ pub enum FindingKind {
 /// A span in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
-pub struct Place {
+pub struct SourceRange {
     /// File name.
     pub file: String,
     /// Line, from 1.

@@ -22,10 +22,10 @@ fn types() -> String {
     let config = Config::default();
     let declarations = declarations!(&config,
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
-        UploadRules Refusal Decide MessageOf Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
+        UploadRules Refusal Decide MessageOf Decided Decision InputViolation LeftOut Mistake AskNear Near NearKind NearField Judged Violation
         Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep RouterDecision WorkflowDelivery NodeFailure MakeTest MadeTest
         StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
-        Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind Place
+        Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind SourceRange
         MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap FileText Check Checked Diagnostic
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample

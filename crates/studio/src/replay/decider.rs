@@ -1,9 +1,9 @@
 //! Decides messages with one version of the rules, each message with its own entry.
 
 use crate::keys::{self, Keys, NONE};
-use crate::snapshot::Known;
+use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
-use rulec::flow::{FlowMatcher, Found};
+use rulec::flow::{FlowMatcher, FlowSelection};
 use rulec::payload::Judge;
 use rulec::{Rules, Session, TableKind};
 use serde_json::{Value as Json, json};
@@ -14,16 +14,16 @@ pub(crate) struct Decider<'k> {
     keys: &'k Keys,
     matcher: Option<&'k FlowMatcher>,
     /// Decider of each entry, by entry name; `None` if the rules have no such entry.
-    by_entry: HashMap<String, Option<Way>>,
+    by_entry: HashMap<String, Option<EntryDecider>>,
 }
 
-enum Way {
+enum EntryDecider {
     Session(Box<Session>, TableKind),
     Judge(Box<Judge>),
 }
 
 /// Result of one message.
-pub(crate) struct Came {
+pub(crate) struct MessageResult {
     /// Key of the chosen statement.
     pub key: String,
     /// The parts of the decision that a service acts on; null if the caller did not request them.
@@ -31,7 +31,7 @@ pub(crate) struct Came {
 }
 
 impl<'k> Decider<'k> {
-    pub fn new(known: &'k Known, rules: &'k Rules) -> Decider<'k> {
+    pub fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> Decider<'k> {
         Decider { rules, keys: known.keys(rules), matcher: known.matcher(rules), by_entry: HashMap::new() }
     }
 
@@ -40,11 +40,12 @@ impl<'k> Decider<'k> {
         self.way(entry).is_some()
     }
 
-    fn way(&mut self, entry: &str) -> Option<&mut Way> {
+    fn way(&mut self, entry: &str) -> Option<&mut EntryDecider> {
         if !self.by_entry.contains_key(entry) {
-            let judge = || Judge::new(self.rules, entry).ok().map(|judge| Way::Judge(Box::new(judge)));
+            let judge =
+                || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
             let way = match self.rules.entry(entry) {
-                Ok(found) => Some(Way::Session(Box::new(found.session()), found.kind())),
+                Ok(found) => Some(EntryDecider::Session(Box::new(found.session()), found.kind())),
                 Err(_) => judge(),
             };
             self.by_entry.insert(entry.to_owned(), way);
@@ -53,16 +54,16 @@ impl<'k> Decider<'k> {
     }
 
     /// Decides a message; `None` if the entry does not exist. `whole` adds the answer to the key.
-    pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<Came> {
+    pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<MessageResult> {
         let (program, all, matcher) = (self.rules.program(), self.keys, self.matcher);
         match self.way(entry)? {
-            Way::Judge(judge) => {
+            EntryDecider::Judge(judge) => {
                 let judgement = judge.judge(message);
                 let fate = judgement.outcome().name();
                 let answer = if whole { json!([fate, judgement.corrected()]) } else { Json::Null };
-                Some(Came { key: keys::key(entry, fate), answer })
+                Some(MessageResult { key: keys::key(entry, fate), answer })
             }
-            Way::Session(session, kind) => {
+            EntryDecider::Session(session, kind) => {
                 let decision = session.decide(message);
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
@@ -70,14 +71,14 @@ impl<'k> Decider<'k> {
                         .and_then(|matcher| meant(matcher, message))
                 {
                     let answer = if whole { Json::from(name.as_str()) } else { Json::Null };
-                    return Some(Came { key: keys::key(entry, &name), answer });
+                    return Some(MessageResult { key: keys::key(entry, &name), answer });
                 }
                 let key = all.chosen(program, entry, decision.statement());
                 let answer = match whole {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                Some(Came { key, answer })
+                Some(MessageResult { key, answer })
             }
         }
     }
@@ -92,7 +93,7 @@ impl<'k> Decider<'k> {
 fn meant(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {
-        Found::Intent(hit) => Some(hit.name),
+        FlowSelection::Intent(hit) => Some(hit.name),
         _ => None,
     }
 }

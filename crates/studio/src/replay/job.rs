@@ -1,6 +1,6 @@
 //! The thread of a replay: reads the lines of the file, decides each, and adds rows in batches.
 
-use super::decider::{Came, Decider};
+use super::decider::{Decider, MessageResult};
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::ReplayState;
 use rulec::Message;
@@ -92,7 +92,7 @@ impl<'r> Job<'r> {
     /// Decides every line; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
         let missing = |_| message!("the rules do not compile");
-        let decider = |known: &'r crate::snapshot::Known| {
+        let decider = |known: &'r crate::snapshot::ProjectSnapshot| {
             known.rules().map(|rules| Decider::new(known, rules)).map_err(missing)
         };
         let after = decider(&replay.known)?;
@@ -280,7 +280,7 @@ struct Decided<'d> {
 }
 
 /// True if two versions answer a message differently: another statement or another answer.
-fn differs(before: Option<&Came>, after: &Came) -> bool {
+fn differs(before: Option<&MessageResult>, after: &MessageResult) -> bool {
     before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
 }
 

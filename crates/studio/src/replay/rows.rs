@@ -3,7 +3,7 @@
 use super::sums::{by_time, moment};
 use super::{NOTHING, Replay, Row};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
-use crate::error::{Answer, Refused};
+use crate::error::{Answer, RequestError};
 use rulec_base::json;
 use rulec_base::message;
 use rulec_report::log::{self, Line};
@@ -98,13 +98,13 @@ impl Replay {
 
     fn open(&self) -> Answer<BufReader<File>> {
         let refused =
-            |error| Refused::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
+            |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(refused)
     }
 
     fn line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
         let refused =
-            |error| Refused::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
+            |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         // Consecutive lines need no seek, which would discard the buffer.
         let now = file.stream_position().map_err(refused)?;
         file.seek_relative(offset as i64 - now as i64).map_err(refused)?;
@@ -117,7 +117,7 @@ impl Replay {
     fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.line(file, offset)?;
         let changed = |_| {
-            Refused::changed(message!(
+            RequestError::changed(message!(
                 "`{}` has changed since it was replayed; replay it again",
                 self.source.about.name
             ))
@@ -160,8 +160,8 @@ impl Replay {
     fn of_line(&self, line: u64) -> Answer<Row> {
         let tally = self.tally();
         let found = tally.rows.binary_search_by_key(&line, |row| row.line);
-        let at =
-            found.map_err(|_| Refused::missing(message!("line {line} is not a message of this replay")))?;
+        let at = found
+            .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
         Ok(tally.rows[at])
     }
 
@@ -194,7 +194,7 @@ impl Replay {
     /// Returns the unmasked message of a line, to be decided.
     pub fn message(&self, line: u64) -> Answer<Json> {
         let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
-        message.ok_or_else(|| Refused::invalid(message!("the log contains no message at line {line}")))
+        message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
     /// Returns the masked message of a line, to be shown.

@@ -93,7 +93,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
     pub id: Spanned<String>,
-    pub place: Option<Place>,
+    pub place: Option<PathExpr>,
     /// The condition after `when`, for `require` and `compiles` rules. If it is not true, the rule
     /// does not apply.
     pub guard: Option<Expr>,
@@ -134,7 +134,7 @@ pub enum Correction {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PathExpr {
     /// A path such as `nodes[i].config`.
     pub path: Expr,
     /// The word `dotted`: the object at the path has dotted keys, and the last key of the path is
@@ -157,7 +157,7 @@ pub struct IncludeArg {
     pub name: Ident,
     pub value: Expr,
     /// The path at which violations of this argument are reported.
-    pub place: Option<Place>,
+    pub place: Option<PathExpr>,
 }
 
 /// A block repeated for each element: `each KEY, VALUE in LIST when COND { … }`.

@@ -1,7 +1,7 @@
 //! Brackets and their contents: arguments, lists, records, types, and the blocks of statements.
 
 use super::build::Builder;
-use super::gap::Place;
+use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl Builder<'_> {
         self.begin(false);
         self.token(open);
         if self.gaps.has_comment(open + 1) {
-            self.line(open + 1, false, Place::Last);
+            self.line(open + 1, false, BreakKind::Last);
         }
         self.token(open + 1);
         self.end();
@@ -55,12 +55,12 @@ impl Builder<'_> {
         self.token(open);
         self.indent();
         for (number, item) in items.into_iter().enumerate() {
-            let place = if number == 0 { Place::First } else { Place::Between };
+            let place = if number == 0 { BreakKind::First } else { BreakKind::Between };
             self.line(item.start, number > 0 || space, place);
             write(self, item);
         }
         self.dedent();
-        self.line(close, space, Place::Last);
+        self.line(close, space, BreakKind::Last);
         self.token(close);
     }
 
@@ -91,7 +91,7 @@ impl Builder<'_> {
                 builder.begin(true);
                 for (number, element) in builder.separated(all).into_iter().enumerate() {
                     if number > 0 {
-                        builder.line(element.start, true, Place::Between);
+                        builder.line(element.start, true, BreakKind::Between);
                     }
                     builder.plain(element);
                 }

@@ -2,7 +2,7 @@
 //! condition breaks before its joining operators, the loosest first. A route breaks before `when`,
 //! `where` and `->`.
 
-use super::gap::{Gaps, Place};
+use super::gap::{BreakKind, Gaps};
 use super::layout::Event;
 use crate::lex::TokenKind;
 use crate::parse::may_begin;
@@ -132,9 +132,9 @@ impl Builder<'_> {
         self.glued = true;
     }
 
-    pub(super) fn line(&mut self, next: usize, space: bool, place: Place) {
+    pub(super) fn line(&mut self, next: usize, space: bool, place: BreakKind) {
         self.events.push(Event::Break { next, space, place });
-        let blank = place == Place::Between && self.gaps.lines(next) > 1;
+        let blank = place == BreakKind::Between && self.gaps.lines(next) > 1;
         self.keep(blank || self.gaps.has_comment(next));
         self.glued = false;
     }
@@ -144,7 +144,7 @@ impl Builder<'_> {
     pub(super) fn line_before_name(&mut self, next: usize) {
         let starts = self.gaps.kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.word(next));
         if !starts {
-            self.line(next, true, Place::Inner);
+            self.line(next, true, BreakKind::Inner);
         }
     }
 
@@ -277,7 +277,7 @@ impl Builder<'_> {
         self.indent();
         let ends = starts.iter().skip(1).copied().chain([range.end]);
         for (start, end) in starts.iter().copied().zip(ends) {
-            self.line(start, true, Place::Inner);
+            self.line(start, true, BreakKind::Inner);
             self.part(start..end);
         }
         self.dedent();
@@ -341,7 +341,7 @@ impl Builder<'_> {
         }
         let ends = joints.iter().skip(1).copied().chain([chain_end]);
         for (joint, end) in joints.iter().copied().zip(ends) {
-            self.line(joint, true, Place::Inner);
+            self.line(joint, true, BreakKind::Inner);
             self.token(joint);
             self.expression(joint + 1..end, true);
         }
@@ -420,7 +420,7 @@ impl Builder<'_> {
         self.expression(range.start + 1..then, true);
         self.indent();
         for (word, end) in [(then, other), (other, range.end)] {
-            self.line(word, true, Place::Inner);
+            self.line(word, true, BreakKind::Inner);
             self.token(word);
             self.expression(word + 1..end, true);
         }

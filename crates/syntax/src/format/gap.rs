@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// The kind of a possible line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BreakKind {
     /// After an opening bracket.
     First,
     /// Between statements, items or elements, where the author may leave a blank line.

@@ -2,7 +2,7 @@
 //! violation.
 
 use super::build::{Builder, Starts};
-use super::gap::Place;
+use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl Builder<'_> {
         self.keep(self.begins_line(repair));
         self.plain(range.start..repair);
         self.indent();
-        self.line(repair, true, Place::Inner);
+        self.line(repair, true, BreakKind::Inner);
         self.plain(repair..range.end);
         self.dedent();
         self.end();

@@ -2,7 +2,7 @@
 //! the group begins a line; a filling group breaks only where the next piece does not fit. Outer
 //! groups are decided before inner ones.
 
-use super::gap::{Gaps, Place, bom};
+use super::gap::{BreakKind, Gaps, bom};
 use super::{STEP, WIDTH};
 use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
@@ -22,7 +22,7 @@ pub(super) enum Event {
     Break {
         next: usize,
         space: bool,
-        place: Place,
+        place: BreakKind,
     },
     /// The start of a group. A `broken` group never fits on one line. A group that `fills` breaks
     /// only before pieces that do not fit.
@@ -135,9 +135,9 @@ impl<'a> Writer<'a> {
 
     /// Breaks the line before a token. A comment in the gap stays after the previous token if it
     /// was there. Otherwise the comment gets its own line.
-    pub(super) fn gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: Place) {
+    pub(super) fn gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: BreakKind) {
         let gap = gaps.slice(next);
-        let comments_at = if place == Place::Last { indent + STEP } else { indent };
+        let comments_at = if place == BreakKind::Last { indent + STEP } else { indent };
         let (mut lines, mut is_first) = (0, true);
         for token in lex::tokens(gap, 0) {
             match token.kind {
@@ -152,7 +152,8 @@ impl<'a> Writer<'a> {
                     is_first = false;
                 }
                 _ => {
-                    let blank = lines > 1 && place != Place::Inner && !(is_first && place == Place::First);
+                    let blank =
+                        lines > 1 && place != BreakKind::Inner && !(is_first && place == BreakKind::First);
                     self.begin_line(blank, comments_at);
                     self.out.push_str(token.text(gap).trim_end());
                     (lines, is_first) = (0, false);
@@ -160,11 +161,11 @@ impl<'a> Writer<'a> {
             }
         }
         match place {
-            Place::End if self.is_empty() => {}
-            Place::End => self.out.push_str(self.newline),
-            Place::Between => self.begin_line(lines > 1, indent),
-            Place::First => self.begin_line(lines > 1 && !is_first, indent),
-            Place::Last | Place::Inner => self.begin_line(false, indent),
+            BreakKind::End if self.is_empty() => {}
+            BreakKind::End => self.out.push_str(self.newline),
+            BreakKind::Between => self.begin_line(lines > 1, indent),
+            BreakKind::First => self.begin_line(lines > 1 && !is_first, indent),
+            BreakKind::Last | BreakKind::Inner => self.begin_line(false, indent),
         }
     }
 
@@ -182,7 +183,7 @@ impl<'a> Writer<'a> {
                     self.column = last.unwrap_or(self.column);
                 }
                 Event::Glue { next, .. } if gaps.has_comment(next) => {
-                    self.gap(gaps, next, indent + STEP, Place::Inner);
+                    self.gap(gaps, next, indent + STEP, BreakKind::Inner);
                 }
                 Event::Glue { space, .. } => self.push(if space { " " } else { "" }, usize::from(space)),
                 Event::Break { next, space, place } => {
@@ -190,7 +191,7 @@ impl<'a> Writer<'a> {
                         Mode::Flat => true,
                         Mode::Broken => false,
                         Mode::Fills => {
-                            let blank = place == Place::Between && gaps.lines(next) > 1;
+                            let blank = place == BreakKind::Between && gaps.lines(next) > 1;
                             !blank && !gaps.has_comment(next) && self.column + sizes.until_break(at) <= WIDTH
                         }
                     };

@@ -1,6 +1,6 @@
 //! Builds the syntax tree of one statement from the pairs of the grammar.
 
-use super::context::{Built, Cx, Failed, child, children, unquote};
+use super::context::{Built, Failed, StatementContext, child, children, unquote};
 use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::ast::{
@@ -13,7 +13,7 @@ use rulec_base::span::Spanned;
 
 /// Builds a statement. All parts are read before the first failed part ends the function, so that
 /// every part reports its errors.
-pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
+pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     for sign in pair.into_inner() {
         match sign.as_rule() {
             Rule::arrow => cx.exact(&sign, "->", message!("the arrow")),
@@ -21,17 +21,22 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
             _ => {}
         }
     }
-    let name = |cx: &mut Cx<'_>| cx.one(&pair, Rule::name, Cx::declared);
-    let string = |cx: &mut Cx<'_>| cx.one(&pair, Rule::string, Cx::spanned_string);
-    let expression = |cx: &mut Cx<'_>| cx.one(&pair, Rule::expression, expr::expression);
-    let params = |cx: &mut Cx<'_>| cx.optional(&pair, Rule::params, fields).map(Option::unwrap_or_default);
-    let ty = |cx: &mut Cx<'_>| cx.one(&pair, Rule::type_expr, type_expr);
-    let target = |cx: &mut Cx<'_>| cx.one(&pair, Rule::target, target);
+    let name = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::name, StatementContext::declared);
+    let string =
+        |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::string, StatementContext::spanned_string);
+    let expression = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::expression, expr::expression);
+    let params = |cx: &mut StatementContext<'_>| {
+        cx.optional(&pair, Rule::params, fields).map(Option::unwrap_or_default)
+    };
+    let ty = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::type_expr, type_expr);
+    let target = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::target, target);
     Ok(match pair.as_rule() {
         Rule::import_statement => StatementKind::Import { path: string(cx)? },
         Rule::input_statement => StatementKind::Input { fields: cx.one(&pair, Rule::fields, fields)? },
         Rule::handler_statement => {
-            let strings = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::string, Cx::spanned_string);
+            let strings = |cx: &mut StatementContext<'_>, pair| {
+                cx.all(&pair, Rule::string, StatementContext::spanned_string)
+            };
             let (name, params) = (name(cx), params(cx));
             let requires = cx.optional(&pair, Rule::needed, strings)?.unwrap_or_default();
             StatementKind::Handler { name: name?, params: params?, requires }
@@ -93,15 +98,15 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
     })
 }
 
-fn flow_tool(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
-    let name = cx.one(pair, Rule::name, Cx::declared);
-    let description = cx.optional(pair, Rule::string, Cx::spanned_string);
+fn flow_tool(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
+    let name = cx.one(pair, Rule::name, StatementContext::declared);
+    let description = cx.optional(pair, Rule::string, StatementContext::spanned_string);
     let entries = cx.one(pair, Rule::metadata, metadata);
     Ok(FlowTool { name: name?, description: description?, entries: entries? })
 }
 
-fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {
-    let name = cx.one(pair, Rule::string, Cx::spanned_string);
+fn test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
+    let name = cx.one(pair, Rule::string, StatementContext::spanned_string);
     let given: Vec<_> = children(pair, Rule::given).map(|pair| given(cx, pair)).collect();
     let columns = children(pair, Rule::columns).flat_map(|pair| pair.into_inner());
     let columns = columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| keys(cx, pair)).collect();
@@ -110,12 +115,12 @@ fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {
     Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
 }
 
-fn expectation(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expectation> {
-    let broken = |cx: &mut Cx<'_>, pair: Pair<'_>| {
-        let mut texts = cx.all(&pair, Rule::string, Cx::spanned_string)?.into_iter();
+fn expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
+    let broken = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+        let mut texts = cx.all(&pair, Rule::string, StatementContext::spanned_string)?.into_iter();
         Ok((texts.next().ok_or(Failed)?, texts.next()))
     };
-    let score = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+    let score = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         let number = cx.span(&child(&pair, Rule::number)?);
         let sign = child(&pair, Rule::score_sign)?;
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
@@ -130,7 +135,7 @@ fn expectation(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expectation> {
     Ok(Expectation { path, breaks: breaks?, then: then?, score: score?, values, span })
 }
 
-fn expected(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
+fn expected(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
     cx.exact(&child(&pair, Rule::arrow)?, "->", message!("the arrow"));
     let names = cx.all(&pair, Rule::node_id, decide::text_or_name);
     let args = cx.optional(&pair, Rule::arguments, arguments);
@@ -140,16 +145,16 @@ fn expected(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
     Ok(ExpectedThen { names: names?, args, metadata, loopback })
 }
 
-fn arguments(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+fn arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.all(&pair, Rule::argument, operand::entry)
 }
 
-fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
+fn given(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
     cx.exact(&child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
     Ok((keys(cx, child(&pair, Rule::path)?), cx.one(&pair, Rule::expression, expr::expression)?))
 }
 
-fn only_priority(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>> {
+fn only_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>> {
     let mut priorities = children(pair, Rule::priority);
     let Some(first) = priorities.next() else { return Ok(None) };
     if let Some(second) = priorities.next() {
@@ -161,11 +166,11 @@ fn only_priority(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>
     priority(cx, first).map(Some)
 }
 
-fn keys(cx: &Cx<'_>, pair: Pair<'_>) -> Vec<Ident> {
+fn keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
     children(&pair, Rule::key).map(|pair| cx.ident(&pair)).collect()
 }
 
-fn setting(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
+fn setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     let name = cx.ident(&child(&pair, Rule::key)?);
     let pair = child(&pair, Rule::setting_value)?.into_inner().next().ok_or(Failed)?;
     let kind = match (pair.as_rule(), cx.text(&pair)) {
@@ -177,7 +182,7 @@ fn setting(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     Ok((name, Expr { kind, span: cx.span(&pair) }))
 }
 
-pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
+pub(super) fn priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     match cx.signed(&pair)? {
         Spanned { node: Literal::Int(value), span } => Ok(Spanned::new(value, span)),
         Spanned { span, .. } => Err(cx.report(
@@ -188,17 +193,17 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
 }
 
 /// Reads constants in braces.
-fn metadata(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+fn metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.all(&pair, Rule::entry, operand::entry)
 }
 
-fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
+fn target(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Target> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
     if inner.as_rule() == Rule::goto_target {
-        return Ok(Target::Goto { table: cx.one(&inner, Rule::name, Cx::declared)?, span });
+        return Ok(Target::Goto { table: cx.one(&inner, Rule::name, StatementContext::declared)?, span });
     }
-    let name = cx.one(&inner, Rule::name, Cx::declared)?;
+    let name = cx.one(&inner, Rule::name, StatementContext::declared)?;
     let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
     let metadata = cx.optional(&inner, Rule::metadata, metadata)?.unwrap_or_default();
     Ok(Target::Handler { name, args, metadata, span })

@@ -1,8 +1,8 @@
 //! The context for building the tree of one statement: its tokens and their spans, its text, and
 //! the diagnostics.
 
-use super::stream::Sig;
-use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
+use super::stream::SignificantToken;
+use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};
 use crate::ast::{Ident, Literal};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -15,11 +15,11 @@ pub(super) struct Failed;
 
 pub(super) type Built<T> = Result<T, Failed>;
 
-pub(super) struct Cx<'a> {
+pub(super) struct StatementContext<'a> {
     pub(super) file: FileId,
     pub(super) text: &'a str,
     /// The tokens of the file without white space and comments.
-    pub(super) sigs: &'a [Sig],
+    pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
     /// The token that node positions are relative to, as an index into `sigs`.
@@ -30,16 +30,25 @@ pub(super) struct Cx<'a> {
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> StatementContext<'a> {
     /// Creates the context for at least one token of a reader. `from` is the token that node
     /// positions are relative to.
-    pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>, from: usize) -> Self {
-        let Reader { file, text, sigs, codes, .. } = *reader;
+    pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, from: usize) -> Self {
+        let FileParser { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[from..];
         let start = sigs[tokens.start].token.start;
         let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
         let span = Span { file, start, end };
-        Cx { file, text, sigs, tokens, from, codes, span, diagnostics: &mut reader.parsed.diagnostics }
+        StatementContext {
+            file,
+            text,
+            sigs,
+            tokens,
+            from,
+            codes,
+            span,
+            diagnostics: &mut reader.parsed.diagnostics,
+        }
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
@@ -240,7 +249,7 @@ pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
 }
 
 /// Returns the name that a statement with errors would have declared.
-pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
+pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
     // `extern fn NAME`
     let token = sigs.get(if word.statement == Some(Rule::extern_statement) { 2 } else { 1 })?.token;

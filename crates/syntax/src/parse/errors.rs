@@ -2,10 +2,11 @@
 //! token found instead, and the usual meaning of such text.
 
 mod habits;
+mod missing;
 
-use super::context::{Cx, reserved_value, reserved_word, unexpected};
+use super::context::{StatementContext, reserved_value, reserved_word, unexpected};
 use super::terminals::is_reserved;
-use super::{Rule, foreign, phrase, splitter};
+use super::{Rule, phrase, splitter};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
 use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
@@ -16,7 +17,7 @@ use rulec_base::span::Span;
 const MAX_EXPECTED: usize = 3;
 
 /// Creates the diagnostic for a statement that the grammar cannot parse.
-pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
+pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
@@ -36,7 +37,7 @@ pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnost
 }
 
 /// Creates the diagnostic if the grammar reached its call limit or the stack limit.
-fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
+fn limit(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
     let place = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
         return Diagnostic::new(Code::TooDeep, place, message!("this statement is nested too deep"))
@@ -47,7 +48,7 @@ fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
 }
 
 struct Failure<'f, 'a> {
-    cx: &'f Cx<'a>,
+    cx: &'f StatementContext<'a>,
     rule: Rule,
     expected: &'f [Rule],
     /// The index of the unexpected token. At the end of the statement, the index after its last
@@ -387,117 +388,6 @@ impl<'a> Failure<'_, 'a> {
             0..=60 => diagnostic.help(message!("write `{name}`")).likely_fix(span, name),
             _ => diagnostic,
         }
-    }
-
-    fn no_when(&self) -> Option<Diagnostic> {
-        let (span, found) = (self.span, self.found);
-        if self.rule == Rule::router_statement {
-            return self.no_case();
-        }
-        if matches!(found, "salience" | "order" | "weight" | "rank") {
-            let message = message!("the order of routes is set with `priority`, not `{found}`");
-            return Some(foreign::syntax(span, message, "priority"));
-        }
-        if matches!(found, "if" | "where" | "match" | "unless" | "on") {
-            let message = message!("the condition of a route must follow `when`, not `{found}`");
-            return match found {
-                "unless" => self.unexpected(
-                    message,
-                    message!("write `when CONDITION unless EXCEPTION`, or `when not (…)`"),
-                ),
-                _ => Some(foreign::syntax(span, message, "when")),
-            };
-        }
-        if matches!(found, ":" | "=" | "{") {
-            let message = message!("expected `when` and a condition, found `{found}`");
-            return self.unexpected(message, message!("write `route NAME when CONDITION -> HANDLER`"));
-        }
-        if found == "->" || found == "=>" {
-            let help =
-                message!("write `when` and a condition before `->`; for the rest write `default -> HANDLER`");
-            return self.unexpected(message!("this route has no condition"), help);
-        }
-        if self.at_end() {
-            return None;
-        }
-        if let Some(joined) = foreign::name_of_words(self.cx.text, self.span.range().start) {
-            return self.unexpected(
-                message!("a name is one word, but `{found}` is a second word"),
-                message!("write `{joined}`"),
-            );
-        }
-        let message = message!("expected `when` before the condition, found {}", self.found_words());
-        let diagnostic = self.unexpected(message, message!("write `when` before the condition"))?;
-        Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
-    }
-
-    /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`.
-    fn no_case(&self) -> Option<Diagnostic> {
-        let wrong = |token: Token| {
-            let message =
-                message!("the fallback case of a router is `otherwise`, not `{}`", self.text(token));
-            Some(foreign::syntax(token.span(self.cx.file), message, "otherwise"))
-        };
-        match self.found {
-            "default" | "else" | "_" => return wrong(self.token),
-            "->" | "=>" => {}
-            _ => return None,
-        }
-        // A misspelt `otherwise` was parsed as part of the previous destination.
-        let word = self.before().filter(|token| token.kind == TokenKind::Word);
-        if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
-            return wrong(word);
-        }
-        let help =
-            message!("write `when` and a condition before `->`; for the rest write `otherwise -> NODE`");
-        self.unexpected(message!("this case has no condition"), help)
-    }
-
-    /// Returns a diagnostic for a condition without `->` after it. Another word or symbol may have
-    /// been meant as the arrow.
-    fn no_arrow(&self) -> Option<Diagnostic> {
-        let file = self.cx.file;
-        let mistake = |span: Span| {
-            let what = &self.cx.text[span.range()];
-            Some(foreign::syntax(span, message!("the handler must follow `->`, not `{what}`"), "->"))
-        };
-        if let Some(diagnostic) = self.no_condition() {
-            return Some(diagnostic);
-        }
-        if self.found == ":" {
-            return mistake(self.span);
-        }
-        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
-        let is = |index: usize, word: &str| self.text(sigs[index].token) == word;
-        let word =
-            |word| (0..sigs.len()).rfind(|index| is(*index, word) && (*index == 0 || !is(index - 1, ".")));
-        if word("if").is_some() {
-            let message = message!("expected `->` and a handler, found {}", self.found_words());
-            return self.unexpected(message, foreign::NO_IF);
-        }
-        if let Some(then) = word("then") {
-            return mistake(sigs[then].token.span(file));
-        }
-        if let Some(minus) = (2..sigs.len()).rfind(|index| is(*index, ">") && is(index - 1, "-")) {
-            return mistake(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
-        }
-        // `when text == "x" handler`: the handler was parsed as part of the condition.
-        let [.., head, name] = sigs else { return None };
-        let (head, name) = (head.token, name.token);
-        if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
-            return None;
-        }
-        let word = self.text(head);
-        let operand = head.kind.ends_operand()
-            && !(head.kind == TokenKind::Word
-                && (is_reserved(word) || rulec_lang::operators::is_reserved_word(word)));
-        if !operand || !self.at_end() && self.found != "{" {
-            return None;
-        }
-        let (span, handler) = (name.span(file), self.text(name));
-        let message = message!("expected `->` before the handler `{handler}`");
-        let diagnostic = unexpected(span, message, message!("write `-> {handler}`"));
-        Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The operands of expressions, with their prefix operators: literals, names with fields, indices
 //! and arguments, lists, records, blocks and quantifiers.
 
-use super::context::{Built, Cx, Failed, child, children, reserved_value, unexpected, unquote};
+use super::context::{Built, Failed, StatementContext, child, children, reserved_value, unexpected, unquote};
 use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
@@ -294,7 +294,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             "count" => QuantifierKind::Count,
             _ => QuantifierKind::Any,
         };
-        let var = self.cx.one(&pair, Rule::name, Cx::declared)?;
+        let var = self.cx.one(&pair, Rule::name, StatementContext::declared)?;
         let mut operands = self.cx.all(&pair, Rule::expression, node)?;
         let (body, list) = operands.pop().zip(operands.pop()).ok_or(Failed)?;
         let height = list.height.max(body.height) + 1;
@@ -372,13 +372,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 }
 
-fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
+fn entry_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
     let key = pair.into_inner().next().ok_or(Failed)?;
     let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
     Ok((key, cx.one(&pair, Rule::expression, node)?))
 }
 
 /// Reads an entry of metadata or of a record, or a named argument.
-pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
+pub(super) fn entry(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

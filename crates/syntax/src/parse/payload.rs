@@ -1,13 +1,13 @@
 //! `payload` and `group` statements. The tokens of the body are split into items, as a file is
 //! split into statements. An error in one item does not affect the others.
 
-use super::context::{Built, Cx, Failed, child, children, has, unexpected};
+use super::context::{Built, Failed, StatementContext, child, children, has, unexpected};
 use super::splitter::RawStatement;
 use super::types::{fields, type_expr};
-use super::{Pair, Reader, Rule, build, expr, terminals};
+use super::{FileParser, Pair, Rule, build, expr, terminals};
 use crate::ast::{
     Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
-    Payload, Place, RuleItem, RuleTest, StatementKind,
+    PathExpr, Payload, RuleItem, RuleTest, StatementKind,
 };
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
@@ -15,7 +15,7 @@ use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use std::ops::Range;
 
-impl Reader<'_> {
+impl FileParser<'_> {
     pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
         let (head, body) = self.split(raw.tokens.clone(), rule)?;
         let read = self.alone(rule, head, |cx, pair| statement(cx, pair, rule));
@@ -129,8 +129,8 @@ impl Reader<'_> {
     }
 }
 
-fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind> {
-    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind> {
+    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
     if rule == Rule::group_statement {
         let params = cx.optional(&pair, Rule::params, fields)?.unwrap_or_default();
         return Ok(StatementKind::Group(Group { name, params, body: Vec::new() }));
@@ -140,7 +140,7 @@ fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind
     for clause in children(&pair, Rule::payload_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
             Rule::rank => rank = Some(build::priority(cx, clause)?),
-            Rule::fallback => fallback = Some(cx.one(&clause, Rule::name, Cx::declared)?),
+            Rule::fallback => fallback = Some(cx.one(&clause, Rule::name, StatementContext::declared)?),
             Rule::kw_interrupts => interrupts = true,
             Rule::kw_suspends => suspends = true,
             _ => internal = true,
@@ -150,7 +150,7 @@ fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind
     Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, fallback, body }))
 }
 
-fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let mut field = FieldItem {
         name: cx.ident(&child(&pair, Rule::key)?),
         optional: has(&pair, Rule::optional_mark),
@@ -172,17 +172,17 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     Ok(ItemKind::Field(field))
 }
 
-fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
+fn one_of(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> {
     let values = cx.one(&pair, Rule::clause, expr::range_or_expression)?;
     Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
 }
 
 /// Reads one of `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
-fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
+fn outcome(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
         Rule::message => {
-            let mut texts = cx.all(&clause, Rule::string, Cx::spanned_string)?.into_iter();
+            let mut texts = cx.all(&clause, Rule::string, StatementContext::spanned_string)?.into_iter();
             notice.message = texts.next().or(notice.message.take());
             notice.repair = texts.next().or(notice.repair.take());
             return Ok(());
@@ -206,7 +206,7 @@ fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> 
 }
 
 /// Reads the message, correction and severity of an item.
-fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
+fn notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
         outcome(cx, clause, &mut notice)?;
@@ -215,23 +215,23 @@ fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
 }
 
 /// Reads the expression of a clause.
-fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
+fn value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::expression(cx, pair.into_inner().find(is_value).ok_or(Failed)?)
 }
 
-fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
+fn place(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PathExpr> {
     let dotted = has(&pair, Rule::kw_dotted);
-    Ok(Place { path: value(cx, pair)?, dotted })
+    Ok(PathExpr { path: value(cx, pair)?, dotted })
 }
 
-fn condition(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expr> {
+fn condition(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expr> {
     cx.one(pair, Rule::clause, expr::expression)
 }
 
-fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
+fn rule(cx: &mut StatementContext<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
     Ok(ItemKind::Rule(RuleItem {
-        id: cx.one(&pair, Rule::string, Cx::spanned_string)?,
+        id: cx.one(&pair, Rule::string, StatementContext::spanned_string)?,
         place: cx.optional(&pair, Rule::place, place)?,
         guard: cx.optional(&pair, Rule::guard, value)?,
         test,
@@ -239,35 +239,38 @@ fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
     }))
 }
 
-fn closed(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let id = cx.optional(&pair, Rule::string, Cx::spanned_string)?;
+fn closed(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let id = cx.optional(&pair, Rule::string, StatementContext::spanned_string)?;
     Ok(ItemKind::Closed { id, notice: notice(cx, &pair)? })
 }
 
-fn local(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+fn local(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
     Ok(ItemKind::Let { name, value: cx.one(&pair, Rule::clause, expr::expression)? })
 }
 
-fn include(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let include_args = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.all(&pair, Rule::include_arg, include_arg);
-    let renamed = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.one(&pair, Rule::string, Cx::spanned_string);
+fn include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let include_args =
+        |cx: &mut StatementContext<'_>, pair: Pair<'_>| cx.all(&pair, Rule::include_arg, include_arg);
+    let renamed = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+        cx.one(&pair, Rule::string, StatementContext::spanned_string)
+    };
     Ok(ItemKind::Include(IncludeItem {
-        group: cx.one(&pair, Rule::name, Cx::declared)?,
+        group: cx.one(&pair, Rule::name, StatementContext::declared)?,
         args: cx.optional(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
         renamed: cx.optional(&pair, Rule::renamed, renamed)?,
         guard: cx.optional(&pair, Rule::guard, value)?,
     }))
 }
 
-fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
+fn include_arg(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
     let name = cx.ident(&child(&pair, Rule::key)?);
     let value = cx.one(&pair, Rule::clause, expr::expression)?;
     Ok(IncludeArg { name, value, place: cx.optional(&pair, Rule::place, place)? })
 }
 
-fn each(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<EachItem> {
-    let mut names = cx.all(&pair, Rule::name, Cx::declared)?.into_iter();
+fn each(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<EachItem> {
+    let mut names = cx.all(&pair, Rule::name, StatementContext::declared)?.into_iter();
     Ok(EachItem {
         names: (names.next().ok_or(Failed)?, names.next()),
         list: cx.one(&pair, Rule::clause, expr::expression)?,

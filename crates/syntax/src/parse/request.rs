@@ -1,21 +1,21 @@
 //! Builds the syntax tree of `intent`, `entity` and `lexicon` statements.
 
-use super::context::{Built, Cx, Failed, children};
+use super::context::{Built, Failed, StatementContext, children};
 use super::{Pair, Rule, decide};
 use crate::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 use rulec_base::span::Spanned;
 
-pub(super) fn intent(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Intent> {
-    let name = cx.one(&pair, Rule::name, Cx::declared)?;
-    let description = cx.optional(&pair, Rule::string, Cx::spanned_string)?;
+pub(super) fn intent(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Intent> {
+    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
+    let description = cx.optional(&pair, Rule::string, StatementContext::spanned_string)?;
     let keywords = cx.all(&pair, Rule::keywords, words)?;
     let examples = cx.all(&pair, Rule::examples, words)?;
     Ok(Intent { name, description, keywords, examples })
 }
 
-pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Entity> {
-    let name = cx.one(&pair, Rule::name, Cx::declared)?;
-    let patterns = match cx.optional(&pair, Rule::string, Cx::spanned_string)? {
+pub(super) fn entity(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Entity> {
+    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
+    let patterns = match cx.optional(&pair, Rule::string, StatementContext::spanned_string)? {
         Some(Spanned { node, span }) => {
             vec![Expr { kind: ExprKind::Literal(Literal::String(node)), span }]
         }
@@ -25,13 +25,13 @@ pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Entity> {
     Ok(Entity { name, patterns, ignoring_case })
 }
 
-pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Lexicon> {
-    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+pub(super) fn lexicon(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Lexicon> {
+    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
     Ok(Lexicon { name, entries: cx.all(&pair, Rule::weight, weight)? })
 }
 
-fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
-    let word = cx.one(&pair, Rule::string, Cx::spanned_string)?;
+fn weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> {
+    let word = cx.one(&pair, Rule::string, StatementContext::spanned_string)?;
     let Spanned { node, span } = cx.signed(&pair)?;
     let value = match node {
         Literal::Int(value) => value as f64,
@@ -42,6 +42,6 @@ fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
 }
 
 /// Reads the list after `keywords` or `examples`.
-pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
+pub(super) fn words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.one(&pair, Rule::words, decide::words)
 }

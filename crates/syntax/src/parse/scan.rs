@@ -3,7 +3,7 @@
 
 use super::foreign;
 use super::splitter::MAX_DEPTH;
-use super::stream::Sig;
+use super::stream::SignificantToken;
 use crate::lex::{MAX_HASHES, Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -222,7 +222,7 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Returns the token at which a statement is nested deeper than [`MAX_DEPTH`]. Brackets, runs of
 /// `not` and `-`, quantifiers and `if` each add one level of the tree.
-pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
+pub(super) fn too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
     // A token opens at most one level.
     if sigs.len() <= MAX_DEPTH {
         return None;

@@ -6,7 +6,7 @@
 //! at the indentation of the table's statements. The keyword then closes all open brackets.
 
 use super::Rule;
-use super::stream::{Sig, Stream};
+use super::stream::{SignificantToken, Stream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
@@ -58,7 +58,7 @@ pub(super) fn split(
     splitter.done
 }
 
-fn balanced(sigs: &[Sig]) -> bool {
+fn balanced(sigs: &[SignificantToken]) -> bool {
     let mut open = Vec::new();
     for sig in sigs {
         if sig.token.kind.opens() {
@@ -108,7 +108,7 @@ struct Table {
 struct Splitter<'a> {
     file: FileId,
     text: &'a str,
-    sigs: &'a [Sig],
+    sigs: &'a [SignificantToken],
     codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
     balanced: bool,

@@ -11,13 +11,13 @@ use rulec_base::parallel;
 
 /// A token that is neither white space nor a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sig {
+pub(super) struct SignificantToken {
     pub(super) token: Token,
-    /// Bytes before the token on its line if it starts the line, otherwise [`Sig::INSIDE`].
+    /// Bytes before the token on its line if it starts the line, otherwise [`SignificantToken::INSIDE`].
     indent: u32,
 }
 
-impl Sig {
+impl SignificantToken {
     const INSIDE: u32 = u32::MAX;
 
     /// Returns the bytes before the token on its line, if the token starts the line.
@@ -29,7 +29,7 @@ impl Sig {
 /// The significant tokens of a text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Stream {
-    pub(super) sigs: Vec<Sig>,
+    pub(super) sigs: Vec<SignificantToken>,
     pub(super) codes: String,
     /// The tokens whose characters need checks: tokens with non-ASCII characters, tokens that are
     /// not allowed in any statement, and `//` comments.
@@ -65,7 +65,7 @@ pub(super) fn stream(text: &str, parts: usize) -> Stream {
 /// The tokens of a part of a text.
 #[derive(Default)]
 struct Part {
-    sigs: Vec<Sig>,
+    sigs: Vec<SignificantToken>,
     codes: Vec<u8>,
     suspicious: Vec<Token>,
     end: usize,
@@ -96,10 +96,11 @@ impl Part {
                 TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
                 kind if kind.is_trivia() => {}
                 _ => {
-                    let indent = line_start.take().map_or(Sig::INSIDE, |start| token.start - start);
+                    let indent =
+                        line_start.take().map_or(SignificantToken::INSIDE, |start| token.start - start);
                     let code = terminals::code_of(token, token.text(text), before);
                     part.join(code);
-                    part.sigs.push(Sig { token, indent });
+                    part.sigs.push(SignificantToken { token, indent });
                     part.codes.push(code);
                 }
             }

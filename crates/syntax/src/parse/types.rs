@@ -1,15 +1,15 @@
 //! Builds the syntax tree of types, fields and parameters.
 
-use super::context::{Built, Cx, Failed, child, has, unquote};
+use super::context::{Built, Failed, StatementContext, child, has, unquote};
 use super::{Pair, Rule};
 use crate::ast::{Field, TypeExpr, TypeKind};
 
 /// Reads the fields of a `fields` or `params` pair.
-pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
+pub(super) fn fields(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
     cx.all(&pair, Rule::field, field)
 }
 
-fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Field> {
+fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Field> {
     Ok(Field {
         name: cx.ident(&child(&pair, Rule::key)?),
         optional: has(&pair, Rule::optional_mark),
@@ -18,7 +18,7 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Field> {
     })
 }
 
-pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
+pub(super) fn type_expr(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     let span = cx.span(&pair);
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let kind = match inner.as_rule() {
@@ -30,6 +30,6 @@ pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     Ok(TypeExpr { kind, span })
 }
 
-fn element(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
+fn element(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
     Ok(cx.optional(&pair, Rule::type_expr, type_expr)?.map(Box::new))
 }

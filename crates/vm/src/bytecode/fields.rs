@@ -4,13 +4,13 @@
 //! in the message would take longer than the decision.
 
 use crate::bytecode::chunk::{Chunk, NONE};
-use rulec_base::text::texts::Texts;
+use rulec_base::text::texts::TextIds;
 
 /// Slots by field name, within one object.
 #[derive(Debug, Default)]
 pub struct ByName {
     /// The index of each distinct name.
-    pub names: Texts,
+    pub names: TextIds,
     /// End in [`slots`](Self::slots) of each name's slots, by the name's index.
     ends: Vec<u32>,
     /// The slots, grouped by name.
@@ -57,7 +57,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    pub fn of(chunk: &Chunk) -> Fields {
+    pub fn new(chunk: &Chunk) -> Fields {
         let mut fields = Fields::default();
         let mut objects: Vec<(u32, Vec<(&str, u32)>)> = Vec::new();
         for (slot, code) in (0..).zip(&chunk.slots) {

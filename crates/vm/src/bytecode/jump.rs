@@ -69,7 +69,7 @@ impl Cmp {
     pub const GE: Cmp = Cmp(6);
 
     /// Returns the comparison of an operator; `None` if the operator is no comparison.
-    pub fn of(op: Op) -> Option<Cmp> {
+    pub fn from_op(op: Op) -> Option<Cmp> {
         Some(match op {
             Op::Eq => Cmp::EQ,
             Op::Ne => Cmp::NE,

@@ -55,7 +55,7 @@ impl LowerError {
 
 /// Lowers a program in normal form to bytecode.
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
-    let uses = UseAnalysis::of(normal)?;
+    let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
         normal,
         uses: &uses,

@@ -45,7 +45,7 @@ impl Pools {
             keywords: chunk
                 .keywords
                 .iter()
-                .map(|words| Matcher::new(words, words.most_bytes(|limit| chunk.limits.of(limit)), &known))
+                .map(|words| Matcher::new(words, words.most_bytes(|limit| chunk.limits.get(limit)), &known))
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),

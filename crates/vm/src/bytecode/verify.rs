@@ -14,7 +14,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_lang::operators::Meaning;
+use rulec_lang::operators::Implementation;
 use rulec_sema::resolve::sorted;
 use thiserror::Error;
 
@@ -284,9 +284,11 @@ impl Verifier<'_> {
             Reference::Registers(Registers { first, len }) => {
                 within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
             }
-            Reference::Operator(op) => {
-                require(matches!(op.info().meaning, Meaning::Value(_)), "the operator makes no value", at)
-            }
+            Reference::Operator(op) => require(
+                matches!(op.info().implementation, Implementation::Value(_)),
+                "the operator makes no value",
+                at,
+            ),
         }
     }
 

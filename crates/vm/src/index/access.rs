@@ -236,7 +236,7 @@ impl<'n> Accesses<'n> {
     fn share(&self, alternatives: &[ValueRanges]) -> f64 {
         let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;
-            ranges.iter().map(|(from, to)| shares.of(*from, *to)).sum()
+            ranges.iter().map(|(from, to)| shares.between(*from, *to)).sum()
         };
         let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
         all.sum::<f64>().min(1.0)

@@ -2,7 +2,7 @@
 //! because a search would read the whole text and stop at each common ending.
 
 use hashbrown::HashSet;
-use rulec_base::text::texts::Texts;
+use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
 /// Maximum length in bytes of a literal that is looked up.
@@ -23,7 +23,7 @@ pub struct Edges {
     /// outer eight.
     by_four: ByOuter,
     by_eight: ByOuter,
-    texts: Texts,
+    texts: TextIds,
 }
 
 /// Maps a hash of outer bytes to the lengths of the literals that have these bytes. A collision
@@ -90,7 +90,7 @@ impl Edges {
         if literals.is_empty() {
             return None;
         }
-        let mut texts = Texts::default();
+        let mut texts = TextIds::default();
         literals.iter().for_each(|(literal, number)| texts.insert(literal, *number));
         let by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
             let own = |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), at)?, literal.len()));

@@ -5,7 +5,7 @@
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
 use rulec_base::text::TextMode;
-use rulec_base::text::texts::Texts;
+use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Op;
 use rulec_lang::value::{Tri, Value, compare};
 use rulec_sema::normal::Ask;
@@ -27,7 +27,7 @@ impl Number {
         }
     }
 
-    fn of(value: Value<'_>) -> Option<Number> {
+    fn from_value(value: Value<'_>) -> Option<Number> {
         match value {
             Value::Int(int) => Some(Number::Int(int)),
             Value::Float(float) => Some(Number::Float(float)),
@@ -63,7 +63,7 @@ pub struct Members {
 
 impl Simple {
     /// Returns a predicate as a simple test, with the text mode; `None` if it is not simple.
-    pub fn of(chunk: &Chunk, pred: u32) -> Option<(Simple, TextMode)> {
+    pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(Simple, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
         let plain = |simple| Some((simple, TextMode::PLAIN));
@@ -82,7 +82,7 @@ impl Simple {
                     match element {
                         Value::Str(text) => members.texts.push((&*list.mode.prepare(text)).into()),
                         Value::Bool(value) => members.bools[usize::from(value)] = true,
-                        other => members.numbers.extend(Number::of(other)),
+                        other => members.numbers.extend(Number::from_value(other)),
                     }
                 }
                 Some((Simple::In(members), list.mode))
@@ -136,7 +136,7 @@ const TEXT: Class = 4;
 /// neighbouring numbers, before the first and after the last.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    texts: Texts,
+    texts: TextIds,
     numbers: Vec<Number>,
     /// The numbers as floats, if floats represent all of them exactly.
     floats: Option<Floats>,
@@ -256,7 +256,7 @@ impl Classes {
 
     /// Returns the class of a value. A text must be normalized.
     #[inline(always)]
-    pub fn of(&self, value: &Value<'_>) -> Class {
+    pub fn class_of(&self, value: &Value<'_>) -> Class {
         match value {
             Value::Missing => MISSING,
             Value::Bool(value) => FALSE + Class::from(*value),
@@ -348,7 +348,7 @@ impl Classes {
             }
         }
         for number in test.numbers() {
-            let class = self.of(&number.value());
+            let class = self.class_of(&number.value());
             into.extend([class, class + 1]);
         }
     }
@@ -430,7 +430,7 @@ mod tests {
                 let mut changes = Vec::new();
                 classes.changes(test, &mut changes);
                 for value in values {
-                    let class = classes.of(&value);
+                    let class = classes.class_of(&value);
                     assert!(class < classes.end());
                     assert_eq!(
                         classes.answer(test, class),
@@ -446,7 +446,7 @@ mod tests {
                         "{test:?} {value:?}"
                     );
                 }
-                let list = classes.answer(test, classes.of(&Value::List(&[])));
+                let list = classes.answer(test, classes.class_of(&Value::List(&[])));
                 assert_eq!(list, matches!(test, Simple::Missing).then_some(Tri::False));
             }
         }

@@ -82,16 +82,16 @@ impl Bitmap {
     }
 
     /// Returns the column in which the fewest rows let a route pass, and the span of these rows.
-    fn place(&self, ranges: &ValueRanges) -> Place {
+    fn place(&self, ranges: &ValueRanges) -> SortKey {
         let of = |(attribute, ranges): &(u32, Ranges)| {
             let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
             let column = &self.columns[number];
             let rows = || ranges.iter().map(|(from, to)| rows(&column.starts, *from, *to));
             let percent = rows().map(|rows| rows.len()).sum::<usize>() * 100 / column.rows();
             let (first, last) = (rows().map(|rows| rows.start).min()?, rows().map(|rows| rows.end).max()?);
-            Some(Place { percent, column: number, first, last })
+            Some(SortKey { percent, column: number, first, last })
         };
-        let everywhere = Place { percent: 100, column: self.columns.len(), first: 0, last: 0 };
+        let everywhere = SortKey { percent: 100, column: self.columns.len(), first: 0, last: 0 };
         ranges.iter().filter_map(of).min_by_key(|place| place.percent).unwrap_or(everywhere)
     }
 
@@ -125,7 +125,7 @@ impl Bitmap {
 
 /// Sort key of a route within its block: a column, the first and last of its rows that let the
 /// route pass, and the percentage of such rows.
-struct Place {
+struct SortKey {
     percent: usize,
     column: usize,
     first: usize,

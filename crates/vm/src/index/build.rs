@@ -19,7 +19,7 @@ use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
 use hashbrown::HashMap;
 use rulec_base::text::prepared::UNKEPT;
-use rulec_base::text::texts::Texts as ShortTexts;
+use rulec_base::text::texts::TextIds;
 use rulec_base::text::{Form, TextMode};
 use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
@@ -30,7 +30,7 @@ const BLOCK_FROM: usize = 48;
 
 /// Builds the index of a program.
 pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
-    let atoms = Atoms::of(normal, chunk);
+    let atoms = Atoms::new(normal, chunk);
     let builder = Builder::new(normal, &atoms);
     let mut keys = Keys::default();
     let tables = normal.tables.iter().enumerate();
@@ -148,7 +148,7 @@ impl<'n> Builder<'n> {
                 return [Guard { attribute, from: 0, to: 0 }, Guard::NONE];
             };
             let shares = &self.atoms.attributes[attribute as usize].shares;
-            let mut next = (shares.of(*from, *to), Guard { attribute, from: *from, to: *to });
+            let mut next = (shares.between(*from, *to), Guard { attribute, from: *from, to: *to });
             for kept in &mut best {
                 if next.0 < kept.0 {
                     std::mem::swap(kept, &mut next);
@@ -196,7 +196,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             + cost::present(values) * cost::VALUE;
         table.first = cost::first(builder.normal, routes.iter().map(|route| route.cond), table.indexed);
     }
-    let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
+    let mut texts = TextForms { chunk: &atoms.chunk.texts, own: Vec::new() };
     let mut literals = AllLiterals::default();
     let by_number = atoms.literals_by_number();
     let (told, sought) = told(atoms, &by_number, &literal_keys);
@@ -211,7 +211,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     let wide = tables.iter().any(|table| table.by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
-        let (mut named, mut element_keys) = (ShortTexts::default(), Vec::new());
+        let (mut named, mut element_keys) = (TextIds::default(), Vec::new());
         for (number, (text, keys)) in (0..).zip(elements) {
             named.insert(&text, number);
             element_keys.extend(keys.into_iter().map(|key| (number, key)));
@@ -231,7 +231,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         attributes,
         tables,
         keys: keys.keys,
-        fields: wide.then(|| Fields::of(atoms.chunk)),
+        fields: wide.then(|| Fields::new(atoms.chunk)),
         literal_keys: literals.keys,
         literal_count: literals.count,
         answers: literals.answers,
@@ -266,7 +266,7 @@ fn subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],
     sought: &[bool],
-    texts: &mut Texts<'_>,
+    texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
 ) -> SubjectIndex {
     let first = literals.count;
@@ -364,12 +364,12 @@ impl AllLiterals {
 
 /// The texts that a decision keeps normalized: the bytecode's, shared with the index, then the
 /// index's own.
-struct Texts<'c> {
+struct TextForms<'c> {
     chunk: &'c [(SlotId, TextMode)],
     own: Vec<(Operand, TextMode)>,
 }
 
-impl Texts<'_> {
+impl TextForms<'_> {
     /// Returns the form in which an operand's texts are read.
     fn form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {

@@ -132,7 +132,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 
 impl<'c> Atoms<'c> {
     /// Collects the atoms of a rule set's predicates.
-    pub fn of(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
+    pub fn new(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
         let mut atoms = Atoms {
             chunk,
             subjects: Vec::new(),
@@ -204,10 +204,10 @@ impl<'c> Atoms<'c> {
             let classes = &self.attributes[*attribute as usize].classes;
             let names = &mut names[*attribute as usize];
             for text in test.texts() {
-                names.entry(classes.of(&Value::Str(text))).or_insert_with(|| format!("{text:?}"));
+                names.entry(classes.class_of(&Value::Str(text))).or_insert_with(|| format!("{text:?}"));
             }
             for number in test.numbers().map(Number::value) {
-                names.entry(classes.of(&number)).or_insert_with(|| number.to_json().to_string());
+                names.entry(classes.class_of(&number)).or_insert_with(|| number.to_json().to_string());
             }
         }
         names
@@ -248,7 +248,8 @@ impl<'c> Atoms<'c> {
     fn find_attributes(&mut self, uses: &[u32]) {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
-            let simple = Simple::of(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
+            let simple =
+                Simple::from_pred(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
             let simple = simple.map(|(simple, mode)| (simple, self.attribute(pred, operand, mode)));
             self.simples.push(simple);
         }
@@ -345,12 +346,14 @@ impl<'c> Atoms<'c> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<Atom> = match simple {
-            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(&number.value()))],
+            Simple::Compare(Cmp::EQ, number) => {
+                vec![Atom::Class(*attribute, classes.class_of(&number.value()))]
+            }
             Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_named(text)?)],
             // Only the test can compare times, lists and dicts, so they make no key.
             Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
                 let texts = members.texts.iter().filter_map(|text| classes.of_named(text));
-                let numbers = members.numbers.iter().map(|number| classes.of(&number.value()));
+                let numbers = members.numbers.iter().map(|number| classes.class_of(&number.value()));
                 texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
             }
             _ => return None,

@@ -37,13 +37,13 @@ pub struct RoutePlan {
     pub rule: u32,
     /// The access path.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: AccessPath,
 }
 
 /// The access path by which a route is found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub enum Found {
+pub enum AccessPath {
     /// By keys: every message that matches the route has one of them.
     Key {
         keys: Vec<Message>,
@@ -58,24 +58,24 @@ pub enum Found {
     Always { because: Message },
 }
 
-impl Found {
+impl AccessPath {
     /// Returns the name of the access path, and a message that lists the lookups, or the reason for
     /// none.
     pub fn told(&self) -> (&'static str, Message) {
         match self {
-            Found::Key { keys, .. } => {
+            AccessPath::Key { keys, .. } => {
                 let keys = keys.iter().cloned().reduce(|one, other| message!("{one} or {other}"));
                 ("key", keys.unwrap_or_default())
             }
-            Found::Bits { values } => ("bits", listed(values)),
-            Found::Always { because } => ("always", because.clone()),
+            AccessPath::Bits { values } => ("bits", listed(values)),
+            AccessPath::Always { because } => ("always", because.clone()),
         }
     }
 
     /// Returns the number of other routes that the keys also lead to.
     pub fn shared(&self) -> usize {
         match self {
-            Found::Key { posting, .. } => posting.saturating_sub(1),
+            AccessPath::Key { posting, .. } => posting.saturating_sub(1),
             _ => 0,
         }
     }
@@ -85,7 +85,7 @@ impl Found {
 const MAX_SHOWN: usize = 4;
 
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
-    let atoms = Atoms::of(normal, chunk);
+    let atoms = Atoms::new(normal, chunk);
     let index = super::build(normal, chunk);
     let accesses = Accesses::new(normal, &atoms);
     let writer = Writer {
@@ -107,7 +107,7 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
         let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
             rule: route.route.0,
             found: match access {
-                Access::Keys(way) => Found::Key {
+                Access::Keys(way) => AccessPath::Key {
                     keys: writer.keys(&way),
                     posting: way.iter().map(|set| used[*set as usize]).sum(),
                     likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
@@ -121,9 +121,9 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
                         }
                     }
                     values.truncate(MAX_COLUMNS);
-                    Found::Bits { values }
+                    AccessPath::Bits { values }
                 }
-                Access::Always => Found::Always { because: writer.because(route) },
+                Access::Always => AccessPath::Always { because: writer.because(route) },
             },
         });
         plans.push(TablePlan {

@@ -117,7 +117,7 @@ fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
 fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
-        let sets = worthwhile(Reader { folded }.read(&hir).required());
+        let sets = worthwhile(LiteralExtractor { folded }.read(&hir).required());
         let anchor = Anchor::Anywhere;
         let sets = sets.into_iter().filter_map(|set| minimal(set, anchor));
         sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
@@ -144,20 +144,20 @@ fn shortest(literals: &[String]) -> usize {
 }
 
 /// The known facts about the texts that a part of an expression matches.
-enum Known {
+enum LiteralFacts {
     /// Every text that matches, because they are few.
     Exact(Vec<String>),
     /// Sets of strings. Each matching text contains a string of every set.
     Required(Vec<Vec<String>>),
 }
 
-impl Known {
-    const NOTHING: Known = Known::Required(Vec::new());
+impl LiteralFacts {
+    const NOTHING: LiteralFacts = LiteralFacts::Required(Vec::new());
 
     fn required(self) -> Vec<Vec<String>> {
         match self {
-            Known::Exact(texts) => telling(texts).into_iter().collect(),
-            Known::Required(sets) => sets,
+            LiteralFacts::Exact(texts) => telling(texts).into_iter().collect(),
+            LiteralFacts::Required(sets) => sets,
         }
     }
 }
@@ -186,21 +186,21 @@ fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     sets
 }
 
-struct Reader {
+struct LiteralExtractor {
     folded: bool,
 }
 
-impl Reader {
-    fn read(&self, hir: &Hir) -> Known {
+impl LiteralExtractor {
+    fn read(&self, hir: &Hir) -> LiteralFacts {
         match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => Known::Exact(vec![String::new()]),
+            HirKind::Empty | HirKind::Look(_) => LiteralFacts::Exact(vec![String::new()]),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
-                Ok(literal) if self.folded => Known::Exact(vec![text::fold(literal)]),
-                Ok(literal) => Known::Exact(vec![literal.to_owned()]),
-                Err(_) => Known::NOTHING,
+                Ok(literal) if self.folded => LiteralFacts::Exact(vec![text::fold(literal)]),
+                Ok(literal) => LiteralFacts::Exact(vec![literal.to_owned()]),
+                Err(_) => LiteralFacts::NOTHING,
             },
             HirKind::Class(Class::Unicode(class)) => self.class(class),
-            HirKind::Class(Class::Bytes(_)) => Known::NOTHING,
+            HirKind::Class(Class::Bytes(_)) => LiteralFacts::NOTHING,
             HirKind::Repetition(repetition) => self.repetition(repetition),
             HirKind::Capture(capture) => self.read(&capture.sub),
             HirKind::Concat(parts) => self.concat(parts),
@@ -208,11 +208,11 @@ impl Reader {
         }
     }
 
-    fn class(&self, class: &ClassUnicode) -> Known {
+    fn class(&self, class: &ClassUnicode) -> LiteralFacts {
         // A letter that ignores case may be several characters.
         let size: usize = class.ranges().iter().map(|range| range.len()).sum();
         if size > MAX_CLASS * 4 {
-            return Known::NOTHING;
+            return LiteralFacts::NOTHING;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
         let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
@@ -220,33 +220,33 @@ impl Reader {
         chars.sort_unstable();
         chars.dedup();
         if chars.len() > MAX_CLASS {
-            return Known::NOTHING;
+            return LiteralFacts::NOTHING;
         }
-        Known::Exact(chars.into_iter().map(String::from).collect())
+        LiteralFacts::Exact(chars.into_iter().map(String::from).collect())
     }
 
-    fn repetition(&self, repetition: &Repetition) -> Known {
+    fn repetition(&self, repetition: &Repetition) -> LiteralFacts {
         let sub = self.read(&repetition.sub);
         match (repetition.min, repetition.max) {
             (1, Some(1)) => sub,
             (0, Some(1)) => match sub {
-                Known::Exact(mut texts) if texts.len() < MAX_EXACT => {
+                LiteralFacts::Exact(mut texts) if texts.len() < MAX_EXACT => {
                     texts.push(String::new());
-                    Known::Exact(texts)
+                    LiteralFacts::Exact(texts)
                 }
-                _ => Known::NOTHING,
+                _ => LiteralFacts::NOTHING,
             },
-            (0, _) => Known::NOTHING,
-            _ => Known::Required(sub.required()),
+            (0, _) => LiteralFacts::NOTHING,
+            _ => LiteralFacts::Required(sub.required()),
         }
     }
 
-    fn concat(&self, parts: &[Hir]) -> Known {
+    fn concat(&self, parts: &[Hir]) -> LiteralFacts {
         let (mut run, mut whole) = (vec![String::new()], true);
         let mut required = Vec::new();
         for part in parts {
             match self.read(part) {
-                Known::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
+                LiteralFacts::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
                     run = run
                         .iter()
                         .flat_map(|start| texts.iter().map(move |end| [start.as_str(), end].concat()))
@@ -257,8 +257,8 @@ impl Reader {
                     required.extend(telling(std::mem::take(&mut run)));
                     // The next run may begin with this part's texts.
                     match part {
-                        Known::Exact(texts) => run = texts,
-                        Known::Required(sets) => {
+                        LiteralFacts::Exact(texts) => run = texts,
+                        LiteralFacts::Required(sets) => {
                             required.extend(sets);
                             run = vec![String::new()];
                         }
@@ -267,18 +267,18 @@ impl Reader {
             }
         }
         if whole {
-            return Known::Exact(run);
+            return LiteralFacts::Exact(run);
         }
         required.extend(telling(run));
-        Known::Required(required)
+        LiteralFacts::Required(required)
     }
 
-    fn alternation(&self, parts: &[Hir]) -> Known {
+    fn alternation(&self, parts: &[Hir]) -> LiteralFacts {
         let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
         for part in parts {
             let part = self.read(part);
             exact = match (exact, &part) {
-                (Some(mut all), Known::Exact(texts)) => {
+                (Some(mut all), LiteralFacts::Exact(texts)) => {
                     all.extend(texts.iter().cloned());
                     Some(all)
                 }
@@ -293,8 +293,8 @@ impl Reader {
             required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
         }
         match exact {
-            Some(texts) => Known::Exact(texts),
-            None => Known::Required(required.into_iter().collect()),
+            Some(texts) => LiteralFacts::Exact(texts),
+            None => LiteralFacts::Required(required.into_iter().collect()),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Shares {
     }
 
     /// Returns the share of messages whose value has a class of at least `from` and below `to`.
-    pub fn of(&self, from: Class, to: Class) -> f64 {
+    pub fn between(&self, from: Class, to: Class) -> f64 {
         if self.named == 0.0 { 0.5 } else { self.weight(from, to) / self.weight(0, Class::MAX) }
     }
 
@@ -91,9 +91,9 @@ mod tests {
         let skewed = Shares::new(&classes, &[(class("a"), 13), (class("b"), 1), (class("c"), 1)]);
         assert!((even.of_named(class("a")) - 0.25).abs() < 1e-9);
         assert!(skewed.of_named(class("a")) > 0.6 && skewed.of_named(class("b")) < 0.1);
-        assert!(skewed.of(class("a"), class("a") + 1) > 2.0 * even.of(class("a"), class("a") + 1));
+        assert!(skewed.between(class("a"), class("a") + 1) > 2.0 * even.between(class("a"), class("a") + 1));
         for shares in [even, skewed] {
-            assert!((shares.of(0, classes.end()) - 1.0).abs() < 1e-9);
+            assert!((shares.between(0, classes.end()) - 1.0).abs() < 1e-9);
         }
     }
 }

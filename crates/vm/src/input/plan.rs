@@ -1,6 +1,6 @@
 //! The slots and declared fields at each path of a message; built once per rule set.
 
-use rulec_base::text::texts::Texts;
+use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) struct PlanNode {
     /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
-    by_key: Texts,
+    by_key: TextIds,
 }
 
 impl PlanNode {
@@ -62,7 +62,7 @@ impl PlanNode {
             contract: None,
             required: 0,
             children: Vec::new(),
-            by_key: Texts::default(),
+            by_key: TextIds::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl HotNode {
     /// Bytes of a key that are compared at once.
     const FIRST: usize = size_of::<u128>();
 
-    fn of(node: &PlanNode) -> HotNode {
+    fn new(node: &PlanNode) -> HotNode {
         let written = written(&node.key);
         let first = &written[..written.len().min(HotNode::FIRST)];
         let mut bytes = [0; HotNode::FIRST];
@@ -139,7 +139,7 @@ pub(super) struct FieldContract {
 impl Plan {
     /// Builds the plan of a program; `None` if the program has too many slots, since a JSON tree is
     /// faster then.
-    pub fn of(program: &Program) -> Option<Plan> {
+    pub fn from_program(program: &Program) -> Option<Plan> {
         if program.slots.len() > MOST_SLOTS {
             return None;
         }
@@ -156,7 +156,7 @@ impl Plan {
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
-        plan.hot_nodes = plan.nodes.iter().map(HotNode::of).collect();
+        plan.hot_nodes = plan.nodes.iter().map(HotNode::new).collect();
         Some(plan)
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn read_text<'a>(fill: &mut Fill<'a>, text: &'a [u8]) -> Option<()> {
         return None;
     }
     let text = simdutf8::basic::from_utf8(text).ok()?;
-    let mut reader = Reader { cursor: Cursor::new(text), fill };
+    let mut reader = JsonReader { cursor: Cursor::new(text), fill };
     if reader.cursor.token()? != b'{' {
         return None;
     }
@@ -37,18 +37,18 @@ impl<'a> Fill<'a> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
         }
-        let mut reader = Reader { cursor: Cursor::new(text), fill: self };
+        let mut reader = JsonReader { cursor: Cursor::new(text), fill: self };
         let given = reader.value(node, 1)?;
         reader.cursor.token().is_none().then_some(given)
     }
 }
 
-struct Reader<'f, 'a> {
+struct JsonReader<'f, 'a> {
     cursor: Cursor<'a>,
     fill: &'f mut Fill<'a>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> JsonReader<'_, 'a> {
     /// Reads the next value, nested in `depth` lists and objects. Returns 1 if the value is a
     /// required field of its object, else 0.
     #[inline(always)]

@@ -9,7 +9,7 @@ use crate::bytecode::instr::Instr;
 use crate::index::Index;
 use crate::index::lookup::{Hit, Lookup, Verifier};
 use crate::index::tombstones::Tombstones;
-use crate::table_search::{self, End, Searcher};
+use crate::table_search::{self, SearchResult, Searcher};
 use rulec_base::text::PreparedTexts;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::{Tri, Value};
@@ -76,21 +76,21 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Returns the first matching route of the code from `start` to `end`.
     fn routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run::<true>(start, end) {
-            End::Choose(route) => Some((route, None)),
-            End::Goto { route, table, .. } => Some((route, Some(table))),
+            SearchResult::Choose(route) => Some((route, None)),
+            SearchResult::Goto { route, table, .. } => Some((route, Some(table))),
             _ => None,
         }
     }
 
     /// Returns the result of a table in which no route matches.
-    fn without_route(&self, table: TableId) -> End<(TableId, usize)> {
+    fn without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
         let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
-        match last.map(|last| End::at(last, 0)) {
-            Some(End::Default(table)) => End::Default(table),
-            Some(End::Continue(table)) => End::Continue(table),
-            _ => End::Nothing,
+        match last.map(|last| SearchResult::at(last, 0)) {
+            Some(SearchResult::Default(table)) => SearchResult::Default(table),
+            Some(SearchResult::Continue(table)) => SearchResult::Continue(table),
+            _ => SearchResult::Nothing,
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
 /// A position is the table, and an address in the code or, with the index, a rank.
 impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
-    type Place = (TableId, usize);
+    type Position = (TableId, usize);
     type Rule = RuleId;
 
     #[inline]
@@ -117,15 +117,15 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     }
 
     #[inline(always)]
-    fn search(&mut self, (table, from): (TableId, usize)) -> End<(TableId, usize)> {
+    fn search(&mut self, (table, from): (TableId, usize)) -> SearchResult<(TableId, usize)> {
         let Some(lookup) = self.lookup_in(table) else {
             return self.run::<false>(from, 0).map(|at| (table, at));
         };
         let from = u32::try_from(from).unwrap_or(u32::MAX);
         match lookup.first(self, table, from..u32::MAX) {
-            Some(Hit { route, goto: None, .. }) => End::Choose(route),
+            Some(Hit { route, goto: None, .. }) => SearchResult::Choose(route),
             Some(Hit { rank, route, goto: Some(inner) }) => {
-                End::Goto { route, table: inner, resume: (table, rank as usize + 1) }
+                SearchResult::Goto { route, table: inner, resume: (table, rank as usize + 1) }
             }
             None => self.without_route(table),
         }

@@ -52,7 +52,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // If a limit might be exceeded, the operator's own function decides.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
-            || self.arena.is_repeated() && !self.affords_repeats(pred, id, *left)
+            || self.arena.is_repeated() && !self.within_budget_repeats(pred, id, *left)
         {
             return self.generic(pred, *left);
         }
@@ -120,13 +120,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// True if searching a text repeatedly is within the limits. Nothing is reported for regular
     /// expressions, because it is not known yet which of them will run.
     #[cold]
-    fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+    fn within_budget_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
         let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
             return false;
         };
-        budget::affords(op, left, Value::Missing, pred.mode, context)
+        budget::within_budget(op, left, Value::Missing, pred.mode, context)
             && text.len() as u64 <= keywords.most_bytes(|limit| self.arena.left(limit))
     }
 }

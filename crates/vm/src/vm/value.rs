@@ -4,8 +4,8 @@ use super::scratch::Moment;
 use super::{Message, Vm};
 use crate::bytecode::chunk::{Block, Kept, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
-use rulec_lang::builtins::affords_similarity;
-use rulec_lang::operators::Meaning;
+use rulec_lang::builtins::within_budget_similarity;
+use rulec_lang::operators::Implementation;
 use rulec_lang::operators::implementations;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::ExternId;
@@ -104,7 +104,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Similar { dst, src, to } => {
                     let score = match (self.get(base, src), self.pools.similar.get(to as usize)) {
                         (Value::Str(text), Some(other))
-                            if affords_similarity(text.chars().count(), other.characters(), self.arena) =>
+                            if within_budget_similarity(
+                                text.chars().count(),
+                                other.characters(),
+                                self.arena,
+                            ) =>
                         {
                             implementations::finite(other.score(text, self.similarity))
                         }
@@ -192,8 +196,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 }
 
 fn combine<'a>(op: rulec_lang::operators::Op, left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    match op.info().meaning {
-        Meaning::Value(meaning) => meaning(left, right),
+    match op.info().implementation {
+        Implementation::Value(meaning) => meaning(left, right),
         _ => Value::Missing,
     }
 }

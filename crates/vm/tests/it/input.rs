@@ -168,7 +168,7 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
 /// Reads the slot values of a text, and whether the contract is satisfied; `None` if the reader
 /// gave up.
 fn read(rules: &Rules, scratch: &mut Scratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
-    let plan = Plan::of(rules.program()).expect("there are few fields");
+    let plan = Plan::from_program(rules.program()).expect("there are few fields");
     scratch.read(&plan, text, |fill, _| Some(values(fill)))
 }
 
@@ -306,7 +306,7 @@ fn serialized(message: &impl serde::Serialize, by_slots: bool) {
     let mut scratch = Scratch::default();
     let tree = serde_json::to_value(message);
     for rules in rules() {
-        let plan = Plan::of(rules.program()).expect("there are few fields");
+        let plan = Plan::from_program(rules.program()).expect("there are few fields");
         let taken = scratch.read_value(&plan, message, |fill, _| Some(values(fill)));
         assert_eq!(taken.is_some(), by_slots, "{tree:?}");
         match (&tree, rules.decide_value(message)) {

@@ -4,7 +4,7 @@ use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
-use rulec_lang::operators::{Meaning, Op};
+use rulec_lang::operators::{Implementation, Op};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::Program;
@@ -104,8 +104,8 @@ impl<'a> Oracle<'a> {
             NExpr::Op(op, left, right) => {
                 let left = self.expr(*left);
                 let right = right.map_or(Value::Missing, |right| self.expr(right));
-                match op.info().meaning {
-                    Meaning::Value(meaning) => meaning(left, right),
+                match op.info().implementation {
+                    Implementation::Value(meaning) => meaning(left, right),
                     _ => unreachable!(),
                 }
             }

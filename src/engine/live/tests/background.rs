@@ -6,13 +6,17 @@ use crate::engine::live::source_edits::Changes;
 use crate::engine::live::writer::{Completion, Writer};
 use crate::engine::{CompileError, Edit, LiveRules};
 use rulec_base::parallel::Threads;
-use rulec_sema::check::Counted;
+use rulec_sema::check::CountedFields;
 use rulec_sema::hir::TableId;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Compiles a base with changes, as a merge does.
-fn compiled(rules: &LiveRules, base: &Base, changes: &Changes) -> Result<(Base, Counted), CompileError> {
+fn compiled(
+    rules: &LiveRules,
+    base: &Base,
+    changes: &Changes,
+) -> Result<(Base, CountedFields), CompileError> {
     let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
     base::compile(&rules.shared.compiler, &files, &files, |_| false, Threads::One)
 }

@@ -6,7 +6,7 @@ use super::super::error::UnknownStatement;
 use super::super::route::{Route, RouteKey, RouteKeyRef};
 use super::super::segment::{FIRST_INSERTED, Segment, SequenceNumber};
 use super::super::source_edits::Changes;
-use super::super::statement_ref::Head;
+use super::super::statement_ref::StatementHead;
 use hashbrown::{HashMap, HashSet};
 use rulec_sema::check::RouteUses;
 use rulec_sema::hir::{RuleId, TableId};
@@ -70,7 +70,11 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such route; the error suggests similar names.
-    pub fn existing(&self, table: TableId, route: Head<'_>) -> Result<RouteLocation, UnknownStatement> {
+    pub fn existing(
+        &self,
+        table: TableId,
+        route: StatementHead<'_>,
+    ) -> Result<RouteLocation, UnknownStatement> {
         self.find(table, route.name).ok_or_else(|| {
             let base = self.base.names.get(table.index()).into_iter().flatten();
             let base =
@@ -86,7 +90,7 @@ impl Catalog {
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),
-            None => self.base.uses.of(self.base.rules.program().rules[location.rule.index()].span),
+            None => self.base.uses.get(self.base.rules.program().rules[location.rule.index()].span),
         }
     }
 

@@ -5,7 +5,7 @@ use super::super::declarations::name_in;
 use super::super::route::Route;
 use super::super::segment::{Segment, SequenceNumber};
 use super::{Completion, Writer};
-use rulec_sema::check::Known;
+use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl CompactionState {
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
     /// The known message fields.
-    pub known: Known,
+    pub known: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, ordered by their sequence numbers.
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,

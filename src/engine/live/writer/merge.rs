@@ -7,7 +7,7 @@ use super::super::source_edits::Changes;
 use super::{Completion, Writer};
 use crate::engine::CompileError;
 use hashbrown::HashSet;
-use rulec_sema::check::Counted;
+use rulec_sema::check::CountedFields;
 use rulec_sema::hir::RuleId;
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl Writer {
     pub fn finish_merge(
         &mut self,
         input: &MergeInput,
-        compiled: Result<(Base, Counted), CompileError>,
+        compiled: Result<(Base, CountedFields), CompileError>,
     ) -> Result<Completion, CompileError> {
         let merge = self.background.merge.end();
         let is_current = Arc::ptr_eq(&input.base, self.base());
@@ -186,7 +186,13 @@ impl Writer {
 
     /// Installs a base with merged edits. Edits made during the merge are kept in the added
     /// segments. `removed` are the routes removed or replaced during the merge.
-    fn install_merge(&mut self, input: &MergeInput, base: Base, counted: Counted, removed: &[RouteKey]) {
+    fn install_merge(
+        &mut self,
+        input: &MergeInput,
+        base: Base,
+        counted: CountedFields,
+        removed: &[RouteKey],
+    ) {
         self.constraints.install(counted);
         let removed_base_routes: HashSet<RuleId> =
             removed.iter().filter_map(|(table, name)| base.named(*table, name)).collect();

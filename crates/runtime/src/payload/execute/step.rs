@@ -1,7 +1,7 @@
 //! Runs one node of a plan: its attempts, and the recovery from its failures.
 
 use super::super::plan::{PlanNode, Recovery};
-use super::{Ask, Crew, Ended, Judged, Run, RunStatus, State, check_kinds};
+use super::{Ask, Ended, Judged, Run, RunSettings, RunStatus, State, check_kinds};
 use crate::task;
 use crate::workflow::{BoxFuture, Call, ProcessResult, Processor};
 use serde_json::{Value as Json, json};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 pub(super) struct Step {
     pub id: String,
     pub run: Arc<Run>,
-    pub crew: Arc<Crew>,
+    pub crew: Arc<RunSettings>,
     pub ask: Ask,
     pub judged: Judged,
 }

@@ -2,9 +2,9 @@
 //! explanations.
 
 use super::super::difference::Difference;
-use super::super::outcome::{Ending, Outcome, Tried};
-use rulec::Breach;
+use super::super::outcome::{Attempt, HandlerOutcome, Outcome};
 use rulec::Explanation;
+use rulec::InputViolation;
 use rulec::{Decision, LiveRules};
 use rulec_eval::trace::MASK;
 use rulec_lang::value::format_datetime;
@@ -53,7 +53,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     missing_args: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    breaches: &'a [Breach],
+    breaches: &'a [InputViolation],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
     elapsed_us: u64,
@@ -63,7 +63,7 @@ struct Line<'a> {
     fallback: Option<&'a str>,
     attempts: u32,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tried: &'a [Tried],
+    tried: &'a [Attempt],
     result: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     missing_permissions: &'a [String],
@@ -87,7 +87,7 @@ impl Entry {
         let facts = outcome.clone();
         outcome.result = ending;
         let missing_permissions = match &outcome.result {
-            Ending::Refused { missing, .. } => missing.clone(),
+            HandlerOutcome::Refused { missing, .. } => missing.clone(),
             _ => Vec::new(),
         };
         Entry { record, outcome: facts, result, error, missing_permissions }
@@ -101,7 +101,7 @@ impl Entry {
         let message = decision.masked_message(whole);
         let private = message != **whole;
         let error = self.error.as_deref().map(|error| if private { MASK } else { error });
-        let masked = |tried: &Tried| Tried { error: Some(MASK.to_owned()), ..tried.clone() };
+        let masked = |tried: &Attempt| Attempt { error: Some(MASK.to_owned()), ..tried.clone() };
         let mut tried = Cow::from(&outcome.tried);
         if private {
             let said = tried.to_mut().iter_mut().filter(|tried| tried.error.is_some());

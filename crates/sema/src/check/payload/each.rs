@@ -4,7 +4,7 @@ use super::super::constant::constant;
 use super::super::decide::always;
 use super::super::{Binding, Checked, Checker};
 use super::{Body, Site, Violation};
-use crate::hir::{BindingId, Cond, Each, Expr, ExprKind, Place, Step};
+use crate::hir::{BindingId, Cond, Each, Expr, ExprKind, ObjectPath, Step};
 use rulec_base::diag::{Code, Diagnostic, listed};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
             self.scope.push(Binding::new(&key.node, expr, key.span));
             id
         });
-        self.bind_at(Place::of(element), Binding::new(&name.node, expr, name.span));
+        self.bind_at(ObjectPath::new(element), Binding::new(&name.node, expr, name.span));
         let guard = each.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let before = self.payload.guards.len();
         self.payload.guards.extend(guarded);
@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
 /// The header of an [`Each`]: a list or dict whose elements have rules.
 pub(super) struct Elements {
     pub(super) list: Expr,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
     /// The condition after `when`.

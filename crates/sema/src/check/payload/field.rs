@@ -6,7 +6,7 @@ use super::super::{Binding, Checked, Checker};
 use super::each::Elements;
 use super::shape::{kind_of, wants};
 use super::{Site, Violation, missing, not, present, test};
-use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step};
+use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, ObjectPath, Operand, Shape, Step};
 use crate::resolve::duplicate;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -26,7 +26,7 @@ struct Declared<'a, 's> {
     any: Expr,
     /// The field's value, read as its declared type.
     typed: Expr,
-    place: Place,
+    place: ObjectPath,
     repair: Message,
     /// The correction `remove`, if the author wrote it.
     removal: Option<Correction>,
@@ -244,7 +244,7 @@ impl<'a> Checker<'a> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
         let (element, object) = self.binding(&name, list.object.ty.element(), span);
-        let place = Place::of(element);
+        let place = ObjectPath::new(element);
         let violation = Violation {
             place: place.clone(),
             span,

@@ -2,7 +2,7 @@
 
 use super::super::constant::as_json;
 use super::super::{Checked, Checker, Reported};
-use crate::hir::{Dotted, Place, Step};
+use crate::hir::{Dotted, ObjectPath, Step};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_syntax::ast::{self, ExprKind};
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
     /// Lowers the path after `at`.
-    pub(super) fn place(&mut self, written: &'a ast::Place) -> Checked<Place> {
+    pub(super) fn place(&mut self, written: &'a ast::PathExpr) -> Checked<ObjectPath> {
         let span = written.path.span;
         let Some(place) = self.place_of(&written.path) else {
             // An error in the path was already reported.
@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
         let mut steps = place.steps;
         match (steps.pop(), place.dotted) {
             (Some(Step::Key(prefix)), None) => {
-                Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
+                Ok(ObjectPath { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
             }
             _ => {
                 let help = message!(
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the path of an expression's value, if it is a path in the validated object.
-    pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
+    pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<ObjectPath> {
         match &expr.kind {
             ExprKind::Name(name) => {
                 let binding = self.scope.get(name)?;

@@ -75,7 +75,7 @@ impl Lowering<'_> {
         match op {
             Op::IsMissing => Ok((Check::Missing, left)),
             Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-                let Some(cmp) = Cmp::of(op) else { return generic };
+                let Some(cmp) = Cmp::from_op(op) else { return generic };
                 match (constant, self.const_of(left)) {
                     (Some(constant), _) => self.comparison(op, cmp, left, &constant, pred.mode),
                     (None, Some(constant)) => match pred.right {

@@ -59,7 +59,7 @@ pub(super) struct UseAnalysis {
 }
 
 impl UseAnalysis {
-    pub fn of(normal: &Normal) -> Result<UseAnalysis, LowerError> {
+    pub fn new(normal: &Normal) -> Result<UseAnalysis, LowerError> {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
         super::index(total, message!("parts of conditions"))?;
@@ -266,7 +266,7 @@ fn is_truth(normal: &Normal, part: Part) -> bool {
 fn own_reads(normal: &Normal, part: Part) -> Levels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Var(level)) => Some(Levels::of(*level)),
+            Some(NExpr::Var(level)) => Some(Levels::new(*level)),
             Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
             Some(NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
             _ => None,

@@ -224,7 +224,7 @@ impl<'a> Lookup<'a> {
         let Some(attribute) = self.index.attributes.get(number as usize) else { return OTHER };
         match attribute.operand {
             Operand::Slot(slot) if attribute.form.mode.is_plain() => {
-                attribute.classes.of(verifier.slot(slot))
+                attribute.classes.class_of(verifier.slot(slot))
             }
             _ => self.classify_prepared(verifier, attribute),
         }
@@ -235,9 +235,9 @@ impl<'a> Lookup<'a> {
         let TextForm { mode, text: kept } = attribute.form;
         match verifier.operand(attribute.operand) {
             Value::Str(text) => {
-                attribute.classes.of(&Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
+                attribute.classes.class_of(&Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
             }
-            other => attribute.classes.of(&other),
+            other => attribute.classes.class_of(&other),
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Grams {
 }
 
 /// The entry into which a literal would go.
-pub struct Place {
+pub struct GramEntry {
     level: Level,
     hash: u64,
     pub crowd: u32,
@@ -51,7 +51,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Maximum value of [`Place::crowd`].
+    /// Maximum value of [`GramEntry::crowd`].
     pub const MOST_CROWDED: u32 = COUNT;
 
     /// Creates a table with room for this number of grams.
@@ -85,7 +85,7 @@ impl Table {
     }
 
     /// Returns the entry for a literal whose bytes from its gram on are `rest`.
-    pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<Place> {
+    pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash(rest)?;
         loop {
             let crowd = self.find(hash).1.state & COUNT;
@@ -95,7 +95,7 @@ impl Table {
             {
                 (level, hash) = (below, hash_below);
             } else {
-                return Some(Place { level, hash, crowd });
+                return Some(GramEntry { level, hash, crowd });
             }
         }
     }
