@@ -1,7 +1,7 @@
 //! The operands of expressions, with their prefix operators: literals, names with fields, indices
 //! and arguments, lists, records, blocks and quantifiers.
 
-use super::context::{Built, Cx, Failed, child, children, reserved_value, unexpected, unquote};
+use super::context::{Built, Cx, Failed, child, children, first, must, reserved_value, unexpected, unquote};
 use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
@@ -16,7 +16,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// Parses an operand with its prefix operators.
     pub(super) fn prefix(&mut self) -> Built<ExprNode> {
         let Some(word) = self.spelling(0) else { return self.operand() };
-        let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
+        let span = self.place(self.at);
         let op = match word {
             "not" => Op::Not,
             "-" => Op::Neg,
@@ -296,7 +296,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         };
         let var = self.cx.one(&pair, Rule::name, Cx::declared)?;
         let mut operands = self.cx.all(&pair, Rule::expression, node)?;
-        let (body, list) = operands.pop().zip(operands.pop()).ok_or(Failed)?;
+        let (body, list) = must(operands.pop().zip(operands.pop()), "a quantifier has a list and a body")?;
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
@@ -373,7 +373,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 }
 
 fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
-    let key = pair.into_inner().next().ok_or(Failed)?;
+    let key = first(&pair)?;
     let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
     Ok((key, cx.one(&pair, Rule::expression, node)?))
 }
