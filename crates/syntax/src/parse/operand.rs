@@ -307,7 +307,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let parts = self.cx.all(&pair, Rule::expression, node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
-        let parts = <[Expr; 3]>::try_from(parts).map_err(|_| Failed)?;
+        let parts = must(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
         self.node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
