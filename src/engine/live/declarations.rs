@@ -9,9 +9,9 @@ use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
+use rulec_base::{broken_invariant, message};
 use rulec_eval::host::Host;
 use rulec_lang::limits::Limit;
 use rulec_sema::check::{Known, RouteUses, check_route};
@@ -144,7 +144,10 @@ impl Declarations {
         needed: &[u32],
         known: Known,
     ) -> (Checked, Option<Statement>) {
-        let Some((table, _)) = routes.last() else { return Default::default() };
+        let Some((table, _)) = routes.last() else {
+            broken_invariant!("there is a route to check");
+            return Default::default();
+        };
         let table_unit = self.file_of_table(*table);
         let unit = |file, imports| {
             let (statements, broken, lists) = Default::default();
@@ -235,7 +238,10 @@ impl Declarations {
     /// belong to one file.
     pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, SequenceNumber)], known: Known) -> Checked {
         let routes = || routes.iter().map(|(route, _)| route);
-        let Some(file) = routes().next().map(|route| route.parsed.file) else { return Checked::default() };
+        let Some(file) = routes().next().map(|route| route.parsed.file) else {
+            broken_invariant!("there is a route to check");
+            return Checked::default();
+        };
         let statements = || {
             let statement = |route: &Arc<Route>| route.parsed.statement.clone();
             routes().map(|route| (name_in(base, route.table), statement(route))).collect()
