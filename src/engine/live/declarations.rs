@@ -282,7 +282,7 @@ impl Declarations {
         let (rules, statement) = match (checked.finish(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
             (Ok(_), _) => {
-                debug_assert!(false, "one route was compiled to several rules or to none");
+                broken_invariant!("one route is compiled to one rule");
                 return refused(Vec::new());
             }
             (Err(diagnostics), _) => return refused(diagnostics),
