@@ -3,6 +3,7 @@
 use super::judgement::Applied;
 use super::path::{Step, at_mut};
 use super::run::{CorrectedViolation, Mend};
+use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
@@ -43,7 +44,9 @@ pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<App
 
 /// Removes elements of one list in one pass; `places` must be sorted by index.
 fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
-    let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else { return };
+    let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else {
+        return broken_invariant!("an element to remove has a path that ends with its index");
+    };
     let Some(Json::Array(items)) = at_mut(payload, list) else { return };
     let mut gone = places.iter().filter_map(|steps| match steps.last() {
         Some(Step::Index(index)) => Some(*index),

@@ -32,6 +32,7 @@ pub mod why_not;
 
 use hashbrown::{HashMap, HashSet};
 use report::Report;
+use rulec_base::broken_invariant;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::source::SourceMap;
 use rulec_eval::decision::Choice;
@@ -120,7 +121,10 @@ pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
 fn is_told(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
     let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
-    let Some(place) = found.span() else { return false };
+    let Some(place) = found.span() else {
+        broken_invariant!("a finding has a span");
+        return false;
+    };
     warnings.iter().any(|warning| {
         warning.span().is_some_and(|span| {
             let inside = span.file == place.file && place.start <= span.start && span.end <= place.end;

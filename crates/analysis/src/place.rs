@@ -3,6 +3,7 @@
 //! possible.
 
 use super::atoms::{Atoms, Literal};
+use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
@@ -185,7 +186,9 @@ fn put(message: &mut Json, keys: &[&str], value: &Json) {
         }
         *message = json!({});
     }
-    let Some(map) = message.as_object_mut() else { return };
+    let Some(map) = message.as_object_mut() else {
+        return broken_invariant!("anything but an object was replaced by one");
+    };
     if rest.is_empty() && value.is_null() {
         map.remove(*first);
     } else if !value.is_null() || map.contains_key(*first) {

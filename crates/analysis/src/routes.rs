@@ -7,8 +7,8 @@ use super::report::{Report, input};
 use super::solver::{Answer, Goal, Solver};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
 use rulec_sema::normal::CondId;
@@ -257,7 +257,9 @@ fn no_default(
         return;
     }
     let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(place);
-    let Some(last) = last else { return };
+    let Some(last) = last else {
+        return broken_invariant!("a table without routes was left out");
+    };
     let found = Diagnostic::new(
         Code::NoDefault,
         last,

@@ -204,10 +204,9 @@ impl Question {
     fn missing(&mut self, normal: &Normal, theory: &Theory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
-        let absent: Vec<usize> =
-            atoms.iter().copied().filter(|atom| theory.values.atoms.atoms[*atom].missing.is_some()).collect();
-        for missing in absent {
-            let Some(slot) = theory.values.atoms.atoms[missing].missing else { continue };
+        let absent = |atom: &usize| Some((*atom, theory.values.atoms.atoms[*atom].missing?));
+        let absent: Vec<(usize, _)> = atoms.iter().filter_map(absent).collect();
+        for (missing, slot) in absent {
             let own = theory.values.atoms.slot(slot);
             for &atom in atoms.iter().filter(|atom| **atom != missing) {
                 let read = &theory.values.atoms.atoms[atom];

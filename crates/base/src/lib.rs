@@ -26,6 +26,29 @@ pub mod macros {
     pub use rulec_message_macros::message_at;
 }
 
+/// Reports that an invariant of this program is broken. The argument says what should be true. The
+/// macro panics in debug builds. In release builds it does nothing, and the caller continues with a
+/// harmless result.
+///
+/// Data from outside has no invariants: a message, a file or bytecode may be anything.
+///
+/// ```
+/// use rulec_base::broken_invariant;
+///
+/// fn first_line(starts: &[u32]) -> u32 {
+///     let Some(start) = starts.first() else {
+///         broken_invariant!("a file has at least one line");
+///         return 0;
+///     };
+///     *start
+/// }
+/// assert_eq!(first_line(&[3, 8]), 3);
+/// ```
+#[macro_export]
+macro_rules! broken_invariant {
+    ($($what:tt)+) => { debug_assert!(false, $($what)+) };
+}
+
 /// Builds a [`diag::Message`] from a template and its arguments, as `format!` builds a string.
 ///
 /// `{name}` is a variable in scope, or an argument `name = …`. `{}` is the next positional

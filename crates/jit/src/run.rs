@@ -2,6 +2,7 @@
 
 use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
+use rulec_base::broken_invariant;
 use rulec_eval::decision::{Choice, Details};
 use rulec_eval::host::Host;
 use rulec_lang::arena::Blocks;
@@ -173,7 +174,10 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline(never)]
     fn end(&self, table: TableId, at: u32) -> SearchResult<TablePosition> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
-        let Some(instr) = chunk.instrs.get(at) else { return SearchResult::Nothing };
+        let Some(instr) = chunk.instrs.get(at) else {
+            broken_invariant!("compiled code returns an instruction of its chunk");
+            return SearchResult::Nothing;
+        };
         let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
         let before = |place| routes().partition_point(|route| (route.start as usize) < place);
         SearchResult::at(instr, at).map(|resume| (table, before(resume) as u32))

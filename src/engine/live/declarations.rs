@@ -9,9 +9,9 @@ use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
+use rulec_base::{broken_invariant, message};
 use rulec_eval::host::Host;
 use rulec_lang::limits::Limit;
 use rulec_sema::check::{KnownFields, RouteUses, check_route};
@@ -144,7 +144,10 @@ impl Declarations {
         needed: &[u32],
         known: KnownFields,
     ) -> (Checked, Option<Statement>) {
-        let Some((table, _)) = routes.last() else { return Default::default() };
+        let Some((table, _)) = routes.last() else {
+            broken_invariant!("there is a route to check");
+            return Default::default();
+        };
         let table_unit = self.file_of_table(*table);
         let unit = |file, imports| {
             let (statements, broken, lists) = Default::default();
@@ -240,7 +243,10 @@ impl Declarations {
         known: KnownFields,
     ) -> Checked {
         let routes = || routes.iter().map(|(route, _)| route);
-        let Some(file) = routes().next().map(|route| route.parsed.file) else { return Checked::default() };
+        let Some(file) = routes().next().map(|route| route.parsed.file) else {
+            broken_invariant!("there is a route to check");
+            return Checked::default();
+        };
         let statements = || {
             let statement = |route: &Arc<Route>| route.parsed.statement.clone();
             routes().map(|route| (name_in(base, route.table), statement(route))).collect()
@@ -281,7 +287,7 @@ impl Declarations {
         let (rules, statement) = match (checked.finish(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
             (Ok(_), _) => {
-                debug_assert!(false, "one route was compiled to several rules or to none");
+                broken_invariant!("one route is compiled to one rule");
                 return refused(Vec::new());
             }
             (Err(diagnostics), _) => return refused(diagnostics),

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
 /// A jump: the source table and the target table.
@@ -38,11 +38,10 @@ impl GotoGraph {
 
     /// Removes one count of a jump.
     pub fn remove(&mut self, jump: Jump) {
-        let count = self.counts.get_mut(&jump).filter(|count| **count > 0);
-        debug_assert!(count.is_some(), "the removed jump {jump:?} was never counted");
-        if let Some(count) = count {
-            *count -= 1;
-        }
+        let Some(count) = self.counts.get_mut(&jump).filter(|count| **count > 0) else {
+            return broken_invariant!("the removed jump {jump:?} was counted");
+        };
+        *count -= 1;
     }
 
     /// Checks that a jump may be added, if the jump `without` is removed.

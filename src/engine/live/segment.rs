@@ -5,6 +5,7 @@
 
 use super::route::Route;
 use crate::engine::Rules;
+use rulec_base::broken_invariant;
 use rulec_sema::hir::{Outcome, RuleId, Table, TableId};
 use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
@@ -119,8 +120,7 @@ impl Segment {
     /// order, so nothing is recorded.
     pub fn remove(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
-            debug_assert!(false, "the removed route {rule:?} is not in its segment");
-            return;
+            return broken_invariant!("the removed route {rule:?} is in its segment");
         };
         let index = self.count_before(info.table, self.key(rule));
         if self.order(info.table).get(index as usize) == Some(&rule) {

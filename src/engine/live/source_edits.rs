@@ -4,6 +4,7 @@
 use crate::engine::Rules;
 use crate::files::DiskLoader;
 use hashbrown::HashMap;
+use rulec_base::broken_invariant;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
 use rulec_sema::hir::{RuleId, TableId};
@@ -115,7 +116,7 @@ impl Changes {
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
             let previous_end = points.previous_ends.get(id.index());
             let Some((rule, previous_end)) = rules.get(id.index()).zip(previous_end) else {
-                debug_assert!(false, "the edited route {id:?} is not in the base");
+                broken_invariant!("the edited route {id:?} is in the base");
                 continue;
             };
             let file = edits.entry(rule.span.file).or_default();
@@ -134,10 +135,11 @@ impl Changes {
                 Some(brace) => Some((brace.file, brace.start as usize)),
                 None => points.main.map(|file| (file, sources.file(file).text.len())),
             };
-            debug_assert!(end.is_some(), "editable rules have a main file");
-            if let Some((file, at)) = end {
-                edits.entry(file).or_default().push(append_splice(at, *table != TableId(0), text));
-            }
+            let Some((file, at)) = end else {
+                broken_invariant!("editable rules have a main file");
+                continue;
+            };
+            edits.entry(file).or_default().push(append_splice(at, *table != TableId(0), text));
         }
         let edited = |(id, file): (FileId, &rulec_base::source::SourceFile)| {
             let text = match edits.remove(&id) {

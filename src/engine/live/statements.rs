@@ -5,9 +5,9 @@ use super::error::{EditError, UnknownStatement};
 use super::source_edits::{Splice, append_splice, apply_splices, replacement_splices};
 use super::statement_ref::StatementHead;
 use crate::engine::UnknownEntry;
-use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
+use rulec_base::{broken_invariant, message};
 use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse;
 use std::ops::Range;
@@ -235,7 +235,7 @@ impl<'f> Editor<'f> {
         let name = edit.file.unwrap_or(self.main);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
             // An unknown file of the edit is refused by `checked_table`.
-            debug_assert!(false, "the main file `{name}` is not among the files");
+            broken_invariant!("the main file `{name}` is among the files");
             return Err(self.unknown_file(name));
         };
         Ok((file, self.files[file].text.len()))
@@ -266,7 +266,7 @@ mod tests {
 
     /// A statement must never be inserted into another file than the main file.
     #[test]
-    #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is not among the files"))]
+    #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is among the files"))]
     fn an_insertion_without_a_main_file_is_an_error() {
         let texts = vec![("other.rules".to_owned(), String::new())];
         let edit = Edit::insert("default -> h");

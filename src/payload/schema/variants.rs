@@ -10,15 +10,18 @@ use super::super::reads::{Read, Reads};
 use super::super::run::{self, CorrectedViolation};
 use super::super::{Judge, path::Step};
 use crate::engine::Rules;
+use rulec_base::broken_invariant;
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{BindingId, Block, Limits, Object, Payload, PayloadField, Shape};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Adds the requirements to a kind's schema, also in nested objects.
 pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
-    let Ok(judge) = Judge::new(rules, &payload.name) else { return };
+    let Ok(judge) = Judge::new(rules, &payload.name) else {
+        return broken_invariant!("a payload of the rules has a judge");
+    };
     let reads = Reads::of_objects(rules.program(), payload);
     let site = Site { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
     Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
@@ -149,15 +152,11 @@ impl Walk<'_, '_> {
 
 fn then(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
     let mut then = Map::new();
-    let mut dicts: Map<String, Json> = Map::new();
+    let mut dicts: BTreeMap<&str, Map<String, Json>> = BTreeMap::new();
     for (dict, keys) in wanted {
         let target = match dict {
             None => &mut then,
-            Some(dict) => {
-                let inner = dicts.entry(dict).or_insert_with(|| json!({}));
-                let Json::Object(inner) = inner else { continue };
-                inner
-            }
+            Some(dict) => dicts.entry(dict).or_default(),
         };
         let mut add = |list: &str, value: Json| {
             if let Json::Array(items) = target.entry(list).or_insert_with(|| json!([])) {
@@ -173,7 +172,8 @@ fn then(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
         }
     }
     if !dicts.is_empty() {
-        then.insert("properties".to_owned(), Json::Object(dicts));
+        let dicts = dicts.into_iter().map(|(dict, inner)| (dict.to_owned(), Json::Object(inner)));
+        then.insert("properties".to_owned(), Json::Object(dicts.collect()));
     }
     then
 }

@@ -94,7 +94,10 @@ impl Renderer<'_> {
         for (index, (label, file)) in labels.into_iter().enumerate() {
             let shown = underlined(file, label.span);
             let window = report.windows.iter().find(|window| covers(window.span, shown));
-            let Some(window) = window else { continue };
+            let Some(window) = window else {
+                crate::broken_invariant!("every label lies in a window");
+                continue;
+            };
             let place = window.offset(file, shown.start)..window.offset(file, shown.end);
             let text = (!label.text.is_empty()).then(|| words(&label.text));
             report.positions.push(file.position(visible(file, label.span.start)));

@@ -197,7 +197,10 @@ pub fn fold_into(text: &str, out: &mut String) {
         } else if UNFOLDED.contains(&byte) {
             at += 3;
         } else {
-            let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+            let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
+                crate::broken_invariant!("`at` is where a character of the text begins");
+                break;
+            };
             let to = TABLE.get(c);
             if to != c {
                 push_ascii_folded(&text[copied..at], out);

@@ -1,6 +1,7 @@
 //! Delays host function calls until all cheaper operands are evaluated, the only deviation from
 //! source order. The delay affects whether a call is made, but never the decision.
 
+use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
@@ -53,7 +54,9 @@ pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 /// Returns the operands of an `and` or `or`. Nested conditions of the same kind are flattened.
 pub fn operands(cond: &Cond) -> Operands<'_> {
     fn flatten<'a>(cond: &'a Cond, row: &mut Operands<'a>) {
-        let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else { return };
+        let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {
+            return broken_invariant!("only an `and` or `or` has operands");
+        };
         for part in parts {
             if std::mem::discriminant(&part.kind) == std::mem::discriminant(&cond.kind) {
                 flatten(part, row);

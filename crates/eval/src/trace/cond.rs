@@ -5,6 +5,7 @@ use super::quote::one_line;
 use super::record::{Frame, Traced};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
 use crate::evaluator;
+use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_base::text;
 use rulec_lang::arena::Arena;
@@ -112,9 +113,15 @@ impl<'a> Traced<'a, '_> {
     /// Builds the node of an unusable condition, with the values that are missing.
     pub(super) fn left_out(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.node(&condition.cond) };
-        let CondKind::And(tests) = &condition.usable.kind else { return node };
+        let CondKind::And(tests) = &condition.usable.kind else {
+            broken_invariant!("a condition of a branch is usable by an `and` of presence tests");
+            return node;
+        };
         for test in tests {
-            let CondKind::Test(predicate) = &test.kind else { continue };
+            let CondKind::Test(predicate) = &test.kind else {
+                broken_invariant!("a condition of a branch is usable by presence tests");
+                continue;
+            };
             let read = &predicate.left;
             let value = self.value_of(read);
             self.list_operand(read, value, None, &mut node.operands);
@@ -152,7 +159,10 @@ fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
 /// regular expression matched. `None` if there is nothing to show.
 fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
     let row = predicate.op?.info();
-    let Implementation::Predicate(holds) = row.implementation else { return None };
+    let Implementation::Predicate(holds) = row.implementation else {
+        broken_invariant!("the operator of a predicate is a predicate");
+        return None;
+    };
     let is_regex = row.search == Some(Search::Regex);
     let text = left.as_str()?;
     let matched = |pattern: &str| match is_regex {

@@ -3,9 +3,9 @@
 use super::record::Traced;
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
-use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text::{Hash, network, zone};
+use rulec_base::{broken_invariant, message};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
 use rulec_lang::operators::budget::{self, PredicateContext};
@@ -71,8 +71,7 @@ impl<'a> Traced<'a, '_> {
     /// Lists the fields and elements that a condition or value reads, evaluated or not.
     fn leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let bodied = match part {
-            Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
-                let Part::Expr(expr) = part else { return };
+            Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
                 return self.leaf(expr, listed);
             }
             Part::Let(id) => return self.leaves(self.program().let_body(id).part(), listed),
@@ -158,7 +157,10 @@ impl<'a> Traced<'a, '_> {
             let Some(mut elements) = right.elements() else {
                 return Some(self.not_of(operand, right, KindSet::LIST));
             };
-            let Implementation::Predicate(holds) = op.info().implementation else { return None };
+            let Implementation::Predicate(holds) = op.info().implementation else {
+                broken_invariant!("the operator of a predicate is a predicate");
+                return None;
+            };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
             return Some(message!("element {at} of {} is not a {noun}", self.text(operand.span)));

@@ -5,6 +5,7 @@ use super::private::Privacy;
 use super::quote::Source;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
 use crate::evaluator::{Evaluator, Observer, Reached, Step};
+use rulec_base::broken_invariant;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
@@ -253,7 +254,10 @@ impl<'a> Traced<'a, '_> {
     fn route(&self, id: RuleId, chosen: bool, mut frame: Frame<'a>) -> Option<RouteTrace> {
         let program = self.program();
         let route = &program.rules[id.index()];
-        let (_, mut when) = frame.conds.pop()?;
+        let Some((_, mut when)) = frame.conds.pop() else {
+            broken_invariant!("the condition of a route is recorded in the route's frame");
+            return None;
+        };
         if let Outcome::Flow { pattern, .. } = &route.outcome {
             show_pattern(program, &route.condition, pattern, &mut when);
         }
@@ -286,7 +290,9 @@ impl<'a> Traced<'a, '_> {
             Some(self.observer.end())
         });
         let (private, ty) = self.observer.privacy.leave();
-        let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else { return };
+        let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else {
+            return broken_invariant!("the condition on an element is recorded in the element's frame");
+        };
         let shown = self.observer.privacy.shown(var.name.to_string(), element, private, &ty);
         self.observer.frame.elements.push(shown, when);
     }

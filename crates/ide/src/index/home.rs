@@ -2,6 +2,7 @@
 //! `order` is an element of `ctx.orders`, so its fields are declared in `input` or in a type.
 
 use super::{Kind, SymbolId, Work};
+use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, TypeKind};
 
@@ -230,7 +231,9 @@ impl<'a> Work<'a> {
 
     /// Resolves the path of a message field to which a test gives a value.
     pub(super) fn given_field(&mut self, path: &'a [Ident]) {
-        let Some((first, rest)) = path.split_first() else { return };
+        let Some((first, rest)) = path.split_first() else {
+            return broken_invariant!("a given path has a name");
+        };
         let mut home = self.of_message(&first.node, first.span);
         for name in rest {
             home = self.step(home, &name.node, Some(name.span));

@@ -8,6 +8,7 @@ use crate::operators::implementations;
 use crate::operators::modifiers::{Quantity, TestMode};
 use crate::operators::table::{Implementation, Op, Search};
 use crate::value::{Tri, Value};
+use rulec_base::broken_invariant;
 
 /// How a predicate is evaluated: the decision's arena, and whether the right operand is a constant.
 #[derive(Clone, Copy)]
@@ -28,7 +29,10 @@ pub fn test<'a>(
     mode: TestMode,
     context: PredicateContext<'_>,
 ) -> Tri {
-    let Implementation::Predicate(mut predicate) = op.info().implementation else { return Tri::Unknown };
+    let Implementation::Predicate(mut predicate) = op.info().implementation else {
+        broken_invariant!("the operator of a predicate is a predicate");
+        return Tri::Unknown;
+    };
     if !within_budget(op, left, right, mode, context) {
         return Tri::Unknown;
     }

@@ -4,9 +4,9 @@
 use super::{Checked, Checker, reason};
 use crate::hir::{Const, Expr, ExprKind, Part, Pattern};
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::{Op, Right, Search, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
@@ -155,7 +155,9 @@ impl<'a> Checker<'a> {
         }
         let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
         largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
-        let Some(((text, first), others)) = largest.split_first() else { return };
+        let Some(((text, first), others)) = largest.split_first() else {
+            return broken_invariant!("patterns above the limit are not empty");
+        };
         let message = message!(
             "the {} regular expressions of these rules would need about {} when compiled, more than the \
             limit of {}",

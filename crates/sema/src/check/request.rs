@@ -13,9 +13,9 @@ use crate::request::{
 };
 use crate::resolve::duplicate;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Case;
 use rulec_lang::ty::Ty;
 use rulec_lang::value::Value;
@@ -156,7 +156,10 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
-        let Ok(hir) = text::parsed(pattern, entity.ignore_case) else { return Err(Reported) };
+        let Ok(hir) = text::parsed(pattern, entity.ignore_case) else {
+            broken_invariant!("an accepted pattern parses");
+            return Err(Reported);
+        };
         if hir.properties().minimum_len() == Some(0) {
             let message =
                 message!("this regular expression matches every text, so `{}` is always found", entity.name);

@@ -5,8 +5,8 @@ use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind}
 use crate::resolve::{duplicate, sorted};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::ty::RecordType;
 use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use std::sync::Arc;
@@ -275,7 +275,10 @@ impl<'a> Checker<'a> {
             let help = message!("the cycle is {}; remove one of the jumps", names.join(" → "));
             let mut steps: Vec<Span> =
                 round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
-            let Some(last) = steps.pop() else { continue };
+            let Some(last) = steps.pop() else {
+                broken_invariant!("every jump of a cycle has a span");
+                continue;
+            };
             let circle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps form a cycle"))
                 .here(message!("closes the cycle"))
                 .help(help);

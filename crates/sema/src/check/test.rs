@@ -5,8 +5,8 @@ mod then;
 use super::{Checked, Checker, Reported, listed};
 use crate::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
-use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
+use rulec_base::{broken_invariant, message};
 use rulec_lang::ty::{Kind, KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, parse_datetime};
 use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
@@ -101,7 +101,10 @@ impl<'a> Checker<'a> {
     /// Returns the declared type of a field that a test gives; `None` if it has no declared type.
     fn given_type(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
-        let Some(first) = path.first() else { return Err(Reported) };
+        let Some(first) = path.first() else {
+            broken_invariant!("a given path has a name");
+            return Err(Reported);
+        };
         let place = path.iter().fold(first.span, |span, part| span.to(part.span));
         if self.fields.inferred() || is_judged && *names[0] == *"payload" {
             return Ok(None);

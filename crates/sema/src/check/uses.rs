@@ -4,6 +4,7 @@
 use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use hashbrown::HashMap;
+use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_lang::ty::KindSet;
 use smallvec::SmallVec;
@@ -157,7 +158,10 @@ impl FieldUses {
     fn remove(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {
-            let Some(field) = self.fields.get_mut(path) else { continue };
+            let Some(field) = self.fields.get_mut(path) else {
+                broken_invariant!("the uses of a route were added before they are removed");
+                continue;
+            };
             let before = field.kinds(path);
             if let Some(at) = field.routes.iter().position(|(known, _)| known == kinds) {
                 field.routes[at].1 -= 1;

@@ -1,6 +1,7 @@
 //! The input contract that a program relies on, and how messages violate it.
 
 use super::Program;
+use rulec_base::broken_invariant;
 use rulec_base::codec::impl_codec;
 use rulec_lang::schema::{self, InputViolation};
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
@@ -62,7 +63,9 @@ impl Program {
 }
 
 fn insert(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
-    let Some((name, rest)) = path.split_first() else { return };
+    let Some((name, rest)) = path.split_first() else {
+        return broken_invariant!("the path of a message field has a name");
+    };
     let at = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
         let ty = if rest.is_empty() { Ty::plain(kinds) } else { Ty::record(RecordType::default()) };
         record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });

@@ -1,6 +1,6 @@
 //! Builds the syntax tree of one statement from the pairs of the grammar.
 
-use super::context::{Built, Failed, StatementContext, child, children, unquote};
+use super::context::{Built, Failed, StatementContext, child, children, first, must, unquote};
 use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::ast::{
@@ -8,8 +8,8 @@ use crate::ast::{
     Target, Test,
 };
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
 use rulec_base::span::Spanned;
+use rulec_base::{broken_invariant, message};
 
 /// Builds a statement. All parts are read before the first failed part ends the function, so that
 /// every part reports its errors.
@@ -94,7 +94,10 @@ pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<
         Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
         Rule::entity_statement => StatementKind::Entity(request::entity(cx, pair)?),
         Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
-        _ => return Err(Failed),
+        rule => {
+            broken_invariant!("no statement is built from {rule:?}");
+            return Err(Failed);
+        }
     })
 }
 
@@ -118,7 +121,7 @@ fn test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
 fn expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
     let broken = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         let mut texts = cx.all(&pair, Rule::string, StatementContext::spanned_string)?.into_iter();
-        Ok((texts.next().ok_or(Failed)?, texts.next()))
+        Ok((must(texts.next(), "a violation has a rule's name")?, texts.next()))
     };
     let score = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         let number = cx.span(&child(&pair, Rule::number)?);
@@ -172,7 +175,7 @@ fn keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
 
 fn setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     let name = cx.ident(&child(&pair, Rule::key)?);
-    let pair = child(&pair, Rule::setting_value)?.into_inner().next().ok_or(Failed)?;
+    let pair = first(&child(&pair, Rule::setting_value)?)?;
     let kind = match (pair.as_rule(), cx.text(&pair)) {
         (Rule::string, _) => ExprKind::Literal(Literal::String(cx.string(cx.span(&pair))?)),
         (Rule::number, _) => ExprKind::Literal(cx.number(cx.span(&pair), false)?),
@@ -198,7 +201,7 @@ fn metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, 
 }
 
 fn target(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Target> {
-    let inner = pair.into_inner().next().ok_or(Failed)?;
+    let inner = first(&pair)?;
     let span = cx.span(&inner);
     if inner.as_rule() == Rule::goto_target {
         return Ok(Target::Goto { table: cx.one(&inner, Rule::name, StatementContext::declared)?, span });

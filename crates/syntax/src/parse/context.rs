@@ -6,8 +6,9 @@ use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};
 use crate::ast::{Ident, Literal};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::{FileId, Span, Spanned};
+use rulec_base::{broken_invariant, message};
+use std::fmt::Display;
 use std::ops::Range;
 
 /// Marks a failure that has already been reported.
@@ -234,10 +235,23 @@ pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// Returns the child with this rule. The grammar always produces one; if it is missing, only this
-/// statement fails.
+/// Returns a part that the grammar always produces, as `invariant` says. If the part is missing in
+/// a release build, only this statement fails.
+pub(super) fn must<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
+    part.ok_or_else(|| {
+        broken_invariant!("{invariant}");
+        Failed
+    })
+}
+
+/// Returns the child with this rule, which the grammar always produces.
 pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
-    children(pair, rule).next().ok_or(Failed)
+    must(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
+}
+
+/// Returns the first child, which the grammar always produces.
+pub(super) fn first<'p>(pair: &Pair<'p>) -> Built<Pair<'p>> {
+    must(pair.into_inner().next(), format_args!("{:?} has a child", pair.as_rule()))
 }
 
 pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {

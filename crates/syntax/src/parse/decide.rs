@@ -1,6 +1,6 @@
 //! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
 
-use super::context::{Built, Failed, StatementContext, child, children, has};
+use super::context::{Built, StatementContext, child, children, first, has, must};
 use super::{Pair, Rule, expr, operand};
 use crate::ast::{
     Branch, Choice, Expr, ExprKind, Flow, Ident, Locals, Node, Router, RouterCase, Trigger, Workflow,
@@ -35,9 +35,9 @@ fn branch(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Branch> {
 pub(super) fn flow(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Flow> {
     let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
     let description = cx.optional(&pair, Rule::string, StatementContext::spanned_string)?;
-    let trigger = match child(&pair, Rule::intent_flow) {
-        Ok(intent) => intent_trigger(cx, intent)?,
-        Err(Failed) => cx.one(&pair, Rule::keyword_flow, keyword_trigger)?,
+    let trigger = match cx.optional(&pair, Rule::intent_flow, intent_trigger)? {
+        Some(trigger) => trigger,
+        None => cx.one(&pair, Rule::keyword_flow, keyword_trigger)?,
     };
     Ok(Flow { name, description, trigger, id: cx.one(&pair, Rule::flow_id, text_or_name)? })
 }
@@ -62,7 +62,7 @@ fn intent_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Trigge
 
 pub(super) fn router(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Router> {
     let mut names = cx.all(&pair, Rule::name, StatementContext::declared)?.into_iter();
-    let (name, param) = names.next().zip(names.next()).ok_or(Failed)?;
+    let (name, param) = must(names.next().zip(names.next()), "a router has a name and a parameter")?;
     let mut cases = cx.all(&pair, Rule::router_case, router_case)?;
     cases.extend(cx.optional(&pair, Rule::otherwise, router_case)?);
     Ok(Router { name, param, cases })
@@ -129,7 +129,7 @@ pub(super) fn string(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Spa
 
 /// Reads a name or a string.
 pub(super) fn text_or_name(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Ident> {
-    let inner = pair.into_inner().next().ok_or(Failed)?;
+    let inner = first(&pair)?;
     match inner.as_rule() {
         Rule::string => cx.spanned_string(inner),
         _ => cx.declared(inner),
@@ -138,7 +138,7 @@ pub(super) fn text_or_name(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
 
 /// Reads a list literal or the name of a list.
 pub(super) fn words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
-    let inner = pair.into_inner().next().ok_or(Failed)?;
+    let inner = first(&pair)?;
     let span = cx.span(&inner);
     match inner.as_rule() {
         Rule::list_in_place => Ok(Expr { kind: ExprKind::List(expressions(cx, inner)?), span }),

@@ -17,11 +17,10 @@ impl Climb<'_, '_, '_> {
         if word == "not" {
             let next = self.spelling(1);
             let op = next.and_then(Op::infix);
-            return match op {
-                Some(op) if op.info().negation == Negation::NotBefore => Ok((op, true)),
-                Some(op) if matches!(op.info().negation, Negation::Op(_)) => {
+            return match op.map(|op| (op, op.info().negation)) {
+                Some((op, Negation::NotBefore)) => Ok((op, true)),
+                Some((op, Negation::Op(opposite))) => {
                     let span = self.place(self.at).to(self.place(self.at + 1));
-                    let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
                     let message = message!("`not {}` is not an operator", op.info().spelling);
                     Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
                 }

@@ -1,7 +1,9 @@
 //! The operands of expressions, with their prefix operators: literals, names with fields, indices
 //! and arguments, lists, records, blocks and quantifiers.
 
-use super::context::{Built, Failed, StatementContext, child, children, reserved_value, unexpected, unquote};
+use super::context::{
+    Built, Failed, StatementContext, child, children, first, must, reserved_value, unexpected, unquote,
+};
 use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
@@ -16,7 +18,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// Parses an operand with its prefix operators.
     pub(super) fn prefix(&mut self) -> Built<ExprNode> {
         let Some(word) = self.spelling(0) else { return self.operand() };
-        let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
+        let span = self.place(self.at);
         let op = match word {
             "not" => Op::Not,
             "-" => Op::Neg,
@@ -296,7 +298,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         };
         let var = self.cx.one(&pair, Rule::name, StatementContext::declared)?;
         let mut operands = self.cx.all(&pair, Rule::expression, node)?;
-        let (body, list) = operands.pop().zip(operands.pop()).ok_or(Failed)?;
+        let (body, list) = must(operands.pop().zip(operands.pop()), "a quantifier has a list and a body")?;
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
@@ -307,7 +309,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let parts = self.cx.all(&pair, Rule::expression, node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
-        let parts = <[Expr; 3]>::try_from(parts).map_err(|_| Failed)?;
+        let parts = must(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
         self.node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
@@ -373,7 +375,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 }
 
 fn entry_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
-    let key = pair.into_inner().next().ok_or(Failed)?;
+    let key = first(&pair)?;
     let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
     Ok((key, cx.one(&pair, Rule::expression, node)?))
 }

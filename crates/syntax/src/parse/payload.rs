@@ -1,7 +1,7 @@
 //! `payload` and `group` statements. The tokens of the body are split into items, as a file is
 //! split into statements. An error in one item does not affect the others.
 
-use super::context::{Built, Failed, StatementContext, child, children, has, unexpected};
+use super::context::{Built, StatementContext, child, children, has, must, unexpected};
 use super::splitter::RawStatement;
 use super::types::{fields, type_expr};
 use super::{FileParser, Pair, Rule, build, expr, terminals};
@@ -217,7 +217,7 @@ fn notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
 /// Reads the expression of a clause.
 fn value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
-    expr::expression(cx, pair.into_inner().find(is_value).ok_or(Failed)?)
+    expr::expression(cx, must(pair.into_inner().find(is_value), "a clause has a value")?)
 }
 
 fn place(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PathExpr> {
@@ -272,7 +272,7 @@ fn include_arg(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<IncludeAr
 fn each(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<EachItem> {
     let mut names = cx.all(&pair, Rule::name, StatementContext::declared)?.into_iter();
     Ok(EachItem {
-        names: (names.next().ok_or(Failed)?, names.next()),
+        names: (must(names.next(), "an `each` names its element")?, names.next()),
         list: cx.one(&pair, Rule::clause, expr::expression)?,
         guard: cx.optional(&pair, Rule::guard, value)?,
         body: Vec::new(),

@@ -3,6 +3,7 @@
 use super::context::{Built, Failed, StatementContext, children};
 use super::{Pair, Rule, decide};
 use crate::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
+use rulec_base::broken_invariant;
 use rulec_base::span::Spanned;
 
 pub(super) fn intent(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Intent> {
@@ -36,7 +37,10 @@ fn weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> {
     let value = match node {
         Literal::Int(value) => value as f64,
         Literal::Float(value) => value,
-        _ => return Err(Failed),
+        _ => {
+            broken_invariant!("a number is an integer or a float");
+            return Err(Failed);
+        }
     };
     Ok(Weight { word, weight: Spanned::new(value, span) })
 }

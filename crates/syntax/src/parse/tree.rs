@@ -5,6 +5,7 @@
 use super::{Grammar, Rule};
 use pest::error::Error;
 use pest::{Parser, Token};
+use rulec_base::broken_invariant;
 use std::ops::Range;
 
 /// A node. The nodes inside it follow it in the list.
@@ -37,7 +38,10 @@ impl Tree {
                     nodes.push(Node { rule, start: pos.pos() as u32, end: 0, size: 0 });
                 }
                 Token::End { pos, .. } => {
-                    let Some(at) = open.pop() else { continue };
+                    let Some(at) = open.pop() else {
+                        broken_invariant!("pest begins every node that it ends");
+                        continue;
+                    };
                     let size = (nodes.len() - at) as u32;
                     let node = &mut nodes[at];
                     (node.end, node.size) = (pos.pos() as u32, size);

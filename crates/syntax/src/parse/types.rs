@@ -1,6 +1,6 @@
 //! Builds the syntax tree of types, fields and parameters.
 
-use super::context::{Built, Failed, StatementContext, child, has, unquote};
+use super::context::{Built, StatementContext, child, first, has, unquote};
 use super::{Pair, Rule};
 use crate::ast::{Field, TypeExpr, TypeKind};
 
@@ -20,7 +20,7 @@ fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Field> {
 
 pub(super) fn type_expr(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     let span = cx.span(&pair);
-    let inner = pair.into_inner().next().ok_or(Failed)?;
+    let inner = first(&pair)?;
     let kind = match inner.as_rule() {
         Rule::list_type => TypeKind::List(element(cx, inner)?),
         Rule::dict_type => TypeKind::Dict(element(cx, inner)?),

@@ -8,6 +8,7 @@ use super::selectivity::{Shares, uses};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use hashbrown::{HashMap, HashSet};
+use rulec_base::broken_invariant;
 use rulec_base::text::{self, Form, TextMode};
 use rulec_lang::operators::{Anchor, Cost, Quantity};
 use rulec_lang::ty::KindSet;
@@ -336,7 +337,7 @@ impl<'c> Atoms<'c> {
 
     fn sets_of_pred(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         match self.chunk.preds[pred].check {
-            Check::Keywords(_) => self.keyword_sets(pred, prefilters),
+            Check::Keywords(id) => self.keyword_sets(pred, id, prefilters),
             _ => self.class_set(pred).into_iter().collect(),
         }
     }
@@ -365,7 +366,10 @@ impl<'c> Atoms<'c> {
     /// be a time. A time equals texts in several notations.
     fn only_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
-        let Check::Members(id) = pred.check else { return false };
+        let Check::Members(id) = pred.check else {
+            broken_invariant!("a predicate with a list of members tests for them");
+            return false;
+        };
         let list = self
             .chunk
             .members
@@ -376,9 +380,9 @@ impl<'c> Atoms<'c> {
             && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
     }
 
-    fn keyword_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+    /// Returns the sets of a predicate with the keywords `id`.
+    fn keyword_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
-        let Check::Keywords(id) = info.check else { return Vec::new() };
         let keywords = &self.chunk.keywords[id as usize];
         let kinds = self.kinds(info.left);
         let all = keywords.all && prefilters.len() > 1;

@@ -15,6 +15,7 @@ use super::scan::Buffers;
 use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
+use rulec_base::broken_invariant;
 use rulec_base::text::PreparedTexts;
 use rulec_lang::value::{Tri, Value, grow};
 use rulec_sema::hir::{RuleId, SlotId, TableId};
@@ -374,7 +375,10 @@ impl<'a> Lookup<'a> {
 
     /// Returns every matching route of a table.
     pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
-        let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
+        let Some(table_index) = self.index.tables.get(table.index()) else {
+            broken_invariant!("the index covers every table");
+            return Vec::new();
+        };
         let keys = self.look_up_keys(verifier, table_index);
         let mut candidates = Vec::new();
         for list in self.lists(&keys, table_index, table) {

@@ -9,7 +9,7 @@ use super::index_terms::{Atom, Atoms};
 use crate::bytecode::Chunk;
 use hashbrown::HashMap;
 use rulec_base::diag::{Message, listed};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Anchor;
 use rulec_sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use serde::Serialize;
@@ -148,7 +148,10 @@ struct Writer<'n> {
 impl Writer<'_> {
     /// Returns the value that a predicate reads, as an author writes it.
     fn value_of(&self, pred: u32) -> String {
-        let Some(pred) = self.normal.preds.get(pred as usize) else { return String::new() };
+        let Some(pred) = self.normal.preds.get(pred as usize) else {
+            broken_invariant!("the predicate of an index key exists");
+            return String::new();
+        };
         // Lowering swapped the operands of a comparison with a constant on the left.
         let operand = match (self.normal.constant(pred.left), pred.right) {
             (Some(_), Some(right)) => right,

@@ -10,6 +10,7 @@ use crate::index::Index;
 use crate::index::lookup::{Hit, Lookup, Verifier};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::{self, SearchResult, Searcher};
+use rulec_base::broken_invariant;
 use rulec_base::text::PreparedTexts;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::{Tri, Value};
@@ -20,7 +21,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Uses an index over the same rules for the tables where it is faster, or `always`.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
-        let Some(buffers) = self.lookup_buffers.take() else { return };
+        let Some(buffers) = self.lookup_buffers.take() else {
+            return broken_invariant!("a VM is given an index only once");
+        };
         self.texts.grow(index.texts as usize);
         (self.lookup, self.always_index) = (Some(buffers.begin(index, self.memo.epoch)), always);
     }

@@ -4,7 +4,7 @@ use super::super::node::{NodeId, names};
 use super::edges::Graph;
 use super::{Finding, FindingKind, Severity, distinct};
 use petgraph::graph::NodeIndex;
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, HashSet};
 
 /// Checks every node with more than one incoming edge.
@@ -84,7 +84,10 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
 
 /// True if some route of the chooser lets every source deliver to the join.
 fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
-    let Some(routes) = graph.routes(chooser) else { return true };
+    let Some(routes) = graph.routes(chooser) else {
+        broken_invariant!("a node that chooses among the sources has routes");
+        return true;
+    };
     routes.iter().any(|route| {
         let targets = graph.led_by(chooser, route);
         let reached: HashSet<usize> = graph.forward_from(&targets);

@@ -3,7 +3,7 @@
 use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
 use crate::bytecode::instr::{CmpJump, Instr, On};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use rulec_sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
 
@@ -98,7 +98,9 @@ fn spread(
         tasks.extend(parts.iter().rev().map(|cond| Task::Emit { cond: *cond, when, label }));
         return;
     }
-    let Some((last, rest)) = parts.split_last() else { return };
+    let Some((last, rest)) = parts.split_last() else {
+        return broken_invariant!("an `and` or `or` has parts");
+    };
     let behind = labels.len();
     labels.push(Label::default());
     tasks.push(Task::Bind(behind));

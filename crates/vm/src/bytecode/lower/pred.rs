@@ -72,22 +72,21 @@ impl Lowering<'_> {
             (Ask::Op(op), None) => op,
             (Ask::Op(op), Some(_)) => return self.search(op, pred.mode, constant, left),
         };
+        if let Some(cmp) = Cmp::from_op(op) {
+            return match (constant, self.const_of(left)) {
+                (Some(constant), _) => self.comparison(op, cmp, left, &constant, pred.mode),
+                (None, Some(constant)) => match pred.right {
+                    // A constant on the left: swap the operands.
+                    Some(right) if is_number(&constant) => {
+                        self.comparison(op, cmp.flipped(), right, &constant, pred.mode)
+                    }
+                    _ => generic,
+                },
+                (None, None) => generic,
+            };
+        }
         match op {
             Op::IsMissing => Ok((Check::Missing, left)),
-            Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-                let Some(cmp) = Cmp::from_op(op) else { return generic };
-                match (constant, self.const_of(left)) {
-                    (Some(constant), _) => self.comparison(op, cmp, left, &constant, pred.mode),
-                    (None, Some(constant)) => match pred.right {
-                        // A constant on the left: swap the operands.
-                        Some(right) if is_number(&constant) => {
-                            self.comparison(op, cmp.flipped(), right, &constant, pred.mode)
-                        }
-                        _ => generic,
-                    },
-                    (None, None) => generic,
-                }
-            }
             Op::In => match constant {
                 Some(list) if list.value().list_len().is_some() => {
                     let constant = self.constant(&list)?;

@@ -3,7 +3,7 @@
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
 use hashbrown::HashMap;
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Program, Slot};
 
 /// Maximum depth to which objects are shared. Deeper fields are looked up separately for each slot.
@@ -38,7 +38,10 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
     for slot in &program.slots {
         let (mut node, mut at, mut depth) = (NONE, NONE, 0);
         for name in &slot.path[..shared(slot)] {
-            let Some(inside) = by_name.get(&(at, &**name)) else { break };
+            let Some(inside) = by_name.get(&(at, &**name)) else {
+                broken_invariant!("the objects of every slot were counted");
+                break;
+            };
             let object = &mut objects[*inside as usize];
             if object.users < 2 {
                 break;

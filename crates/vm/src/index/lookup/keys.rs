@@ -7,6 +7,7 @@ use crate::bytecode::chunk::Operand;
 use crate::index::attribute::OTHER;
 use crate::index::scan::Buffers;
 use crate::index::{AttributeIndex, SubjectIndex, TableIndex, TextForm};
+use rulec_base::broken_invariant;
 use rulec_lang::operators::Anchor;
 use rulec_lang::value::Value;
 use std::cell::Cell;
@@ -67,9 +68,13 @@ impl<'a> Lookup<'a> {
 
     /// Scans a subject for literals.
     fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
-        let Some(subject) = self.index.subjects.get(number as usize) else { return };
+        let Some(subject) = self.index.subjects.get(number as usize) else {
+            return broken_invariant!("a subject to scan is in the index");
+        };
         let Value::Str(text) = verifier.operand(subject.operand) else { return };
-        let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
+        let Ok(mut buffers) = self.work.scan.try_borrow_mut() else {
+            return broken_invariant!("a scan begins no other scan");
+        };
         let state = match &subject.forms[..] {
             [form] if subject.folds_in_place && buffers.fold(text.as_bytes()) => {
                 self.search_folded(subject, text.len(), &mut buffers, hits);
@@ -221,7 +226,10 @@ impl<'a> Lookup<'a> {
 
     #[inline(never)]
     fn classify<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
-        let Some(attribute) = self.index.attributes.get(number as usize) else { return OTHER };
+        let Some(attribute) = self.index.attributes.get(number as usize) else {
+            broken_invariant!("an attribute to classify is in the index");
+            return OTHER;
+        };
         match attribute.operand {
             Operand::Slot(slot) if attribute.form.mode.is_plain() => {
                 attribute.classes.class_of(verifier.slot(slot))

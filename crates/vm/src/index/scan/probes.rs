@@ -3,6 +3,7 @@
 //! therefore stay in the innermost cache.
 
 use super::gram::{Level, THREE};
+use rulec_base::broken_invariant;
 
 /// Number of positions that are probed without a branch between them.
 const TOGETHER: usize = 8;
@@ -129,7 +130,10 @@ impl Probes {
         length: usize,
         positions: &mut Positions,
     ) -> (usize, usize) {
-        let Ok(levels) = (&*self.levels).try_into() else { return (0, length) };
+        let Ok(levels) = (&*self.levels).try_into() else {
+            broken_invariant!("the table of probes has one of the known sizes");
+            return (0, length);
+        };
         match self.step {
             1 => look::<1, SIZE>(levels, window, length, positions),
             2 => look::<2, SIZE>(levels, window, length, positions),

@@ -6,6 +6,7 @@ use super::frequency::Frequency;
 use super::gram::load;
 use super::probes::Probes;
 use memchr::memchr3_iter;
+use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
 
 /// The lengths of literals that are found by a byte.
@@ -56,7 +57,10 @@ impl Rares {
                 byte => frequency.of_byte(byte),
             };
             let at = (0..literal.len()).min_by(|one, other| cost(one).total_cmp(&cost(other)));
-            let Some(offset) = at else { continue };
+            let Some(offset) = at else {
+                broken_invariant!("a short literal is not empty");
+                continue;
+            };
             if !bytes.contains(&literal[offset]) {
                 bytes.push(literal[offset]);
             }

@@ -1,6 +1,8 @@
 //! Literals of one or two bytes. They are too short for a gram, so every position is tested. Rules
 //! rarely have any.
 
+use rulec_base::broken_invariant;
+
 /// Number of words in a bitmap of all byte pairs.
 const WORDS: usize = 1 << 10;
 
@@ -52,7 +54,9 @@ impl Shorts {
     /// Calls `hit` with the id and the start of each occurrence.
     #[inline]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
-        let Ok(pairs) = <&[u64; WORDS]>::try_from(&*self.pairs) else { return };
+        let Ok(pairs) = <&[u64; WORDS]>::try_from(&*self.pairs) else {
+            return broken_invariant!("a search for short literals has a literal");
+        };
         for at in 0..text.len() {
             let two = text.get(at..).and_then(|rest| rest.first_chunk()).copied();
             let pair = usize::from(u16::from_le_bytes(two.unwrap_or([text[at], 0])));

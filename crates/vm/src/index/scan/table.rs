@@ -2,6 +2,7 @@
 //! literals' bytes. A candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{Level, load};
+use rulec_base::broken_invariant;
 
 /// Sentinel record index: there is none.
 const NONE: u32 = u32::MAX;
@@ -116,7 +117,9 @@ impl Table {
         }
         for offset in usize::from(offset)..usize::from(offset) + count {
             let rest = literal.get(offset..).unwrap_or_default();
-            let Some(hash) = level.hash(rest) else { return };
+            let Some(hash) = level.hash(rest) else {
+                return broken_invariant!("a literal is long enough for its grams");
+            };
             let record = self.records.len() as u32;
             self.records.extend([u64::from(number) << 32, u64::from(length_at) | (offset as u64) << 32]);
             self.link(level, rest, record);
@@ -126,7 +129,9 @@ impl Table {
 
     /// Adds a record to its gram's entry, and flags the crowded entries above.
     fn link(&mut self, base: Level, rest: &[u8], record: u32) {
-        let Some(place) = self.place(base, rest) else { return };
+        let Some(place) = self.place(base, rest) else {
+            return broken_invariant!("a literal is long enough for its grams");
+        };
         let mut level = base;
         while level != place.level
             && let Some(below) = level.deeper()
@@ -174,7 +179,7 @@ impl Table {
             let Some(&[link, header]) =
                 self.records.get(record as usize..).and_then(|rest| rest.first_chunk::<2>())
             else {
-                return;
+                return broken_invariant!("a link leads to a record");
             };
             let (length_at, offset) = (header as u32 as usize, (header >> 32) as usize);
             if let Some((length, words)) = self.records.get(length_at..).and_then(|rest| rest.split_first())
