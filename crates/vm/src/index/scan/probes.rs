@@ -7,6 +7,7 @@ use super::gram::{Level, THREE};
 /// Number of positions that are probed without a branch between them.
 const TOGETHER: usize = 8;
 /// Maximum distance between two probes.
+/// Measured in benches/notes/first-look.md, "Distance of probes".
 const MOST_STEP: usize = 4;
 /// Number of positions in a block, which are processed together. A position must fit into a byte,
 /// also for probes beyond the end.
@@ -41,6 +42,7 @@ impl Position {
 }
 
 /// Table sizes, chosen by the number of grams.
+/// Measured in benches/notes/first-look.md, "Size of the table".
 const TINY: usize = 1 << 12;
 const SMALL: usize = 1 << 14;
 const MIDDLE: usize = 1 << 17;
