@@ -1,7 +1,7 @@
 //! The cost model: estimates in nanoseconds of a decision by a table, with and without the index.
 //! The compiler chooses by these estimates. `benches/peers` measured the constants on one machine;
-//! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", says which single
-//! measurements are on record.
+//! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the single
+//! measurements on record.
 
 use crate::bytecode::pools::AUTOMATON_FROM;
 use rulec_lang::builtins::Function;

@@ -86,8 +86,8 @@ const NEAR: u32 = 8;
 /// Threshold of [`LookupBuffers::hotness`].
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT: u8 = 8;
-/// Maximum of [`LookupBuffers::hotness`]. From the maximum, three decisions for other routes lower
-/// the score below [`HOT`].
+/// Maximum of [`LookupBuffers::hotness`]. From the maximum, three searches that find other routes
+/// lower the score below [`HOT`].
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOTTEST: u8 = 12;
 
