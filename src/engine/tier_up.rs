@@ -12,14 +12,17 @@ use std::sync::{Arc, OnceLock};
 
 /// Number of decisions that triggers compilation. At this count, the VM has spent about as much
 /// time as compilation takes.
+/// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const HOT: u32 = 10_000;
 /// Maximum number of instructions; larger rule sets stay with the VM and its index.
+/// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const LARGEST: usize = 4_096;
 /// Maximum number of slots, because machine code reserves memory for each slot.
 const MOST_SLOTS: usize = 256;
 
 /// Minimum weight of arithmetic and comparisons to use machine code on JSON trees. Below this
 /// weight the VM is as fast, because field lookups take most of the time.
+/// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const PAYS_ON_TREES: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.

@@ -19,9 +19,11 @@ use rulec_sema::hir::ROUTES;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Up to this number of logged edits is replayed while the writer is locked.
+/// Up to this number of logged edits is replayed while the writer is locked. Bound on the time that
+/// other edits wait, not tuned.
 const MAX_LOCKED_REPLAYS: usize = 16;
-/// Number of rounds of replays with an unlocked writer, if edits keep arriving.
+/// Number of rounds of replays with an unlocked writer, if edits keep arriving. Bound on time, not
+/// tuned: without the bound, a recompilation might never end.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl Shared {

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Capacity of the cache, in automaton states. For character classes, which need the most memory,
-/// this is about 64 MB.
+/// this is about 64 MB. Bound on memory, not tuned: a rule set may have thousands of expressions.
 const ROOM: usize = 128 << 20;
 
 #[derive(Default)]

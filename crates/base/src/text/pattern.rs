@@ -27,11 +27,14 @@ pub enum Origin {
     Message,
 }
 
-/// Limits for an expression from a message: its length in bytes, and its compiled size in bytes.
+/// Maximum length in bytes of an expression from a message. Bound on time, not tuned: the sender
+/// chooses the expression.
 pub const MESSAGE_PATTERN_BYTES: usize = 4 << 10;
+/// Maximum compiled size in bytes of an expression from a message. Bound on memory, not tuned.
 const MESSAGE_PATTERN_SIZE: usize = 1 << 20;
 
-/// Estimated memory limit, in bytes, of the thread's cache that [`cached`] uses.
+/// Estimated memory limit, in bytes, of the thread's cache that [`cached`] uses. Bound on memory,
+/// not tuned: messages can bring any number of expressions.
 const CACHE_SIZE: usize = 64 << 20;
 
 #[derive(Default)]

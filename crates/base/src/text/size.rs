@@ -4,15 +4,17 @@
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-/// Maximum memory of one compiled expression, in bytes.
+/// Maximum memory of one compiled expression, in bytes. Bound on memory, not tuned.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 /// Default limit for the estimated memory of all expressions of a rule set, in bytes; `settings`
-/// can change it.
+/// can change it. Bound on memory, not tuned.
 pub const REGEX_MEMORY: usize = 256 << 20;
 
-/// Upper bound for the memory of one automaton state, in bytes.
+/// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller number,
+/// rules could exceed the limits on memory.
 const STATE_SIZE: usize = 64;
-/// Safety factor between an estimate and the limit.
+/// Safety factor between an estimate and the limit. Not tuned: an expression that passes must
+/// compile.
 const MARGIN: usize = 4;
 
 /// True if the syntax alone shows that the expression compiles. Except for bad syntax, compiling

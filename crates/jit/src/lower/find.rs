@@ -15,7 +15,7 @@ use rulec_base::text::fold::{Equals, equals};
 use rulec_base::text::{Form, TextMode};
 use rulec_vm::bytecode::pools::Matcher;
 
-/// Number of bytes that one vector holds.
+/// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
 const TOGETHER: usize = 16;
 /// Maximum length in bytes, and number, of keywords that are searched inline.
 const LONGEST: usize = 32;

@@ -19,9 +19,10 @@ use rulec_sema::resolve::sorted;
 use thiserror::Error;
 
 /// Maximum depth of blocks that run each other: quantifiers, conditions as values, shared
-/// conditions.
+/// conditions. Bound on recursion, not tuned: the VM calls itself for each level.
 pub const MAX_NESTING: u32 = 128;
-/// Maximum length of a chain of jumps from table to table.
+/// Maximum length of a chain of jumps from table to table. Bound on memory, not tuned: a search
+/// keeps one frame for each jump of the chain.
 pub const MAX_JUMPS: u32 = 256;
 
 /// The reason why bytecode may not run.

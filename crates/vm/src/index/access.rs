@@ -17,16 +17,20 @@ use std::collections::{BTreeMap, BTreeSet};
 const RARE: f64 = 0.01;
 /// A key of this or a higher probability is not selective.
 const USELESS: f64 = 0.5;
-/// Maximum number of key choices that are collected for one condition.
+/// Maximum number of key choices that are collected for one condition. Bound on compile time, not
+/// tuned: a condition may have a hundred thousand parts.
 const MAX_WAYS: usize = 64;
 /// From this number of routes on, an attribute is looked up for their keys in any case.
+/// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MANY: usize = 64;
 /// In tables with fewer routes, lookups for few keys are not avoided.
 const FEW_ROUTES: usize = 32;
 /// Tables that look up more texts and values than this read the fields that a message has.
+/// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const FEW_VALUES: usize = 24;
 
 /// Probability that a column of bits is read; earlier columns may already rule out all routes.
+/// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const ASKED: f64 = 0.5;
 
 /// True if a table with this number of texts and values reads the fields that a message has,

@@ -5,7 +5,8 @@ use hashbrown::HashSet;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
-/// Maximum length in bytes of a literal that is looked up.
+/// Maximum length in bytes of a literal that is looked up. Not tuned: [`Texts::get_short`] compares
+/// at most sixteen bytes.
 pub const MOST: usize = 16;
 
 /// A set of literal lengths, one bit each.
@@ -35,6 +36,7 @@ struct ByOuter {
 }
 
 /// Number of hash slots for each distinct value of the outer bytes.
+/// Measured in benches/notes/many-fields.md, "The first that holds among 3,000 rules".
 const PLACES: usize = 8;
 
 impl ByOuter {

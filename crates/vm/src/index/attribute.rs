@@ -161,6 +161,7 @@ struct Floats {
 const WHOLE: f64 = (1_u64 << 52) as f64;
 
 /// Maximum number of buckets; more would save hardly any comparison, but take more memory.
+/// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MOST_BUCKETS: usize = 256;
 
 impl Floats {

@@ -38,8 +38,9 @@ pub struct Column {
     chunks: Vec<u64>,
 }
 
-/// Maximum number of rows; more would cost more memory than their precision is worth. Neighbouring
-/// rows are merged.
+/// Maximum number of rows, so that the number of a row fits into a byte. Neighbouring rows are
+/// merged. More rows ruled out no further route.
+/// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_ROWS: usize = 256;
 /// An attribute gets a column if at least one in this number of routes tests it.
 const MIN_SHARE: usize = 50;
@@ -47,12 +48,15 @@ const MIN_SHARE: usize = 50;
 pub const MAX_COLUMNS: usize = 12;
 
 /// Routes per block. One summary word covers all chunks of a block's row.
+/// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK: usize = 64 * CHUNK * 64;
 /// Minimum number of routes that are sorted. With fewer, most chunks have a passing route in any
 /// order.
+/// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const SORTED_FROM: usize = BLOCK / 2;
 /// Routes are sorted only if on average at most one in this number of rows lets a route pass. Then
 /// few routes of a block pass.
+/// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const NARROW: usize = 8;
 
 impl Bitmap {

@@ -1,6 +1,7 @@
 //! The cost model: estimates in nanoseconds of a decision by a table, with and without the index.
 //! The compiler chooses by these estimates. `benches/peers` measured the constants on one machine;
-//! only their ratios matter.
+//! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the single
+//! measurements on record.
 
 use crate::bytecode::pools::AUTOMATON_FROM;
 use rulec_lang::builtins::Function;
@@ -11,6 +12,7 @@ use std::ops::RangeInclusive;
 /// Fixed cost of using the index for a table.
 pub const LOOKUP: f64 = 30.0;
 /// Cost of scanning a text of a hundred bytes.
+/// Measured in benches/notes/access-paths.md, "Cost model".
 pub const SCAN: f64 = 60.0;
 /// Cost of looking up the class of an attribute's value.
 pub const VALUE: f64 = 12.0;
@@ -29,8 +31,10 @@ pub const WORD: f64 = 0.4;
 /// Average share of a table's routes that are tried before one matches.
 const PASSED: f64 = 0.6;
 /// Minimum and maximum number of a table's first routes.
+/// Measured in benches/notes/access-paths.md, "First routes".
 const FIRST: RangeInclusive<usize> = 10..=64;
 /// Cost of searching a text of fifty bytes for many keywords with an automaton.
+/// Measured in benches/notes/access-paths.md, "First routes".
 const AUTOMATON: f64 = 140.0;
 /// Probability that the next part of a condition must be evaluated after a part.
 const GOES_ON: f64 = 0.4;

@@ -6,6 +6,7 @@ use super::index_terms::{Atoms, LAST, Literals};
 use rulec_lang::operators::Anchor;
 
 /// Minimum length in bytes of a literal that is scanned for only to decide a predicate.
+/// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_TELLING: usize = 7;
 
 /// Returns for each predicate the literals that decide it, and for each subject which literals to

@@ -82,9 +82,14 @@ const ONE_FORM: u32 = 2;
 
 /// When a table's first routes are tried first, the ranks up to this multiple of them are looked up
 /// before the rest.
+/// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR: u32 = 8;
 /// Threshold of [`LookupBuffers::hotness`].
+/// Measured in benches/notes/access-paths.md, "First routes".
 const HOT: u8 = 8;
+/// Maximum of [`LookupBuffers::hotness`]. From the maximum, three searches that find other routes
+/// lower the score below [`HOT`].
+/// Measured in benches/notes/access-paths.md, "First routes".
 const HOTTEST: u8 = 12;
 
 impl LookupBuffers {

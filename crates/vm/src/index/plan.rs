@@ -81,7 +81,7 @@ impl AccessPath {
     }
 }
 
-/// Maximum number of keys that are listed; the rest is only counted.
+/// Maximum number of keys that are listed, to keep the output short; the rest is only counted.
 const MAX_SHOWN: usize = 4;
 
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {

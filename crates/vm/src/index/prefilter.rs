@@ -39,6 +39,7 @@ const MAX_CLASS: usize = 6;
 const MAX_PREFILTERS: usize = 6;
 /// Minimum length in bytes of literals in a pattern's prefilters, except the best one. Shorter
 /// literals occur in too many texts to be worth scanning for.
+/// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_FURTHER: usize = 3;
 
 /// Returns the prefilters of a predicate. There are several for `contains all` and for patterns,

@@ -54,7 +54,8 @@ impl Shares {
     }
 }
 
-/// Maximum number of a condition's parts that are counted.
+/// Maximum number of a condition's parts that are counted. Bound on build time, not tuned: a
+/// shared part is counted again at each use, so the work can grow exponentially.
 const MOST_PARTS: usize = 64;
 
 /// Returns for each predicate the number of rules that use it.

@@ -100,6 +100,7 @@ pub(super) struct HotNode {
 
 impl HotNode {
     /// Bytes of a key that are compared at once.
+    /// Measured in benches/notes/json-reading.md, "Experiments".
     const FIRST: usize = size_of::<u128>();
 
     fn new(node: &PlanNode) -> HotNode {

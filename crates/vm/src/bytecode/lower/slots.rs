@@ -7,6 +7,7 @@ use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Program, Slot};
 
 /// Maximum depth to which objects are shared. Deeper fields are looked up separately for each slot.
+/// Bound on recursion, not tuned: the lookup of an object begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
 /// An object of the message that contains a slot, directly or deeper.

@@ -43,7 +43,8 @@ impl Info {
     }
 }
 
-/// Maximum depth of nested values in one block.
+/// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
+/// a block of its own.
 const MAX_HEIGHT: u32 = 32;
 /// Minimum size at which conditions and values used more than once get blocks of their own.
 const SHARED_SIZE: u32 = 4;

@@ -5,7 +5,8 @@ use super::gram::load;
 
 /// Weight of the prior frequencies, relative to the counted bytes.
 const PRIOR: f32 = 3000.0;
-/// Number of counted bytes after which counting stops, since more would change little.
+/// Number of counted bytes after which counting stops. Bound on build time, not tuned: more bytes
+/// would change little.
 const ENOUGH: f32 = 4_000_000.0;
 
 pub struct Frequency {

@@ -5,12 +5,14 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Level(u8);
 
-/// Number of base levels, at which positions of a text are looked up: three to eight bytes.
+/// Number of base levels, at which positions of a text are looked up: three to eight bytes. Not
+/// tuned: a lookup reads eight bytes.
 pub const BASES: usize = 6;
 pub const THREE: Level = Level(0);
 /// The level of thirty-two bytes, after twelve and sixteen. Each deeper level doubles the length.
 const FIRST_DOUBLE: u8 = 8;
-/// The level of 32 KB.
+/// The level of 32 KB. Bound on build time, not tuned: a literal with crowded grams is hashed at
+/// each level.
 const DEEPEST: Level = Level(18);
 
 /// The bits of eight bytes that belong to the gram, by base level.

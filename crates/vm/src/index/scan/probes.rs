@@ -8,6 +8,7 @@ use rulec_base::broken_invariant;
 /// Number of positions that are probed without a branch between them.
 const TOGETHER: usize = 8;
 /// Maximum distance between two probes.
+/// Measured in benches/notes/first-look.md, "Distance of probes".
 const MOST_STEP: usize = 4;
 /// Number of positions in a block, which are processed together. A position must fit into a byte,
 /// also for probes beyond the end.
@@ -42,6 +43,7 @@ impl Position {
 }
 
 /// Table sizes, chosen by the number of grams.
+/// Measured in benches/notes/first-look.md, "Size of the table".
 const TINY: usize = 1 << 12;
 const SMALL: usize = 1 << 14;
 const MIDDLE: usize = 1 << 17;

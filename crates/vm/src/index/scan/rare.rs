@@ -10,13 +10,16 @@ use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
 
 /// The lengths of literals that are found by a byte.
+/// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const LENGTHS: RangeInclusive<usize> = 3..=4;
 /// Minimum number of literals in the scanner. With fewer, the short literals cost less than a
 /// second search.
+/// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const FROM: usize = 256;
-/// Maximum number of distinct bytes to search for.
+/// Maximum number of distinct bytes to search for. Not tuned: `memchr` searches for at most three.
 const BYTES: usize = 3;
 /// Maximum total share of these bytes in usual texts.
+/// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MOST: f32 = 0.01;
 
 /// Literals that are found by a byte.
