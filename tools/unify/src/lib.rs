@@ -1,0 +1,1 @@
+//! Has no code. The manifest says why the crate exists.
