@@ -96,7 +96,7 @@ fn generated(bytes: &[u8]) {
         Ok(decider) => decider,
         // In a few messages, values may all have one type, and columns that the rules read may be
         // missing.
-        Err(error) => return assert!(error.to_string().contains(", and the rules read "), "{error}"),
+        Err(error) => return assert!(error.to_string().contains(", but the rules read "), "{error}"),
     };
     let mut lines = Vec::new();
     write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");

@@ -79,7 +79,7 @@ def test_columns_that_do_not_fit_are_one_error_before_the_first_row() -> None:
     with pytest.raises(UnknownName):
         batch.decide(SMALL, table(), entry="nothing")
     bound = batch.bind(SMALL, table().schema)
-    with pytest.raises(ColumnsMismatch, match="other columns"):
+    with pytest.raises(ColumnsMismatch, match="does not have the columns"):
         bound.answer(pa.record_batch({"n": [1]}))
 
 

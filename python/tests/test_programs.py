@@ -17,7 +17,7 @@ import pytest
 from rulec import Rules, batch
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ["--package", "rulec-columns", "--features", "formats,jit", "--example", "random_programs"]
+EXAMPLE = ["--package", "rulec-arrow", "--features", "formats,jit", "--example", "random_programs"]
 
 
 def is_long(text: str) -> bool:

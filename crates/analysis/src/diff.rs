@@ -103,8 +103,7 @@ pub enum ChangeKind {
 pub struct Example {
     /// The message.
     pub message: Json,
-    /// The decision before, as [`Decision`](crate::Decision) serializes; null if there was no such
-    /// table.
+    /// The decision before, as `rulec::Decision` serializes; null if there was no such table.
     pub before: Json,
     /// The decision after.
     pub after: Json,

@@ -2,7 +2,7 @@
 //! conditions, hidden routes, and messages that no route matches. The analysis compares meanings,
 //! not spellings, and returns its findings as data for the shells to print.
 //!
-//! A claim about *every* message is proven by the [`solver`]. A claim about *one* message is
+//! A claim about *every* message is proven by the solver. A claim about *one* message is
 //! checked by the reference evaluator on that message. Without a proof or a check, nothing is
 //! reported. All claims are about messages within the limits of a decision.
 
