@@ -21,7 +21,7 @@ pub enum TokenKind {
     Comment,
     /// `## …`: documents the next statement.
     DocComment,
-    /// `// …`: not a comment of this language. It is reported, then treated as a comment.
+    /// `// …`: not a comment in this language. The parser reports it, then treats it as a comment.
     #[regex("//[^\n]*", allow_greedy = true)]
     SlashComment,
     /// A word of Unicode letters, digits and `_`: a name, a keyword or an operator.
@@ -41,8 +41,8 @@ pub enum TokenKind {
     /// A string without a closing quote; ends at the end of the line.
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
     UnclosedString,
-    /// A raw string with too many `#`, or without a closing quote. An unclosed one ends at the end
-    /// of the line.
+    /// A raw string with too many `#`, or without a closing quote. A raw string without a closing
+    /// quote ends at the end of the line.
     UnclosedRaw,
     /// `'…'`: not a valid string in this language.
     #[regex("'[^'\r\n]*'")]
@@ -157,8 +157,8 @@ impl Token {
     }
 }
 
-/// Returns the tokens of a file from byte `from`, where a token must begin. Joined together, they
-/// are the rest of the file.
+/// Returns the tokens of a file from byte `from`, where a token must begin. The texts of these
+/// tokens together are the rest of the file.
 pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {

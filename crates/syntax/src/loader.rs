@@ -151,7 +151,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
-    /// Finished. `None` if the file could not be read.
+    /// The file is finished. The id is `None` if the file could not be read.
     Done(Option<FileId>),
 }
 

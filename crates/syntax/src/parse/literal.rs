@@ -14,7 +14,7 @@ pub(super) struct BadLiteral {
     pub(super) help: Message,
 }
 
-/// The units of numbers as written, each with a factor and a divisor.
+/// The units of numbers, each with a factor and a divisor: `5ms` is 5 * 1 / 1000 seconds.
 pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),

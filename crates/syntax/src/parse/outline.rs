@@ -31,7 +31,7 @@ pub struct Piece {
     /// Whether the statement was parsed without errors. For a table, this covers only its head and
     /// braces.
     pub is_sound: bool,
-    /// The documentation, and the number of `allow` comments.
+    /// The documentation of the statement, and the number of its `allow` comments.
     pub notes: (String, usize),
     /// The statements between a table's braces, and the index of the closing brace if present.
     pub table: Option<(Vec<Piece>, Option<usize>)>,

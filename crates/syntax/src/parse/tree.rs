@@ -1,6 +1,6 @@
-//! The parse tree of the grammar as a flat list of nodes. Building the syntax tree queries the
-//! children of nodes very often. Here the children are a slice, whereas pest updates reference
-//! counts at each step.
+//! The parse tree of the grammar as a flat list of nodes. The builder of the syntax tree looks up
+//! the children of nodes very often. In this list the children are a slice, whereas pest updates
+//! reference counts at each step.
 
 use super::{Grammar, Rule};
 use pest::error::Error;
