@@ -37,7 +37,7 @@ pub enum Hash {
     GrowthBook2,
 }
 
-/// A bucket: its number, or the fraction of all keys in the buckets before it.
+/// A bucket as a number, or as the fraction of all buckets that precede it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bucket {
     Number(i64),
@@ -134,8 +134,8 @@ mod tests {
         ("the quick brown fox jumps over the lazy dog", 23),
     ];
 
-    /// Computed by an independent Python program. Changing a value would move users in every
-    /// running rollout.
+    /// Expected values computed by an independent Python program. Changing a value would move users
+    /// to other buckets in every running rollout.
     #[test]
     fn golden_values() {
         for (key, expected) in GOLDEN {
@@ -209,8 +209,8 @@ mod tests {
         ] {
             let mut counts = [0_u32; 100];
             (0..100_000).for_each(|i| counts[percent(key(i).bytes()) as usize] += 1);
-            // 1000 expected in each bucket, standard deviation 31.5. Chi-squared has mean 99,
-            // standard deviation 14.
+            // Each bucket has 1000 expected keys, with a standard deviation of 31.5. Chi-squared
+            // has the mean 99 and the standard deviation 14.
             let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
             assert!((45.0..170.0).contains(&chi), "{name}: chi-squared {chi}");
         }
