@@ -17,7 +17,7 @@ use crate::span::Span;
 /// One finding about the author's source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The stable code, which also fixes the severity.
+    /// The stable code of the finding, which also determines the severity.
     pub code: Code,
     /// One lower-case sentence; names and code from the source text are in backticks.
     pub message: Message,
@@ -26,7 +26,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// How to correct the mistake, if a remedy is known.
     pub help: Option<Message>,
-    /// Edits that would fix the mistake.
+    /// Edits that would correct the mistake; empty if none is known.
     pub fixes: Vec<Fix>,
 }
 
@@ -76,7 +76,7 @@ impl Diagnostic {
         Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
-    /// Sets the text next to the primary span.
+    /// Sets the explanation that is shown next to the primary span.
     #[must_use]
     pub fn here(mut self, text: impl Into<Message>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -85,7 +85,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a secondary span.
+    /// Adds a secondary span with an explanation.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<Message>) -> Self {
         self.labels.push(Label { span, text: text.into() });
@@ -163,7 +163,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the severity, which the code fixes.
+    /// Returns the severity, which depends only on the code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }

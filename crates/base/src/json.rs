@@ -86,7 +86,7 @@ struct State {
     path: Vec<Step>,
 }
 
-/// Deserializes one value.
+/// A deserializer of one JSON value, which checks the limits of this reader.
 struct ValueSeed<'s> {
     state: &'s mut State,
     /// Number of lists and objects that contain the value.

@@ -300,7 +300,7 @@ impl<'a> CompletionContext<'a> {
     }
 }
 
-/// Returns the words that begin statements.
+/// Returns the words that begin statements as completion items.
 fn statements(in_table: bool) -> Vec<Item> {
     let words = parse::keywords().filter(|(_, role)| *role == Role::Statement).map(|(word, _)| word);
     words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword).collect()

@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// The index of a symbol in [`Index`].
+/// The position of a symbol in the list of symbols of an [`Index`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]

@@ -90,7 +90,7 @@ pub enum StatementKind {
     Lexicon(Lexicon),
     /// Syntax: `payload respond rank 9 { response: string not blank }`.
     Payload(Payload),
-    /// `group node(kind: string) { … }`: a named set of rules that payloads can include.
+    /// Syntax: `group node(kind: string) { … }`, a named set of rules that payloads can include.
     Group(Group),
 }
 
@@ -177,13 +177,13 @@ pub struct FlowTool {
 /// The trigger of a flow: how a message is recognized as a request for the flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
-    /// Syntax: `keyword exact [ … ]`.
+    /// A trigger by keyword patterns: `keyword exact [ … ]`.
     Keyword {
         /// How a message is compared with the patterns: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
     },
-    /// Syntax: `intent [ examples ] keywords [ … ]`.
+    /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -257,7 +257,7 @@ pub type Locals = Vec<(Ident, Expr)>;
 /// The target of a route: a handler or another table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Syntax: `handler(name: expr) { metadata }`.
+    /// A call of a handler: `handler(name: expr) { metadata }`.
     Handler {
         name: Ident,
         /// The arguments of the handler. Empty if there are no parentheses.
@@ -266,7 +266,7 @@ pub enum Target {
         metadata: Vec<(Ident, Expr)>,
         span: Span,
     },
-    /// Syntax: `goto TABLE`.
+    /// A jump to another table: `goto TABLE`.
     Goto { table: Ident, span: Span },
 }
 
@@ -335,11 +335,11 @@ pub struct TypeExpr {
 pub enum TypeKind {
     /// A type name, such as `string` or `Order`.
     Name(String),
-    /// `list<T>`. `list` without an element type means `list<any>`.
+    /// A list type, `list<T>`. `None` is `list` without an element type, which means `list<any>`.
     List(Option<Box<TypeExpr>>),
-    /// `dict<T>`. `dict` without a value type means `dict<any>`.
+    /// A dict type, `dict<T>`. `None` is `dict` without a value type, which means `dict<any>`.
     Dict(Option<Box<TypeExpr>>),
-    /// Syntax: `{ field: T, field?: T }`.
+    /// A record type: `{ field: T, field?: T }`.
     Record(Vec<Field>),
 }
 
@@ -357,17 +357,17 @@ pub enum ExprKind {
     /// 120.
     Literal(Literal),
     Name(String),
-    /// Syntax: `base.name`.
+    /// A field of a value: `base.name`.
     Field(Box<Expr>, Ident),
-    /// Syntax: `base[index]`.
+    /// An element or entry of a value: `base[index]`.
     Index(Box<Expr>, Box<Expr>),
-    /// Syntax: `[a, b]`.
+    /// A list: `[a, b]`.
     List(Vec<Expr>),
     /// A record `{ key: value }`, allowed in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// Syntax: `name(a, size: b)`.
+    /// A call of a function or `def`: `name(a, size: b)`.
     Call(Ident, Vec<Arg>),
-    /// Syntax: `not x` or `-x`.
+    /// A prefix operator with its operand: `not x` or `-x`.
     Unary(Spanned<Op>, Box<Expr>),
     /// `a and b and c`, `a or b or c`, `a unless b unless c`: one operator with two or more
     /// operands. The operands are a flat list, so that a long chain does not become a deep tree.
@@ -376,13 +376,13 @@ pub enum ExprKind {
     If(Box<[Expr; 3]>),
     /// `a OP b`, where `OP` is not `and`, `or` or `unless`.
     Binary(Box<Binary>),
-    /// Syntax: `x is missing`, `x is present`.
+    /// A test for presence: `x is missing` or `x is present`.
     Presence {
         operand: Box<Expr>,
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// Syntax: `x as number`.
+    /// A value with its declared type: `x as number`.
     As(Box<Expr>, TypeExpr),
     /// A range, `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {
@@ -392,9 +392,9 @@ pub enum ExprKind {
         /// Whether the upper bound belongs to the range.
         inclusive: bool,
     },
-    /// Syntax: `all { c; c }`, `any { c; c }`, `none { c; c }`.
+    /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// Syntax: `any x in L: C`, `all x in L: C`, `count x in L: C`.
+    /// A quantifier over a list: `any x in L: C`, `all x in L: C` or `count x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,

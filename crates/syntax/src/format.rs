@@ -33,7 +33,7 @@ use std::ops::Range;
 
 /// Maximum columns per line. Only text that cannot be broken exceeds it.
 const WIDTH: usize = 100;
-/// Columns of indentation per level.
+/// Number of columns by which each level is indented.
 const STEP: usize = 2;
 
 /// The result of formatting a text.
@@ -50,7 +50,7 @@ pub struct Formatted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct Changed {
-    /// Line number in the old text, from 1.
+    /// Line number in the original text, from 1, near the first difference.
     pub line: usize,
 }
 

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 pub enum Severity {
     /// The finding is suspicious, but the rules still compile.
     Warning,
-    /// The rules do not compile.
+    /// The finding is an error: the rules do not compile.
     Error,
 }
 

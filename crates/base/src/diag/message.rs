@@ -81,7 +81,7 @@ fn put(language: Language) -> fn(&mut String, &str) {
 
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
-    /// Returns the placeholder value.
+    /// Returns this value in the form in which a message stores it.
     fn argument(&self) -> Arg;
 }
 
@@ -204,7 +204,7 @@ enum Piece<'t> {
     Placeholder(&'t str),
 }
 
-/// Splits a template into its pieces.
+/// Splits a template into literal texts and placeholders.
 fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;

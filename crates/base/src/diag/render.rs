@@ -15,16 +15,16 @@ use std::fmt::Display;
 /// Number of bytes shown before and after a label in a long line.
 const AROUND: usize = 100;
 
-/// Maximum number of bytes shown of a label.
+/// Maximum number of bytes of a labelled text that are shown.
 const LABEL: usize = 120;
 
 /// Maximum length in bytes of a line that is shown completely.
 const LINE: usize = 2 * AROUND + LABEL;
 
-/// Maximum length of a line break in bytes.
+/// Maximum length of a line break in bytes (`\r\n`).
 const BREAK: u32 = 2;
 
-/// Maximum number of bytes shown of a message.
+/// Maximum number of bytes of a message that are shown.
 const MESSAGE: usize = 2_000;
 
 /// The settings for rendering diagnostics.
@@ -35,7 +35,7 @@ pub struct Renderer<'a> {
     pub color: bool,
     /// The language of the messages.
     pub language: Language,
-    /// Returns the name to display for a file.
+    /// A function that returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,
 }
 

@@ -55,7 +55,7 @@ impl JsonErrorKind {
 pub struct JsonError {
     kind: JsonErrorKind,
     message: Message,
-    /// The remedy; empty if there is none.
+    /// How to correct the text; empty if no remedy is known.
     help: Message,
     path: String,
     line: usize,
@@ -228,7 +228,7 @@ impl JsonError {
 
 /// Reason why this reader, and not `serde_json`, stopped the parse.
 pub(super) enum Refusal {
-    /// The nesting limit is exceeded.
+    /// The text exceeds the limit on nested lists and objects.
     Depth,
     /// The object limit is exceeded. `nth` is the index of the first key of the object that exceeds
     /// the limit, among all keys of the text.
@@ -238,7 +238,7 @@ pub(super) enum Refusal {
     DuplicateKey { key: String, nth: usize },
 }
 
-/// A step from a value to a value inside it.
+/// A step of a path: from a list or object to a value inside it.
 pub(super) enum Step {
     Key(String),
     Index(usize),

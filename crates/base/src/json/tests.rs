@@ -34,7 +34,7 @@ fn reads() {
     }
 }
 
-/// Kind, line, column, byte offset, path, and the complete error message.
+/// The expected error of a text: kind, line, column, byte offset, path, and the complete message.
 type Refused = (JsonErrorKind, usize, usize, usize, &'static str, &'static str);
 
 fn check(text: &str, result: Result<Value, JsonError>, expected: Refused) {

@@ -58,7 +58,7 @@ impl Hash {
         Hash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
     }
 
-    /// Returns the bucket of a key.
+    /// Returns the bucket of a key. For [`Hash::Rulec`], an empty `seed` means no seed.
     pub fn bucket(self, key: &str, seed: &str) -> Bucket {
         let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
         let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
@@ -106,7 +106,7 @@ fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// Applies the finalizer of MurmurHash3.
+/// Mixes the bits of a hash with the 64-bit finalizer of MurmurHash3.
 pub fn finalise(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The published test vectors of MurmurHash3 and FNV-1a.
+    /// Checks the published test vectors of MurmurHash3 and FNV-1a.
     #[test]
     fn hashes_are_those_that_are_published() {
         for (text, seed, expected) in [
@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Expected values from the test suites of other systems: the Unleash client specification and
-    /// GrowthBook's `cases.json`.
+    /// Compares buckets with expected values from the test suites of other systems: the Unleash
+    /// client specification and GrowthBook's `cases.json`.
     #[test]
     fn keys_stay_where_other_systems_put_them() {
         let check = |hash: Hash, seed: &str, key: &str, expected| {

@@ -42,7 +42,7 @@ enum Part {
     Literal(Box<Finder<'static>>, Box<str>),
 }
 
-/// One token of a pattern.
+/// One token of a `like` pattern.
 #[derive(Clone, Copy)]
 enum Token {
     Star,

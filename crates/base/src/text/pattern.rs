@@ -22,9 +22,9 @@ fn regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, 
 /// The source of a regular expression, which determines its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The author of the rules.
+    /// The expression was written by the author of the rules.
     Rules,
-    /// The sender of a message, who gets stricter limits.
+    /// The expression was sent in a message. Stricter limits apply to it.
     Message,
 }
 
@@ -98,7 +98,7 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// Wraps an expression that was already checked.
+    /// Creates a lazy expression from a pattern that was already checked.
     pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }

@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 
-/// Maps texts to ids.
+/// A map from texts to ids, which is fast for short texts.
 #[derive(Clone, Debug, Default)]
 pub struct TextIds {
     /// Hash table of short texts with open addressing; the number of slots is a power of two. Small

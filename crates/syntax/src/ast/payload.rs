@@ -44,9 +44,9 @@ pub struct Item {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// Syntax: `response: string not blank`.
+    /// A field with its requirements: `response: string not blank`.
     Field(FieldItem),
-    /// Syntax: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
+    /// A rule: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
     /// `compiles "id" at PATH when COND`.
     Rule(RuleItem),
     /// `closed "id" remove`: only the declared fields are allowed.
@@ -57,14 +57,14 @@ pub enum ItemKind {
         /// The message and correction for an undeclared field.
         notice: Notice,
     },
-    /// Syntax: `let workflow = context.workflows[workflow_id]`.
+    /// A named value: `let workflow = context.workflows[workflow_id]`.
     Let {
         /// The name of the value. The items after this `let` can use it.
         name: Ident,
         value: Expr,
     },
     Include(IncludeItem),
-    /// Syntax: `each node in nodes { … }`.
+    /// Rules that are applied to each element: `each node in nodes { … }`.
     Each(EachItem),
 }
 
@@ -131,9 +131,9 @@ pub struct Notice {
 /// How to correct a violation of a payload rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// Syntax: `default VALUE`.
+    /// Replaces the value of the field by another one: `default VALUE`.
     Default(Expr),
-    /// Syntax: `clamp VALUE`.
+    /// Limits the value of the field: `clamp VALUE`.
     Clamp(Expr),
     Remove,
 }

@@ -5,7 +5,7 @@ use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// The kind of contents of a pair of braces.
+/// What a pair of braces contains.
 #[derive(Clone, Copy, PartialEq)]
 enum Braces {
     /// The fields of a type, with optional commas between them.

@@ -191,7 +191,7 @@ impl<'a> Gaps<'a> {
         self.slice(at + 1).is_empty() && (is_value || matches!(self.word(at), "clamp" | "const"))
     }
 
-    /// True for a name that can be called.
+    /// True if the token is a name that parentheses with arguments may follow.
     fn is_name(&self, at: usize) -> bool {
         match self.kind(at) {
             Some(TokenKind::Quoted) => true,

@@ -120,7 +120,7 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Reads a name where any word is allowed.
+    /// Reads a name at a position where any word is allowed as a name.
     pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }

@@ -289,7 +289,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// Closes all open brackets at a statement keyword at column 0 or at the indentation of a
-    /// table's statements. In text without errors, no bracket is open there.
+    /// table's statements. In text without errors, no bracket is open before such a keyword.
     fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let first = table.statements.is_empty() && self.current.is_none();

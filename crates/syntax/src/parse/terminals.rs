@@ -54,7 +54,7 @@ pub(super) struct Terminal {
     pub(super) class: Class,
     /// The grammar rule of the statements that begin with this word.
     pub(super) statement: Option<Rule>,
-    /// The phrase for the terminal in messages.
+    /// The phrase that names the terminal in messages.
     pub(super) phrase: Message,
     traits: u8,
 }

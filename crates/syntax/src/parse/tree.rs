@@ -19,12 +19,12 @@ struct Node {
     size: u32,
 }
 
-/// The nodes of a parse, in pre-order.
+/// A parse tree: its nodes, in pre-order.
 #[derive(Default)]
 pub(super) struct Tree(Vec<Node>);
 
 impl Tree {
-    /// Parses codes with a grammar rule.
+    /// Parses the codes of tokens with a grammar rule, and returns the parse tree.
     pub(super) fn read(rule: Rule, codes: &str) -> Result<Tree, Box<Error<Rule>>> {
         super::allow_calls(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();

@@ -44,7 +44,7 @@ fn shown(pair: Pair<'_>, codes: &str) -> String {
     format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
 }
 
-/// Returns the tree of a statement parsed alone.
+/// Returns the tree of a statement that is parsed alone, as text.
 fn alone(codes: &str) -> Option<String> {
     Tree::read(Rule::alone, codes).ok()?.root().map(|root| shown(root, codes))
 }
