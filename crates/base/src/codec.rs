@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// An error while decoding.
+/// An error while decoding bytes, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct DecodeError(pub &'static str);
@@ -27,7 +27,7 @@ pub trait Codec: Sized {
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The tables whose entries are encoded as ids.
+/// The tables whose entries are encoded by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbered {
     File,
@@ -68,10 +68,10 @@ impl Counts {
     }
 }
 
-/// Maximum nesting depth: twice the depth that the compiler allows.
+/// Maximum nesting depth of decoded values: twice the depth that the compiler allows.
 const MAX_DEPTH: u32 = 512;
 
-/// Concatenated parts that are decoded separately, on demand.
+/// Encoded values in one buffer, called *parts*, of which each is decoded separately and on demand.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     pub bytes: Box<[u8]>,
@@ -79,7 +79,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Decodes the part at `place`.
+    /// Decodes the part at the byte range `place`. Returns an error if bytes of the part remain.
     pub fn part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
         let part = T::read(&mut reader)?;
@@ -94,11 +94,12 @@ impl Parts {
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// The id of each text written so far; `None` in parts, which must be decodable separately.
+    /// The id of each text written so far. `None` while a part is written, because a part must be
+    /// decodable without earlier texts.
     texts: Option<HashMap<Arc<str>, u32>>,
-    /// File and offset of the last span; the next span is encoded relative to it.
+    /// File and start of the last span written. The next span is encoded relative to them.
     place: (u32, u32),
-    /// The parts written so far, which are decoded on demand.
+    /// The bytes of the parts written so far, which are decoded on demand.
     parts: Vec<u8>,
 }
 
@@ -111,13 +112,14 @@ impl Writer {
         self.bytes
     }
 
-    /// Takes the parts written so far.
+    /// Takes the parts written so far. `counts` are the table sizes against which the ids in the
+    /// parts are checked.
     pub fn take_parts(&mut self, counts: Counts) -> Parts {
         Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
-    /// Writes a part that is decoded on demand, and writes its length here. Returns the byte range
-    /// of the part.
+    /// Writes a value as a separate part, which is decoded on demand. The main output gets only the
+    /// length of the part. Returns the byte range of the part.
     pub fn put_aside(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
         let start = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
@@ -176,7 +178,7 @@ impl Writer {
     }
 }
 
-/// Maps numbers near zero to small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Maps signed numbers near zero to small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
 fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
@@ -189,13 +191,14 @@ fn unzigzag(number: u64) -> i64 {
 pub struct Reader<'b> {
     rest: &'b [u8],
     pub counts: Counts,
-    /// The texts read so far; `None` in parts, which are decoded separately.
+    /// The texts read so far, indexed by id. `None` while a part is decoded, because parts do not
+    /// refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
     depth: u32,
-    /// The parts that are decoded on demand.
+    /// The parts of the encoded value, each decoded on demand.
     pub parts: Arc<Parts>,
-    /// The offset of the next part.
+    /// The offset at which the next part begins.
     next_part: u32,
 }
 
@@ -214,13 +217,14 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Checks that all bytes have been read.
+    /// Checks that all bytes and all parts have been read.
     pub fn end(&self) -> Result<(), DecodeError> {
         let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
-    /// Returns the parts and the byte range of the next part, whose length it reads.
+    /// Reads the length of the next part. Returns all parts and the byte range of this part, which
+    /// is not decoded yet.
     pub fn put_aside(&mut self) -> Result<(Arc<Parts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
@@ -259,8 +263,8 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// Reads a number of elements. Each takes at least one byte, so a count above the remaining
-    /// bytes is an error.
+    /// Reads a number of elements. Each element takes at least one byte, so a count above the
+    /// number of remaining bytes is an error.
     pub fn count(&mut self) -> Result<usize, DecodeError> {
         let count = self.number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
@@ -281,7 +285,7 @@ impl<'b> Reader<'b> {
         Ok(text)
     }
 
-    /// Reads an id and checks it against the size of its table.
+    /// Reads an id and checks it against the number of entries of its table.
     pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
         let number = self.number()?;
         u32::try_from(number)
@@ -290,7 +294,7 @@ impl<'b> Reader<'b> {
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
-    /// Reads a span: the file, the start and the end.
+    /// Reads a span, as the file id, the start offset and the end offset.
     pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let far = DecodeError("a place lies outside its file");
         let head = self.number()?;

@@ -17,50 +17,50 @@ use crate::span::Span;
 /// One finding about the author's source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The stable code, which also fixes the severity.
+    /// The stable code of the finding, which also determines the severity.
     pub code: Code,
     /// One lower-case sentence; names and code from the source text are in backticks.
     pub message: Message,
-    /// The relevant spans; the first is the primary one. Empty only for a finding without a span,
-    /// such as a file that cannot be read.
+    /// The relevant source spans; the first is the primary span. Empty only for a finding without a
+    /// span, such as a file that cannot be read.
     pub labels: Vec<Label>,
-    /// The remedy, if there is one.
+    /// How to correct the mistake, if a remedy is known.
     pub help: Option<Message>,
-    /// Edits that would fix the mistake.
+    /// Edits that would correct the mistake; empty if none is known.
     pub fixes: Vec<Fix>,
 }
 
 /// A source span with a short explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The underlined text.
+    /// The span of the source text to underline.
     pub span: Span,
-    /// A few words shown next to the span; may be empty.
+    /// A few words of explanation next to the underlined text; may be empty.
     pub text: Message,
 }
 
 /// An edit that would fix a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The text to replace.
+    /// The span of the source text to replace.
     pub span: Span,
-    /// The text to put there.
+    /// The text that replaces the span.
     pub replacement: String,
-    /// Whether a tool may apply the edit without asking the user.
+    /// How certain the edit is, and thus whether a tool may apply it without asking the user.
     pub applicability: Applicability,
 }
 
-/// How certain a [`Fix`] is.
+/// How likely it is that a [`Fix`] is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
-    /// Keeps the author's meaning; a tool may apply it.
+    /// The edit keeps the author's meaning; a tool may apply it without asking.
     MachineApplicable,
-    /// A likely guess ("did you mean").
+    /// The edit is a likely guess ("did you mean").
     MaybeIncorrect,
 }
 
 impl Diagnostic {
-    /// Creates a finding with its primary span.
+    /// Creates a finding with a code, its primary span and a message.
     pub fn new(code: Code, span: Span, message: impl Into<Message>) -> Self {
         Diagnostic {
             code,
@@ -76,7 +76,7 @@ impl Diagnostic {
         Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
-    /// Sets the text next to the primary span.
+    /// Sets the explanation that is shown next to the primary span.
     #[must_use]
     pub fn here(mut self, text: impl Into<Message>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -85,14 +85,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a secondary span.
+    /// Adds a secondary span with an explanation.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<Message>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Adds the span of a declaration, if there is one.
+    /// Adds the span of the declaration that the finding concerns, if there is one.
     #[must_use]
     #[doc(hidden)]
     pub fn declared(self, place: Option<Span>) -> Self {
@@ -102,15 +102,15 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the remedy.
+    /// Sets the remedy of the finding.
     #[must_use]
     pub fn help(mut self, help: impl Into<Message>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Suggests `candidate`, if there is one, as a likely replacement: in the help text and as a
-    /// fix.
+    /// If there is a `candidate`, suggests it as a likely replacement of the span, in the help text
+    /// and as a fix.
     #[must_use]
     pub fn did_you_mean(mut self, span: Span, candidate: Option<&str>) -> Self {
         if let Some(candidate) = candidate {
@@ -120,8 +120,8 @@ impl Diagnostic {
         self
     }
 
-    /// Suggests `near`, which [`nearest`] found, as a replacement. Without one, sets `help` as the
-    /// remedy.
+    /// If there is a `near` spelling from [`nearest`], suggests it as a replacement of the span.
+    /// Otherwise sets `help` as the remedy.
     #[must_use]
     #[doc(hidden)]
     pub fn near_or(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
@@ -131,14 +131,14 @@ impl Diagnostic {
         }
     }
 
-    /// Adds an edit that keeps the author's meaning.
+    /// Adds an edit that fixes the mistake and keeps the author's meaning.
     #[must_use]
     #[doc(hidden)]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
-    /// Adds an edit that is a likely guess.
+    /// Adds an edit that is a likely guess at what the author meant.
     #[must_use]
     #[doc(hidden)]
     pub fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
@@ -163,7 +163,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the severity, which the code fixes.
+    /// Returns the severity, which depends only on the code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }

@@ -1,8 +1,8 @@
 //! Reads one JSON message. The reader is stricter than `serde_json` where leniency would hide a
 //! mistake:
 //!
-//! * A key that occurs twice in one object is rejected. Most readers silently keep one of the two,
-//!   and they differ in which.
+//! A key that occurs twice in one object is rejected. Most readers silently keep one of the two
+//! values, but not all readers keep the same one.
 //! * More than [`MAX_DEPTH`] nested lists and objects are rejected before they use stack.
 //! * More than [`MAX_OBJECTS`] objects are rejected, because their memory would be out of
 //!   proportion to the text.
@@ -30,11 +30,11 @@ pub const MAX_DEPTH: usize = 128;
 /// Maximum length of a message in bytes: 16 MiB.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Maximum number of non-empty objects in a message. Each takes 0.6 KB, so a message of only small
-/// objects would take a hundred times its own length.
+/// Maximum number of non-empty objects in a message. Each object takes 0.6 KB, so a message of only
+/// small objects would take a hundred times its own length in memory.
 pub const MAX_OBJECTS: usize = 500_000;
 
-/// True if the text has enough opening braces to exceed [`MAX_OBJECTS`].
+/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const LEAST: usize = "{\"\":1}".len();
     text.len() / LEAST > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
@@ -72,21 +72,21 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
     parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
 }
 
-/// State of the parse, from which an error message is built.
+/// State of the parse, from which an error is built.
 #[derive(Default)]
 struct State {
-    /// Number of keys read so far, in the whole text.
+    /// Number of object keys read so far, over the whole text.
     keys: usize,
     /// Number of non-empty objects read so far.
     objects: usize,
-    /// Reason if this reader stopped the parse; `None` if `serde_json` did.
+    /// Reason if this reader, and not `serde_json`, stopped the parse; otherwise `None`.
     refusal: Option<Refusal>,
-    /// Path to the error, innermost step first. Empty without an error, because the steps are added
-    /// while the recursion unwinds.
+    /// Path to the faulty value, innermost step first. Steps are added only while the recursion
+    /// unwinds after an error, so the path is otherwise empty.
     path: Vec<Step>,
 }
 
-/// Deserializes one value.
+/// A deserializer of one JSON value, which checks the limits of this reader.
 struct ValueSeed<'s> {
     state: &'s mut State,
     /// Number of lists and objects that contain the value.
@@ -152,7 +152,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
             match access.next_element_seed(ValueSeed { state: self.state, depth }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
-                    // A `Vec` grows to a capacity of four first.
+                    // The first push would give a `Vec` a capacity of four, which most short lists
+                    // do not need.
                     if list.len() < 4 {
                         list.shrink_to_fit();
                     }

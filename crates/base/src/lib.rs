@@ -20,7 +20,7 @@ pub mod source;
 pub mod span;
 pub mod text;
 
-/// Parts of [`message!`] that only the macro itself uses.
+/// The items that the expansion of [`message!`] refers to. Only the macro uses them.
 #[doc(hidden)]
 pub mod macros {
     pub use rulec_message_macros::message_at;

@@ -1,9 +1,9 @@
-//! Distributes work on large rule sets over threads. Small rule sets are not worth a thread. Work
-//! that runs while decisions are made uses one thread only.
+//! Distributes work on large rule sets over threads. For small rule sets, starting a thread would
+//! take longer than the work. Work that runs during decisions uses one thread only.
 
 use std::num::NonZeroUsize;
 
-/// How many threads work may use.
+/// The number of threads that a task may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// Only the calling thread, so that the other cores stay free.
@@ -13,9 +13,10 @@ pub enum Threads {
     All,
 }
 
-/// Number of statements per thread that makes a thread worthwhile: some milliseconds of work.
+/// Minimum number of statements per thread. Compiling them takes some milliseconds, which outweighs
+/// the start of a thread.
 const THREAD_FROM: usize = 500;
-/// Upper limit of threads: beyond it, the serial part of the work dominates.
+/// Maximum number of threads. With more threads, the serial part of the work dominates.
 const MOST: usize = 16;
 
 impl Threads {
@@ -30,8 +31,8 @@ impl Threads {
         wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 
-    /// Runs two closures, in parallel if the number of statements makes it worthwhile. `beside`
-    /// then runs on another thread.
+    /// Runs two closures, in parallel if the number of statements makes a second thread worthwhile.
+    /// `beside` then runs on the second thread.
     pub fn both<A: Send, B>(
         self,
         statements: usize,
@@ -49,7 +50,7 @@ impl Threads {
     }
 }
 
-/// Applies `work` to each part: the first on this thread, each other part on a thread of its own.
+/// Applies `work` to each part: to the first on this thread, to each other part on its own thread.
 /// Returns the results in the order of the parts.
 pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let (mut parts, work) = (parts, &work);

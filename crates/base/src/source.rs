@@ -66,8 +66,8 @@ impl SourceMap {
         self.files.is_empty()
     }
 
-    /// Writes the files to `to`. With `strip`, writes line offsets instead of the texts, so that
-    /// spans can still be converted to lines.
+    /// Writes the files to `to`. With `strip`, line offsets are written in place of the texts, so
+    /// that spans can still be converted to lines.
     #[doc(hidden)]
     pub fn write(&self, strip: bool, to: &mut Writer) {
         to.number(self.files.len() as u64);

@@ -1,4 +1,5 @@
-//! Byte ranges in the author's source text. Every diagnostic and explanation points to one.
+//! Byte ranges in the author's source text. Every diagnostic and explanation points to such a
+//! range.
 
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The edits that an editor offers for a finding: its fixes, and for a warning a comment that
-//! suppresses it.
+//! The edits (code actions) that an editor offers for a finding. They are the fixes of the finding,
+//! and for a warning also a comment that suppresses it.
 
 use super::Edit;
 use rulec_base::diag::{Applicability, Diagnostic, Message};
@@ -7,17 +7,17 @@ use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 
-/// A code action.
+/// A code action: edits that the editor offers under a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// The effect, in a few words.
+    /// The effect of the edits, in a few words.
     pub title: Message,
     pub edits: Vec<Edit>,
-    /// Whether the edits keep the author's meaning.
+    /// Whether the edits certainly keep the author's meaning.
     pub safe: bool,
 }
 
-/// Returns the code actions for a finding.
+/// Returns the code actions for a finding. Empty if it has no fixes and cannot be suppressed.
 pub fn for_diagnostic(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     let mut actions = Vec::new();
     if !found.fixes.is_empty() {
@@ -52,7 +52,8 @@ fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Actio
     Some(Action { title: message!("allow {} for this statement", found.code), edits, safe: false })
 }
 
-/// Returns the start of the first line of the statement that contains the offset.
+/// Returns the offset at which the first line of a statement begins. The statement is the one that
+/// contains `offset`.
 fn statement_start(text: &str, offset: usize) -> Option<usize> {
     let mut start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
     loop {

@@ -1,5 +1,5 @@
-//! Completion: the words and names that are possible at a position. Candidates depend on the tokens
-//! before the position, because a statement being typed is usually incomplete.
+//! Completion: the words and names that can be written at a position. Candidates depend on the
+//! tokens before the position, because a statement being typed is usually incomplete.
 
 use super::hover::{explained, of_function, tokens};
 use super::{Analysis, Kind};
@@ -24,25 +24,25 @@ pub enum ItemKind {
     Statement,
 }
 
-/// A completion item.
+/// A completion item: a word or name that can be written at the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub kind: ItemKind,
-    /// The text to insert.
+    /// The text that the item shows and inserts.
     pub label: String,
-    /// The type or signature.
+    /// The type or signature of the item; may be empty.
     pub detail: String,
     pub docs: Message,
 }
 
-/// The items for a position, and the span that they replace.
+/// The completion items for a position, and the span that the chosen item replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
     pub items: Vec<Item>,
 }
 
-/// Words that are values or begin conditions.
+/// Words that are values themselves or begin a condition.
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
 /// Words that can follow the name of a route.
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
@@ -56,7 +56,8 @@ impl Analysis {
         let inside = lex::tokens(text, 0).find(|token| token.start < offset && offset <= token.end);
         let typed = match inside {
             Some(token) if token.kind == TokenKind::Word => Some(token),
-            // A comment extends to the end of its line; a string ends with its closing quote.
+            // A position directly after a comment is still inside the comment. A position directly
+            // after a closing quote is outside the string.
             Some(token)
                 if matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::Number) =>
             {
@@ -82,7 +83,7 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// A position, with the tokens before it.
+/// The position to complete, with the tokens before it.
 struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,
@@ -138,7 +139,7 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// True for a word that a value or condition follows.
+    /// True for a word that must be followed by a value or condition.
     fn expects_value(&self, word: &str) -> bool {
         matches!(
             word,
@@ -147,7 +148,7 @@ impl<'a> CompletionContext<'a> {
             || operators::Op::infix(word).is_some()
     }
 
-    /// Returns the first word of the current statement.
+    /// Returns the first word of the statement that contains the position.
     fn head(&self) -> &'a str {
         let text = self.text;
         let begins = |at: usize| {
@@ -159,13 +160,14 @@ impl<'a> CompletionContext<'a> {
         (0..self.before.len()).rev().find(|at| begins(*at)).map_or("", |at| self.before[at].text(text))
     }
 
-    /// True if the current statement contains the word before this position.
+    /// True if the current statement contains `word` before the position.
     fn has(&self, word: &str) -> bool {
         let statement = self.before.iter().rev().map(|token| token.text(self.text));
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
     }
 
-    /// Returns the names of the path that ends before token `end`: `ctx`, `user` for `ctx.user.`.
+    /// Returns the names of the path whose last token is before token `end`. For `ctx.user.`, the
+    /// names are `ctx` and `user`.
     fn path(&self, end: usize) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut at = end;
@@ -183,8 +185,8 @@ impl<'a> CompletionContext<'a> {
         names
     }
 
-    /// Returns the fields of a path that starts with a name bound in the current statement, such as
-    /// the element name of a quantifier.
+    /// Returns the fields that can follow a path whose first name is bound in the current
+    /// statement, such as the element name of a quantifier.
     fn bound(&self, path: &[&str]) -> Option<Vec<Item>> {
         let at = self.before.len().checked_sub(2 * path.len())?;
         let first = self.before.get(at)?;
@@ -195,7 +197,7 @@ impl<'a> CompletionContext<'a> {
         Some(index.fields(&(kind, inner)).map(|symbol| self.shown(symbol)).collect())
     }
 
-    /// Returns the fields that can follow the dot of a path.
+    /// Returns the fields that can follow the dot after a path.
     fn fields(&self, path: &[&str]) -> Vec<Item> {
         let field = |(name, ty): (String, String)| item(ItemKind::Field, &name, ty);
         if let Some(items) = self.bound(path) {
@@ -245,7 +247,7 @@ impl<'a> CompletionContext<'a> {
         let mut items = self.symbols(&[Kind::Let, Kind::Def, Kind::List, Kind::Extern]);
         let fields = self.analysis.facts.fields_of(&[]).into_iter();
         items.extend(fields.map(|(name, ty)| item(ItemKind::Field, &quoted(&name), ty)));
-        // Names bound in the current statement.
+        // Names bound in the declaration that contains the position.
         let local = |symbol: &&super::Symbol| {
             let whole = symbol.declared.as_ref().map(|at| at.whole);
             whole.is_some_and(|at| at.file == self.file && at.start <= self.start && self.start <= at.end + 1)
@@ -286,7 +288,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the kinds of the value before the position; every kind if they are unknown.
+    /// Returns the type kinds of the value before the position, or every kind if its type is
+    /// unknown.
     fn left_kinds(&self) -> KindSet {
         let path = self.path(self.before.len());
         let is_let = |symbol: &&super::Symbol| path.as_slice() == [symbol.name.as_str()];
@@ -297,7 +300,7 @@ impl<'a> CompletionContext<'a> {
     }
 }
 
-/// Returns the words that begin statements.
+/// Returns the words that begin statements as completion items.
 fn statements(in_table: bool) -> Vec<Item> {
     let words = parse::keywords().filter(|(_, role)| *role == Role::Statement).map(|(word, _)| word);
     words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword).collect()
@@ -317,7 +320,7 @@ fn item(kind: ItemKind, label: &str, detail: String) -> Item {
     Item { kind, label: label.to_owned(), detail, docs: Message::default() }
 }
 
-/// Returns a name as written in an expression, in backquotes if necessary.
+/// Returns a name as it is written in an expression, in backquotes if necessary.
 fn quoted(name: &str) -> String {
     super::rename::written(name).unwrap_or_else(|_| name.to_owned())
 }

@@ -1,5 +1,5 @@
 //! Facts of a checked program that editors show: the types of fields and definitions, and the order
-//! of routes. For a program with errors, only the facts that the checker could determine.
+//! of routes. If the program has errors, only the facts that the checker could determine are known.
 
 use rulec_base::span::Span;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
@@ -7,16 +7,18 @@ use rulec_sema::hir::{Program, TableKind, Term};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A field of the message.
+/// A field of the input message, with its type.
 pub struct Field {
     pub ty: String,
     pub optional: bool,
-    /// Whether `input` declares the type; otherwise it is inferred from uses.
+    /// Whether the `input` statement declares the field. Otherwise its type is inferred from its
+    /// uses.
     pub declared: bool,
 }
 
 impl Field {
-    /// Returns `?` for an optional field, otherwise an empty text. Shown after the field name.
+    /// Returns `?` for an optional field, otherwise an empty text. Editors show this mark after the
+    /// field name.
     pub fn mark(&self) -> &'static str {
         if self.optional { "?" } else { "" }
     }
@@ -24,14 +26,14 @@ impl Field {
 
 #[derive(Default)]
 pub struct Facts {
-    /// The declared input.
+    /// The record type of the `input` statement. `None` if the rules have no `input` statement.
     input: Option<RecordType>,
-    /// The kinds of each field, if inferred from its uses.
+    /// The type kinds of each message field that the rules use, by path.
     fields: HashMap<Vec<Arc<str>>, KindSet>,
-    /// The type of each `let`, by the span of its name.
+    /// The type of the value of each `let`, by the span of the name.
     lets: HashMap<Span, Ty>,
-    /// The routes of tables whose evaluation order differs from the source order: the span and the
-    /// rank, from 1.
+    /// The routes of tables whose evaluation order differs from the source order. Each entry is the
+    /// span of a route and its position in the evaluation order, from 1.
     pub order: Vec<(Span, usize)>,
 }
 
@@ -59,7 +61,8 @@ impl Facts {
         Facts { input: program.input.clone(), fields, lets: lets.collect(), order }
     }
 
-    /// Returns the message field at a path, as declared or as inferred from its uses.
+    /// Returns the message field at a path, as declared or as inferred from its uses. `None` if the
+    /// path is unknown.
     pub fn field(&self, path: &[&str]) -> Option<Field> {
         if let Some(input) = &self.input {
             let mut record = Some(input);
@@ -77,7 +80,7 @@ impl Facts {
         Some(Field { ty: kinds.to_string(), optional: false, declared: false })
     }
 
-    /// Returns the kinds of a message field, if known.
+    /// Returns the type kinds of the message field at a path, if known.
     pub fn kinds(&self, path: &[&str]) -> Option<KindSet> {
         if let Some(input) = &self.input {
             let (first, rest) = path.split_first()?;
@@ -91,8 +94,8 @@ impl Facts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the names and types of the fields of the record at a path; for an empty path, of the
-    /// message.
+    /// Returns the names and types of the fields of the record at a path. The empty path means the
+    /// input message itself.
     pub fn fields_of(&self, path: &[&str]) -> Vec<(String, String)> {
         if let Some(input) = &self.input {
             let mut record = input;
@@ -126,7 +129,7 @@ impl Facts {
         self.lets.get(&name)
     }
 
-    /// Returns the type of each `let`, with the span of its name.
+    /// Returns the span of the name and the type of each `let`.
     pub fn lets(&self) -> impl Iterator<Item = (Span, &Ty)> {
         self.lets.iter().map(|(span, ty)| (*span, ty))
     }

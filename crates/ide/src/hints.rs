@@ -1,5 +1,5 @@
-//! Inlay hints and code lenses: inferred types, the evaluation order of routes, tests that can be
-//! run, and routes that others hide.
+//! Inlay hints and code lenses. Hints show inferred types and the evaluation order of routes.
+//! Lenses mark tests that can be run, and routes that other routes hide.
 
 use super::{Analysis, Kind};
 use rulec_analysis::Finding;
@@ -13,7 +13,7 @@ pub struct Hint {
     /// The byte offset after which the hint is shown.
     pub at: u32,
     pub text: String,
-    /// The explanation of the hint.
+    /// The explanation of the hint, for a tooltip.
     pub why: Message,
 }
 
@@ -22,12 +22,12 @@ pub struct Hint {
 pub struct Lens {
     pub span: Span,
     pub text: Message,
-    /// The name of the test that the lens runs, if any.
+    /// The name of the test that a click on the lens runs. `None` if the lens only shows a text.
     pub test: Option<String>,
 }
 
 impl Analysis {
-    /// Returns the hints of a file, in source order.
+    /// Returns the inlay hints of a file, in source order.
     pub fn hints(&self, file: FileId) -> Vec<Hint> {
         let of_let = |(name, ty): (Span, _)| {
             let why = message!("the type of its value");
@@ -44,7 +44,8 @@ impl Analysis {
         hints
     }
 
-    /// Returns the lenses above tests, and above routes that the analysis has found to be hidden.
+    /// Returns the code lenses above tests, and above routes that the compiler or the analysis has
+    /// found to be hidden.
     pub fn lenses(&self, file: FileId, findings: &[Finding]) -> Vec<Lens> {
         let tests = self.index.of_file(file).iter().filter(|name| name.declares);
         let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));

@@ -1,5 +1,5 @@
-//! Hover: the declaration, type and doc comment of a name, or the table row of an operator or
-//! function.
+//! Hover texts: the declaration, type and doc comment of a name, or the documentation of an
+//! operator or function.
 
 use super::{Analysis, Kind, Symbol};
 use rulec_base::diag::Message;
@@ -9,18 +9,18 @@ use rulec_lang::builtins::{FnInfo, Function};
 use rulec_lang::operators::{Op, OpInfo, TABLE};
 use rulec_syntax::lex::{self, Token, TokenKind};
 
-/// The hover text for a token.
+/// The hover text for the token at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
-    /// The span of the token.
+    /// The span of the token that the hover text explains.
     pub span: Span,
-    /// Code: a signature or a declaration.
+    /// The code to show: a signature or a declaration.
     pub code: String,
-    /// The explanation.
+    /// The explanation to show after the code; may be empty.
     pub text: Message,
 }
 
-/// Maximum number of characters shown of a declaration.
+/// Maximum number of characters of a declaration that a hover text shows.
 const SHOWN: usize = 400;
 
 impl Analysis {
@@ -43,14 +43,16 @@ impl Analysis {
         Some(of_operator(op.info(), token.span(file)))
     }
 
-    /// Returns the declaration of a symbol, with its type.
+    /// Returns a line of code that describes a symbol: its type if known, otherwise its
+    /// declaration.
     pub(super) fn signature(&self, symbol: &Symbol) -> String {
         match symbol.kind {
             Kind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
                 match self.facts.field(&path) {
                     Some(field) => format!("{}{}: {}", path.join("."), field.mark(), field.ty),
-                    // For example a field of a list element.
+                    // The type of a declared field may be unknown, for example the field of a list
+                    // element.
                     None if symbol.declared.is_some() => self.declaration(symbol),
                     None => path.join(".").replace(".[]", "[]"),
                 }
@@ -66,7 +68,7 @@ impl Analysis {
         }
     }
 
-    /// Returns the source text of a declaration.
+    /// Returns the source text of a symbol's declaration, truncated if it is long.
     fn declaration(&self, symbol: &Symbol) -> String {
         let whole = symbol.declared.as_ref().map(|at| self.sources.slice(at.whole)).unwrap_or_default();
         match (whole.is_empty(), whole.char_indices().nth(SHOWN)) {
@@ -76,7 +78,7 @@ impl Analysis {
         }
     }
 
-    /// Returns the explanation of a symbol.
+    /// Returns the explanation of a symbol: its doc comment and a note about its kind.
     fn words(&self, symbol: &Symbol) -> Message {
         let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
@@ -106,7 +108,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect()
 }
 
-/// Returns the operator that a token spells, alone or as one of two words.
+/// Returns the operator that the token at index `at` spells, alone or together with a neighbouring
+/// word.
 fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
     let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(text));
     let (before, here, after) = (word(at.checked_sub(1)), word(Some(at)), word(Some(at + 1)));
@@ -126,7 +129,7 @@ fn of_operator(info: &OpInfo, span: Span) -> Hover {
     Hover { span, code: info.spelling.to_owned(), text: explained(&info.doc, info.example) }
 }
 
-/// Returns the documentation of a table row with its example.
+/// Returns the documentation of an operator or function, followed by its example.
 pub(super) fn explained(doc: &Message, (condition, message): (&str, &str)) -> Message {
     message!("{doc}\n\n`{condition}` holds for `{message}`.")
 }

@@ -1,7 +1,7 @@
-//! Index of every name in the files: its declaration and its uses. It is the basis of definitions,
-//! references, renaming, outlines and colours. The index is built from the syntax tree alone, so it
-//! is available while other statements have errors. Names are resolved as the checker resolves
-//! them.
+//! Index of every name in the files, with its declaration and its uses. Go-to-definition,
+//! references, renaming, outlines and colours use this index. The index is built from the syntax
+//! tree alone, so it is available while other statements have errors. Names are resolved as the
+//! checker resolves them.
 
 mod expr;
 mod home;
@@ -40,15 +40,15 @@ pub enum Kind {
     Group,
     /// A parameter of a `def`, function, handler, group or router.
     Parameter,
-    /// A name bound by a quantifier, `where`, `each` or a payload's `let`.
+    /// A name bound by a quantifier, `where`, `each` or the `let` of a payload.
     Local,
-    /// A field of the message.
+    /// A field of the input message.
     Field,
     /// A field of a payload or group.
     PayloadField,
-    /// A field of a type.
+    /// A field of a record type that a `type` statement declares.
     TypeField,
-    /// A statement in an outline that declares no name itself.
+    /// An `import` statement in an outline. Like the kinds after it, it declares no name.
     Import,
     Input,
     Settings,
@@ -88,7 +88,8 @@ impl Kind {
         }
     }
 
-    /// Returns the kind that represents the namespace. Symbols in a namespace need different names.
+    /// Returns the kind that represents the namespace of this kind. Symbols in one namespace must
+    /// have different names.
     fn space(self) -> Kind {
         match self {
             Kind::Def | Kind::List | Kind::Extern => Kind::Let,
@@ -98,32 +99,33 @@ impl Kind {
     }
 }
 
-/// The index of a symbol in [`Index`].
+/// The position of a symbol in the list of symbols of an [`Index`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]
 pub struct Symbol {
     pub kind: Kind,
     pub name: String,
-    /// The path from the top level, including the name itself: `ctx`, `n`. Only fields and nested
-    /// names have more than one element.
+    /// The path of the symbol from the top level, including its own name: `ctx`, `n`. Only fields
+    /// and nested names have a path of more than one element.
     pub path: Vec<String>,
     pub declared: Option<Declared>,
-    /// For a locally bound name: the kind and path of the declaration that contains its fields.
+    /// For a name bound to a record, the kind and path of the declaration that contains the fields
+    /// of the record.
     pub fields: Option<(Kind, Vec<String>)>,
 }
 
-/// A declaration.
+/// The declaration of a symbol.
 #[derive(Clone, Debug)]
 pub struct Declared {
     pub name: Span,
-    /// The span of the whole declaration.
+    /// The span of the whole declaration, not only of the name.
     pub whole: Span,
-    /// The doc comment.
+    /// The doc comment of the declaration; may be empty.
     pub docs: String,
 }
 
-/// An occurrence of a name in the source.
+/// An occurrence of a symbol's name in the source: its declaration or a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
     pub span: Span,
@@ -131,12 +133,12 @@ pub struct Occurrence {
     pub declares: bool,
 }
 
-/// A line of an outline.
+/// An entry of a file's outline: a statement or a nested declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub kind: Kind,
     pub name: String,
-    /// The span of the name, or of the first word if there is no name.
+    /// The span of the declared name, or of the statement's first word if there is no name.
     pub name_span: Span,
     pub span: Span,
     pub inner: Vec<Entry>,
@@ -145,7 +147,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Index {
     pub symbols: Vec<Symbol>,
-    /// In source order.
+    /// The occurrences of all symbols, in source order.
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<Entry>)>,
@@ -169,7 +171,8 @@ impl Index {
         index
     }
 
-    /// Returns the name at an offset; the end of a name counts too.
+    /// Returns the occurrence of a name that contains an offset. The offset just after a name also
+    /// counts.
     pub fn at(&self, file: FileId, offset: u32) -> Option<Occurrence> {
         let behind =
             self.occurrences.partition_point(|one| (one.span.file, one.span.start) <= (file, offset));
@@ -177,19 +180,20 @@ impl Index {
         (before.span.file == file && offset <= before.span.end).then_some(*before)
     }
 
-    /// Returns the occurrences of a symbol.
+    /// Returns the occurrences of a symbol in all files.
     pub fn places(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
         self.occurrences.iter().copied().filter(move |one| one.symbol == symbol)
     }
 
-    /// Returns the names of a file, in source order.
+    /// Returns the occurrences of names in a file, in source order.
     pub fn of_file(&self, file: FileId) -> &[Occurrence] {
         let start = self.occurrences.partition_point(|one| one.span.file < file);
         let end = self.occurrences.partition_point(|one| one.span.file <= file);
         &self.occurrences[start..end]
     }
 
-    /// Returns the fields declared directly in the declaration with this kind and path.
+    /// Returns the fields that the declaration with this kind and path contains, without nested
+    /// fields.
     pub fn fields(&self, (kind, path): &(Kind, Vec<String>)) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| {
             symbol.kind == *kind
@@ -204,34 +208,35 @@ impl Index {
         self.outlines.iter().find(|(known, _)| *known == file).map_or(&[], |(_, outline)| outline)
     }
 
-    /// Returns the symbols of these kinds.
+    /// Returns the symbols that have one of these kinds.
     pub fn of_kinds(&self, kinds: &[Kind]) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| kinds.contains(&symbol.kind))
     }
 }
 
-/// An index under construction.
+/// An index under construction, with the state of name resolution.
 #[derive(Default)]
 struct Work<'a> {
     index: Index,
     by_path: HashMap<(Kind, Vec<String>), SymbolId>,
-    /// The fields of the declared input.
+    /// The fields that the `input` statement declares.
     input: Option<&'a [Field]>,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
-    /// The workflows that use each router.
+    /// For each router, the names of the workflows that use it.
     asking: HashMap<&'a str, Vec<&'a str>>,
-    /// The names bound around the current expression, innermost last. Names that the language
+    /// The names that are bound at the current expression, innermost last. Names that the language
     /// itself binds have no symbol.
     scope: Vec<(&'a str, Option<SymbolId>, Home<'a>)>,
-    /// The values of `let` statements.
+    /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
-    /// Name of the current payload or group. The name `payload` refers to its fields.
+    /// The name of the payload or group that is being resolved. Within it, the name `payload`
+    /// refers to its fields.
     judged: Option<&'a str>,
 }
 
 impl<'a> Work<'a> {
-    /// Returns the symbol with this path, and creates it if necessary.
+    /// Returns the symbol with this kind and path. Creates the symbol if it does not exist.
     fn symbol(&mut self, kind: Kind, path: &[&str]) -> SymbolId {
         let key = (kind.space(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         if let Some(known) = self.by_path.get(&key) {
@@ -248,7 +253,7 @@ impl<'a> Work<'a> {
         self.by_path.get(&(kind.space(), path)).copied()
     }
 
-    /// Declares a symbol. The first declaration of a name counts.
+    /// Declares a symbol. If a name is declared several times, the first declaration is kept.
     fn declares(&mut self, kind: Kind, path: &[&str], name: Span, whole: Span, docs: &str) -> SymbolId {
         let id = self.symbol(kind, path);
         let symbol = &mut self.index.symbols[id];
@@ -260,7 +265,8 @@ impl<'a> Work<'a> {
         id
     }
 
-    /// Declares a name that is visible only locally; the same name may be declared elsewhere.
+    /// Declares a name that is visible only in a part of a statement. Other statements may declare
+    /// the same name again.
     fn local(&mut self, kind: Kind, name: &'a Ident, whole: Span) -> SymbolId {
         let declared = Some(Declared { name: name.span, whole, docs: String::new() });
         let path = vec![name.node.clone()];
@@ -288,13 +294,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Creates an outline entry.
+/// Creates an outline entry without nested entries.
 fn entry(kind: Kind, name: &Ident, span: Span) -> Entry {
     Entry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the path prefix of a group's parameters. A function may have the same name, but no name
-/// contains backquotes.
+/// Returns the path prefix of a group's parameters. A function may have the same name as the group.
+/// The backquotes in the prefix distinguish them, because no name contains backquotes.
 fn group_owner(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

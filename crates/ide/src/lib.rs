@@ -1,10 +1,10 @@
 //! Editor services for rules, as plain data: hover, completion, definitions, references, renaming,
-//! outlines, colours, folding, fixes, hints. This crate implements no protocol and reads no files,
-//! so that a language server and a web page can both use it.
+//! outlines, colours, folding, fixes and hints. This crate implements no protocol and reads no
+//! files, so that a language server and a web page can both use it.
 //!
-//! Positions are [`Span`]s, which are byte ranges in a file. An [`Analysis`] is created for each
-//! version of the texts and keeps no earlier state. A result therefore never depends on the edits
-//! that led to a text.
+//! Positions are [`Span`]s, which are byte ranges in a file. An [`Analysis`] is created again for
+//! each version of the texts. A result therefore depends only on the current texts, not on earlier
+//! edits.
 //!
 //! | module | service |
 //! |---|---|
@@ -47,14 +47,14 @@ pub struct Analysis {
     /// Every error and warning of the compiler.
     pub diagnostics: Vec<Diagnostic>,
     pub index: Index,
-    /// The rules; `None` if there are errors.
+    /// The compiled rules; `None` if there are errors.
     pub rules: Option<Rules>,
     facts: Facts,
 }
 
 impl Analysis {
-    /// Loads and compiles the file `path` and its imports. Functions of an embedding program may be
-    /// missing.
+    /// Loads and compiles the file `path` and its imports. Functions that an embedding program
+    /// registers may be missing.
     pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
         let (compiled, (index, facts)) =
@@ -77,8 +77,8 @@ impl Analysis {
         }
     }
 
-    /// Analyses how rules affect each other, which takes longer than compiling. Empty if there are
-    /// errors.
+    /// Analyses how the rules affect each other, which takes longer than compiling. Returns no
+    /// findings if there are errors.
     pub fn findings(&self, options: AnalysisOptions) -> Vec<Finding> {
         self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
@@ -94,7 +94,7 @@ impl Analysis {
     }
 }
 
-/// A text edit of one span.
+/// A replacement of one span of a file by another text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edit {
     pub span: Span,

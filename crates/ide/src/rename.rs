@@ -1,5 +1,5 @@
-//! Renaming: the edits for every occurrence of a name, and the reasons why some names cannot
-//! change.
+//! Renaming: the edits that change every occurrence of a name, and the reasons why some names
+//! cannot be changed.
 
 use super::{Analysis, Edit, Kind, Occurrence};
 use rulec_base::diag::Message;
@@ -7,7 +7,7 @@ use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_syntax::parse::is_reserved;
 
-/// Why a name cannot be changed, as a sentence.
+/// The reason why a name cannot be changed, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct RenameError(pub Message);
@@ -20,10 +20,11 @@ impl RenameError {
 }
 
 impl Analysis {
-    /// Returns the name at a position, if it can be changed.
+    /// Returns the occurrence of the name at a position, if the name can be changed.
     ///
     /// # Errors
-    /// If there is no name that can be changed, with the reason.
+    /// If there is no name at the position, or if the name cannot be changed. The error is the
+    /// reason.
     pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, RenameError> {
         let Some(found) = self.index.at(file, offset) else {
             return Err(RenameError(message!("there is no name here that the rules declare")));
@@ -50,7 +51,7 @@ impl Analysis {
     /// Returns the edits that rename the symbol at a position to `new`, in source order.
     ///
     /// # Errors
-    /// If the name cannot be changed to `new`, with the reason.
+    /// If the name cannot be changed to `new`. The error is the reason.
     pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
         let found = self.renameable(file, offset)?;
         let written = written(new)?;
@@ -75,7 +76,7 @@ impl Analysis {
     }
 }
 
-/// True if two symbols with the same name could be confused.
+/// True if symbols of these two kinds could be confused if they had the same name.
 fn meets(a: Kind, b: Kind) -> bool {
     let value = |kind| {
         matches!(
@@ -96,7 +97,8 @@ fn meets(a: Kind, b: Kind) -> bool {
     a == b || (value(a) && value(b)) || (table(a) && table(b)) || (ty(a) && ty(b))
 }
 
-/// Returns a name as written in rules, in backquotes if necessary.
+/// Returns a name as it is written in rules, in backquotes if necessary. Returns an error if no
+/// spelling makes it a valid name.
 pub(super) fn written(new: &str) -> Result<String, RenameError> {
     let name = new.trim();
     let bare = plain(name);
@@ -112,7 +114,7 @@ pub(super) fn written(new: &str) -> Result<String, RenameError> {
     Ok(if is_word && !is_reserved(bare) { bare.to_owned() } else { format!("`{bare}`") })
 }
 
-/// Returns a name without surrounding backquotes.
+/// Returns a name without the backquotes around it.
 fn plain(name: &str) -> &str {
     name.strip_prefix('`').and_then(|name| name.strip_suffix('`')).unwrap_or(name)
 }

@@ -1,5 +1,5 @@
-//! Tests of the editor services at marked positions, and of renaming in every rules file of the
-//! project.
+//! Tests of the editor services at marked positions of short texts. Renaming is tested in every
+//! rules file of the project.
 
 use super::complete::ItemKind;
 use super::tokens::{Class, coloured, folds};
@@ -41,7 +41,8 @@ test "a refund" { given text = "refund" given ctx.tier = "gold" expect refund }
 test "the rest" { given text = "x" expect rest.every }
 "#;
 
-/// Returns the declaration of the name at the mark, and the number of occurrences of the name.
+/// Returns the kind, name and line of the declaration of the name at the mark. Also returns the
+/// number of occurrences of the name.
 fn target(line: &str) -> Option<(String, usize)> {
     let (line, at) = marked(line);
     let text = format!("{HELPDESK}{line}\n");
@@ -76,7 +77,8 @@ fn names_lead_to_what_declares_them() {
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// Names bound to elements, passed to a `def` or defined by a `let` have the fields of their types.
+/// Names that are bound to elements, passed to a `def` or defined by a `let` have the fields of
+/// their types.
 #[test]
 fn fields_behind_bound_names_lead_to_what_declares_them() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
@@ -106,7 +108,7 @@ group address { city: string }
     check("route x when one.pri┃ce > 3 where one = first -> h", Some((1, 3)));
     check("def y(u: { nick: string }) = u.ni┃ck == \"b\"", Some((7, 2)));
     check("route x when any o in orders: o.non┃e > 3 -> h", None);
-    // Without a declaration, the occurrences are still indexed.
+    // The field has no declaration, but its occurrences are still indexed.
     check("route x when any o in user.xs: o.b┃ > 3 and o.b < 9 -> h", Some((0, 2)));
     check("payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }", Some((6, 2)));
     check(
@@ -175,7 +177,7 @@ fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     })
 }
 
-/// Texts in memory, with files on disk as the fallback, such as list files.
+/// A loader of texts in memory. Other files, such as list files, are loaded from disk.
 struct Over(MemoryLoader, DiskLoader);
 
 impl Loader for Over {
@@ -202,8 +204,8 @@ fn project() -> Vec<(PathBuf, Analysis)> {
     files.into_iter().filter_map(analysis).collect()
 }
 
-/// Bytecode contains only the names of fields and bindings. Renaming anything else must not change
-/// the bytecode.
+/// Bytecode contains the names of fields and bindings, but no other names. Renaming other symbols
+/// must not change the bytecode.
 #[test]
 fn what_has_another_name_is_the_same_program() {
     let code =
@@ -215,7 +217,7 @@ fn what_has_another_name_is_the_same_program() {
     };
     let (mut renamed, mut files) = (0, 0);
     for (path, found) in project() {
-        // Larger files test nothing more.
+        // Larger files would only repeat the same cases.
         if found.index.symbols.len() > 300 {
             continue;
         }
@@ -446,7 +448,7 @@ fn an_outline_has_what_stands_in_each_statement() {
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
 }
 
-/// For a file cut at any point, no service panics at any position.
+/// No service panics at any position of a file, even if the file is truncated at any point.
 #[test]
 fn mutilated_texts_are_answered() {
     for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {

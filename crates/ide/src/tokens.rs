@@ -1,5 +1,5 @@
-//! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text.
-//! With an index, names are coloured by the kind of symbol that they refer to.
+//! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text
+//! alone. If an index is given, names are coloured by the kind of the symbol that they refer to.
 
 use super::index::{Index, Kind};
 use rulec_base::span::{FileId, Span};
@@ -11,7 +11,7 @@ use rulec_syntax::parse::{self, Role};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The class of a token.
+/// The class of a token, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Comment,
@@ -26,24 +26,24 @@ pub enum Class {
     Parameter,
     Property,
     Type,
-    /// A route, table or other named statement.
+    /// The name of a route, table or other statement.
     Statement,
     Handler,
 }
 
-/// A token with its class.
+/// A token of a text with its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coloured {
     pub span: Span,
     pub class: Class,
-    /// Whether the token is the name in a declaration.
+    /// Whether the token is the name in its declaration, not in a use.
     pub declares: bool,
 }
 
 /// The syntactic role of each keyword.
 static ROLES: LazyLock<HashMap<&str, Role>> = LazyLock::new(|| parse::keywords().collect());
 
-/// Returns the tokens of a text that have a colour. `index` resolves names.
+/// Returns the tokens of a text that have a colour. `index` resolves the names in the text.
 pub fn coloured(file: FileId, text: &str, index: &Index) -> Vec<Coloured> {
     let mut names = index.of_file(file).iter().peekable();
     let tokens: Vec<Token> = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).collect();
@@ -100,7 +100,7 @@ fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
         return Some(Class::Property);
     }
     let role = ROLES.get(word);
-    // A word before a colon is a key, except where a clause or an `all` test can begin.
+    // A word before a colon is a key. The exceptions are words that begin a clause.
     if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(Role::Clause)) {
         return Some(Class::Property);
     }
@@ -145,7 +145,7 @@ pub fn folds(text: &str) -> Vec<Fold> {
                 continue;
             }
             TokenKind::White => continue,
-            // A blank line ends a comment.
+            // A blank line ends a comment of several lines.
             TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
             TokenKind::Newline => {}
             kind if kind.opens() => open.push(token.start),

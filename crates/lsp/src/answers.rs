@@ -1,4 +1,5 @@
-//! Handlers for each kind of request. Each answer comes from the analysis of the requested file.
+//! Handlers for each kind of request of the editor. Each answer comes from the analysis of the
+//! requested file.
 
 use super::capabilities::{RUN_TEST, token_type};
 use super::findings;
@@ -13,7 +14,7 @@ use rulec_syntax::format;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Why a request cannot be answered, as a message for the user.
+/// The reason why a request cannot be answered, as a message for the user.
 pub struct Refusal(pub Message);
 
 pub type Answer<T> = Result<T, Refusal>;
@@ -77,7 +78,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
     Ok(Some(CompletionResponse::Array(items.collect())))
 }
 
-/// Returns the symbol at a position, and the resolved position of the request.
+/// Returns the symbol at the position of a request, and the resolved position.
 fn symbol(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
     let at = place(workspace, at)?;
     let found = at.known.analysis.index.at(at.file, at.offset)?;
@@ -187,7 +188,7 @@ pub fn document_symbols(
     }))
 }
 
-/// Maximum number of symbols returned for a workspace search.
+/// Maximum number of symbols returned for a search in the workspace.
 const MAX_SYMBOLS: usize = 500;
 
 pub fn workspace_symbols(
@@ -230,7 +231,8 @@ pub fn semantic_tokens(
     let lines = known.lines(file);
     let (mut data, mut last) = (Vec::new(), Position { line: 0, character: 0 });
     for token in tokens::coloured(file, text, &known.analysis.index) {
-        // The protocol has no tokens that span lines, so such a token is reported line by line.
+        // The protocol has no tokens that span several lines, so such a token is reported line by
+        // line.
         let mut start = token.span.start;
         for part in text[token.span.range()].split_inclusive('\n') {
             let at = lines.position(start);
@@ -262,7 +264,7 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
         let (start, end) = (lines.position(fold.start).line, lines.position(fold.end).line);
         FoldingRange {
             start_line: start,
-            // The line of a closing bracket stays visible.
+            // The line of a closing bracket stays visible after folding.
             end_line: if fold.comment { end } else { end.saturating_sub(1).max(start) },
             kind: fold.comment.then_some(FoldingRangeKind::Comment),
             ..FoldingRange::default()
@@ -319,7 +321,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let lens = |lens: rulec_ide::hints::Lens| {
-        // A lens without a test only shows text; its command is empty.
+        // The lens of a hidden route only shows text. Its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),
@@ -346,7 +348,7 @@ pub fn diagnostics(
     Ok(DocumentDiagnosticReportResult::Report(DocumentDiagnosticReport::Full(report)))
 }
 
-/// Formats the document. Returns one edit that covers the differing part.
+/// Formats the document. Returns one edit that covers the part in which the formatted text differs.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let old = known.analysis.text(file);
@@ -362,7 +364,7 @@ pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer
     Ok(Some(vec![TextEdit { range, new_text: new[start..new.len() - end].to_owned() }]))
 }
 
-/// Runs a test and returns its result.
+/// Executes the command that runs a test. Returns the result of the test.
 pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Option<serde_json::Value>> {
     let mut texts = params.arguments.iter().map(|argument| argument.as_str());
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())

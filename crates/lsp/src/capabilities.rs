@@ -6,7 +6,7 @@ use rulec_ide::tokens::Class;
 /// The command that runs a test. Its arguments are the document's URI and the name of the test.
 pub const RUN_TEST: &str = "rulec.runTest";
 
-/// The types of semantic tokens, in the order of [`Class`].
+/// The semantic token types that the server uses, in the order of [`Class`].
 fn token_types() -> Vec<SemanticTokenType> {
     vec![
         SemanticTokenType::COMMENT,
@@ -25,7 +25,7 @@ fn token_types() -> Vec<SemanticTokenType> {
     ]
 }
 
-/// Returns the protocol's token type and token modifiers of a class.
+/// Returns the protocol's numbers for the token type and the token modifiers of a token class.
 pub fn token_type(class: Class, declares: bool) -> (u32, u32) {
     let documents = class == Class::Documentation;
     (class as u32, u32::from(declares) | u32::from(documents) << 1)
@@ -69,8 +69,8 @@ pub fn capabilities() -> ServerCapabilities {
                 ..SemanticTokensOptions::default()
             },
         )),
-        // The server pushes diagnostics. If it also advertised pulling, some editors would show
-        // each diagnostic twice. Pull requests are answered anyway.
+        // The server pushes diagnostics. If it also reported that diagnostics can be pulled, some
+        // editors would show each diagnostic twice. Pull requests are answered anyway.
         diagnostic_provider: None,
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {

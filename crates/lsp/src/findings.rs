@@ -1,4 +1,4 @@
-//! Converts diagnostics to the protocol's form.
+//! Converts diagnostics of the compiler and the analysis to the form of the protocol.
 
 use super::workspace::AnalyzedFile;
 use ls_types::{
@@ -10,19 +10,19 @@ use rulec_base::message;
 use rulec_config::SettingsError;
 
 /// Returns the compile diagnostics and the analysis findings for a file. Diagnostics without a span
-/// are placed at the start of the main file, which is the first one.
+/// are placed at the start of the main file, whose id is 0.
 pub fn of_file(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     let mut all = of_compiling(known, file);
     all.extend(of_analysis(known, file));
     all
 }
 
-/// Returns the compile diagnostics for a file.
+/// Returns the compile diagnostics for a file, in the form of the protocol.
 pub fn of_compiling(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.analysis.diagnostics.iter())
 }
 
-/// Returns the analysis findings for a file.
+/// Returns the analysis findings for a file, in the form of the protocol.
 pub fn of_analysis(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
 }
@@ -68,7 +68,7 @@ pub fn diagnostic(known: &AnalyzedFile, found: &rulec::Diagnostic) -> Diagnostic
     }
 }
 
-/// Returns the error of a settings file, at its position.
+/// Returns a diagnostic for an error in a settings file, at the position of the error.
 pub fn of_settings(refused: &SettingsError, language: Language) -> Diagnostic {
     let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));

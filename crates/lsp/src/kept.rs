@@ -1,22 +1,22 @@
-//! The findings of the last analysis, shown until the next analysis is complete. An analysis takes
-//! longer than compiling. Without this, findings would disappear after each edit or save and
-//! reappear a moment later.
+//! The findings of the last analysis, which are shown until the next analysis is complete. An
+//! analysis takes longer than compiling. If old findings were not kept, they would disappear after
+//! each edit or save and reappear a moment later.
 
 use ls_types::{Diagnostic, Uri};
 
-/// The analysis findings for a document, and the analysed text.
+/// The analysis findings for a document, and the text that was analysed.
 pub struct Kept {
     text: String,
     found: Vec<Diagnostic>,
 }
 
-/// The lines that two texts have in common at their start and end.
+/// The equal lines at the start and at the end of two versions of a text.
 struct Common {
     /// Number of equal lines at the start.
     before: u32,
-    /// The first of the equal lines at the end, as a line number in the earlier text.
+    /// The first of the equal lines at the end, as a line number in the earlier version.
     behind: u32,
-    /// Number of lines by which the later text is longer than the earlier text. May be negative.
+    /// Number of lines by which the later version is longer than the earlier one. May be negative.
     moved: i64,
 }
 
@@ -34,7 +34,8 @@ impl Common {
         }
     }
 
-    /// Moves a range to its position in the later text. Returns false if its lines have changed.
+    /// Moves a range to its position in the later version. Returns false if lines of the range have
+    /// changed.
     fn moves(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.before {
             return true;
@@ -54,8 +55,8 @@ impl Kept {
         Kept { text: text.to_owned(), found }
     }
 
-    /// Returns the findings that are still valid for a later text of the document. A finding is
-    /// valid if the lines of all its ranges in the document are unchanged.
+    /// Returns the findings that are still valid for a later version of the document. A finding is
+    /// valid if the lines of all ranges that it refers to in the document are unchanged.
     pub fn in_text(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
         let common = Common::between(&self.text, text);
         let still = |found: &Diagnostic| {
@@ -78,7 +79,7 @@ mod tests {
         Range { start: Position { line: number, character: 1 }, end: Position { line: number, character: 2 } }
     }
 
-    /// Creates a finding about line `at` that also refers to line `related`.
+    /// Creates a finding about line `at` with related information about line `related`.
     fn finding(at: u32, related: u32, uri: &Uri) -> Diagnostic {
         let location = Location { uri: uri.clone(), range: line(related) };
         let related = DiagnosticRelatedInformation { location, message: String::new() };

@@ -1,5 +1,5 @@
 //! The language server: answers requests of the Language Server Protocol with the `rulec-ide`
-//! crate. All analysis happens there. This crate handles open documents, the workspace, and the
+//! crate. That crate does all analysis. This crate handles open documents, the workspace, and the
 //! types of the protocol.
 //!
 //! | module | contents |

@@ -5,7 +5,7 @@ use ls_types::{Position, Range};
 use std::ops;
 use std::rc::Rc;
 
-/// A text with the byte offsets of its line starts.
+/// A text with the byte offsets at which its lines start.
 pub struct Lines<'t> {
     text: &'t str,
     starts: Rc<[u32]>,
@@ -22,7 +22,7 @@ impl<'t> Lines<'t> {
         Lines::at(text, starts(text))
     }
 
-    /// Creates an instance from known line starts.
+    /// Creates the lines of a text from known line starts.
     pub fn at(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }

@@ -1,6 +1,7 @@
 //! The main loop: receives messages, sends answers and diagnostics. Messages are processed one at a
 //! time, so that each answer matches the text at the time of its request. Compile diagnostics are
-//! sent as soon as no message is waiting; analysis findings are sent after a pause in typing.
+//! sent as soon as no other message waits to be processed. Analysis findings are sent after a pause
+//! in typing.
 
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
@@ -24,10 +25,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long typing must pause before the rules are analysed.
+/// Minimum pause in typing before the rules are analysed.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Why the server ended before the editor shut it down.
+/// The reason why the server ended before the editor shut it down.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -49,20 +50,20 @@ impl ServeError {
 }
 
 /// Serves an editor over standard input and output until the editor shuts the server down.
-/// Diagnostics are in the given language, or else in the editor's language.
+/// Diagnostics are in `language` if it is given, otherwise in the language of the editor.
 ///
 /// # Errors
 /// If the editor violates the protocol, or if standard input or output fails.
 pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, language);
-    // The writer thread ends when all senders are dropped.
+    // The writer thread ends when all senders of the connection are dropped.
     drop(connection);
     threads.join()?;
     served
 }
 
-/// Serves the editor at the other end of a connection, like [`stdio`].
+/// Serves the editor at the other end of a connection until the editor shuts the server down.
 ///
 /// # Errors
 /// If the editor violates the protocol.
@@ -116,16 +117,16 @@ fn folders(params: InitializeParams) -> Vec<PathBuf> {
     }
 }
 
-/// Which diagnostics have not been sent to the editor yet.
+/// The diagnostics that have not been sent to the editor since the last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stale {
     No,
-    /// Only analysis findings; the compile diagnostics have been sent.
+    /// Only the analysis findings have not been sent. The compile diagnostics have been sent.
     Analysis,
     All,
 }
 
-/// Diagnostics, and the version of the open document to which they belong.
+/// Diagnostics that were sent, and the version of the open document to which they belong.
 type Told = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
@@ -133,11 +134,12 @@ struct Server<'c> {
     workspace: Workspace,
     /// The diagnostics that were last sent to the editor, by document URI.
     told: BTreeMap<String, Told>,
-    /// The findings of the last analysis, by document URI.
+    /// The findings of the last analysis, by document URI. They are shown until the next analysis
+    /// ends.
     kept: BTreeMap<String, Kept>,
     /// Whether the server can ask the editor to request code lenses again.
     refreshes: bool,
-    /// Number of such requests so far.
+    /// Number of requests to refresh the code lenses that were sent so far.
     refreshed: u32,
     stale: Stale,
 }
@@ -175,7 +177,7 @@ impl Server<'_> {
         }
     }
 
-    /// Asks the editor to report changes on disk of rules, list files and settings.
+    /// Requests notifications from the editor when rules, list files or settings change on disk.
     fn watch(&self) {
         let watchers = ["**/*.rules", "**/*.txt", "**/rulec.toml"].map(|glob| json!({ "globPattern": glob }));
         let method = notification::DidChangeWatchedFiles::METHOD;
@@ -186,12 +188,12 @@ impl Server<'_> {
         self.send(Message::Request(Request::new("files".to_owned().into(), method, params)));
     }
 
-    /// Sends a message. A lost connection is detected at the next read.
+    /// Sends a message to the editor. A lost connection is detected at the next read, not here.
     fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);
     }
 
-    /// Answers a request. A panic affects only this answer.
+    /// Answers a request. If the handler panics, only this request fails.
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
@@ -257,7 +259,7 @@ impl Server<'_> {
         }
     }
 
-    /// Handles a notification of the editor about its documents.
+    /// Handles a notification from the editor about documents, workspace folders or files on disk.
     fn note(&mut self, notification: Notification) {
         match notification.method.as_str() {
             notification::DidOpenTextDocument::METHOD => {
@@ -299,12 +301,13 @@ impl Server<'_> {
         }
     }
 
-    /// Sends changed diagnostics of the open documents and of the files in the same rule sets.
+    /// Sends the diagnostics of open documents, and of other files in the same rule sets, if they
+    /// changed.
     fn publish(&mut self) {
         let analysed = self.stale == Stale::Analysis;
         self.stale = if analysed { Stale::No } else { Stale::Analysis };
         let found = catch_unwind(AssertUnwindSafe(|| self.found(analysed)));
-        // After a panic, the editor keeps the diagnostics that were last sent.
+        // After a panic, the editor continues to show the diagnostics that were last sent.
         let Ok((mut found, kept)) = found else { return };
         if analysed {
             self.kept = kept;
@@ -312,8 +315,8 @@ impl Server<'_> {
         let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in found {
-            // For an open document, diagnostics are sent for each version; for other files, only if
-            // they changed.
+            // For an open document, diagnostics are sent for each version of the document. For
+            // other files, diagnostics are sent only if they changed.
             let Ok(address) = uri.parse::<Uri>() else { continue };
             let version = self.workspace.documents().find(|(_, document)| document.uri == address);
             let version = version.map(|(_, document)| document.version);
@@ -330,7 +333,8 @@ impl Server<'_> {
             let method = notification::PublishDiagnostics::METHOD.to_owned();
             self.send(Message::Notification(Notification::new(method, params)));
         }
-        // A lens can show which route hides another one. An edit of another file may change this.
+        // A code lens can show which route hides another one. An edit of another file may change
+        // this.
         if analysed && self.refreshes {
             self.refreshed += 1;
             let method = request::CodeLensRefresh::METHOD.to_owned();
@@ -339,8 +343,9 @@ impl Server<'_> {
         }
     }
 
-    /// Returns the diagnostics by document URI. After an analysis, also returns its findings to
-    /// keep; before the analysis, the kept findings are included.
+    /// Returns the diagnostics by document URI. With `analysed`, also returns the new analysis
+    /// findings, which should be kept. Without it, the diagnostics include the kept findings of the
+    /// last analysis.
     fn found(&self, analysed: bool) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, Kept>) {
         let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let mut of_file = |known: &AnalyzedFile, file, uri: &Uri| {

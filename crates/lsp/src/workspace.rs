@@ -1,5 +1,5 @@
-//! The files of the editor. Open documents override files on disk. A file that other files import
-//! is analysed as part of them, as `rulec check` does for a folder.
+//! The files of the workspace. Open documents override files on disk. A file that other files
+//! import is analysed together with its importers, as `rulec check` does for a folder.
 
 use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-/// Maximum number of rule files of a workspace that are searched for imports.
+/// Maximum number of rule files in a workspace whose imports are read.
 const MAX_FILES: usize = 2_000;
 
-/// An open document.
+/// A document that is open in the editor.
 pub struct Document {
     pub uri: Uri,
     pub text: String,
@@ -25,7 +25,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Replaces a range of the text, or the whole text if `range` is `None`.
+    /// Replaces a range of the document's text. If `range` is `None`, replaces the whole text.
     fn change(&mut self, range: Option<Range>, text: &str) {
         let Some(range) = range else {
             text.clone_into(&mut self.text);
@@ -37,26 +37,27 @@ impl Document {
     }
 }
 
-/// The analysis of a main file, with the severities from the settings of its folder. Allowed
-/// warnings are removed.
+/// The analysis of a main file and its imports, with the severities that the settings of its folder
+/// select. Warnings that the settings allow are removed.
 pub struct AnalyzedFile {
     pub analysis: Analysis,
     settings: Settings,
-    /// The error if the settings are invalid. The default settings are then used.
+    /// The error if the settings file is invalid. The analysis then uses the default settings.
     pub refused: Option<SettingsError>,
     /// The language of the diagnostics.
     pub language: Language,
-    /// The folder that file names are relative to.
+    /// The folder to which the file names of the analysis are relative.
     root: PathBuf,
     findings: OnceCell<Vec<Finding>>,
-    /// The line starts of each file.
+    /// The line starts of each file, computed on first use.
     lines: Vec<OnceCell<Rc<[u32]>>>,
-    /// The URI of each file. For an open document, exactly as the editor writes it.
+    /// The URI of each file. The URI of an open document is spelled exactly as the editor spells
+    /// it.
     uris: Vec<Option<Uri>>,
 }
 
 impl AnalyzedFile {
-    /// Returns the findings of the analysis, which is computed once.
+    /// Returns the findings of the rule analysis, which runs on the first call only.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| {
             let options = AnalysisOptions::default().strict_ties(self.settings.strict_ties);
@@ -89,7 +90,7 @@ impl AnalyzedFile {
         self.lines(span.file).range(span.range())
     }
 
-    /// Returns the lines of a file of this analysis.
+    /// Returns the text of a file of this analysis, with its line starts.
     pub fn lines(&self, file: FileId) -> Lines<'_> {
         let text = self.analysis.text(file);
         match self.lines.get(file.0 as usize) {
@@ -99,7 +100,7 @@ impl AnalyzedFile {
     }
 }
 
-/// The resolved position of a request.
+/// The position of a request, resolved to a byte offset in an analysed file.
 pub struct RequestPosition {
     pub known: Rc<AnalyzedFile>,
     pub file: FileId,
@@ -109,12 +110,12 @@ pub struct RequestPosition {
 #[derive(Default)]
 pub struct Workspace {
     folders: Vec<PathBuf>,
-    /// The language of the diagnostics.
+    /// The language of messages and diagnostics.
     language: Language,
     settings: RefCell<SettingsCache>,
     open: BTreeMap<PathBuf, Document>,
     analyses: RefCell<HashMap<PathBuf, Rc<AnalyzedFile>>>,
-    /// The imports of each rule file. `None` until computed.
+    /// The files that each rule file imports. `None` until this map is first needed.
     imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
 }
 
@@ -128,7 +129,7 @@ impl Workspace {
         self.language
     }
 
-    /// Removes and adds workspace folders.
+    /// Removes the folders `gone` from the workspace and adds the folders `new`.
     pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
         self.folders.retain(|folder| !gone.contains(folder));
         self.folders.extend(new);
@@ -145,7 +146,7 @@ impl Workspace {
         self.forget();
     }
 
-    /// Changes a document. Only analyses that contain the document are discarded.
+    /// Applies changes to an open document. Discards only the analyses that contain the document.
     pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         let path = path_of(uri);
         let Some(document) = self.open.get_mut(&path) else { return };
@@ -157,19 +158,19 @@ impl Workspace {
         self.analyses.get_mut().retain(|_, known| known.file(&path).is_none());
     }
 
-    /// Discards all cached results, because files have changed.
+    /// Discards all cached results, because files on disk or open documents have changed.
     pub fn forget(&mut self) {
         self.analyses.get_mut().clear();
         *self.settings.get_mut() = SettingsCache::default();
         *self.imports.get_mut() = None;
     }
 
-    /// Returns the open documents.
+    /// Returns the open documents with their paths.
     pub fn documents(&self) -> impl Iterator<Item = (&Path, &Document)> {
         self.open.iter().map(|(path, document)| (path.as_path(), document))
     }
 
-    /// Returns the analysis to use for a file, and the id of the file in it.
+    /// Returns the analysis in which a file is analysed, and the id of the file in this analysis.
     pub fn known(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
         let main = self.main_of(path);
         let judged = self.analysis(&main);
@@ -181,14 +182,14 @@ impl Workspace {
         Some((own, file))
     }
 
-    /// Returns the resolved position of a request.
+    /// Resolves the position of a request in a document.
     pub fn place(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (known, file) = self.known(&path_of(uri))?;
         let offset = known.lines(file).offset(position);
         Some(RequestPosition { known, file, offset })
     }
 
-    /// Returns the analyses of all rule files, for requests about the whole workspace.
+    /// Returns the analyses of all main files, for requests about the whole workspace.
     pub fn all(&self) -> Vec<Rc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_imports(|imports| imports.keys().cloned().collect());
         let mains: BTreeSet<PathBuf> =
@@ -221,16 +222,16 @@ impl Workspace {
         known
     }
 
-    /// Returns the root folder for the imports of a file: the outermost workspace folder that
-    /// contains the file, or the file's own folder.
+    /// Returns the root folder of a file, relative to which imports are resolved. It is the
+    /// outermost workspace folder that contains the file, or else the file's own folder.
     fn root_of(&self, path: &Path) -> PathBuf {
         let around = self.folders.iter().filter(|folder| path.starts_with(folder));
         let widest = around.min_by_key(|folder| folder.components().count());
         widest.cloned().unwrap_or_else(|| path.parent().unwrap_or(Path::new("/")).to_owned())
     }
 
-    /// Returns the main file with which a file is analysed: a direct or indirect importer that no
-    /// file imports. If there are several, returns the first by path.
+    /// Returns the main file with which a file is analysed. A main file imports the file directly
+    /// or indirectly, and is imported by no file. If there are several, returns the first by path.
     fn main_of(&self, path: &Path) -> PathBuf {
         self.with_imports(|imports| {
             let importers = |path: &Path| {
@@ -271,8 +272,8 @@ impl Workspace {
     }
 }
 
-/// Collects the rule files below a folder. Hidden folders are skipped, and links to folders are not
-/// followed.
+/// Adds the rule files below a folder to `found`. Hidden folders are skipped, and links to folders
+/// are not followed.
 fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
@@ -292,7 +293,8 @@ fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Returns the files that a text imports with `import` statements at the start of a line.
+/// Returns the paths of the files that a text imports. Only `import` statements at the start of a
+/// line are found.
 fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
     let mut tokens = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
     let (mut found, mut begins) = (Vec::new(), true);
@@ -309,7 +311,7 @@ fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns a path without `.` and `..`.
+/// Returns a path without `.` and `..` components.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -322,14 +324,15 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns a path relative to a root, with `/` separators.
+/// Returns a path relative to a root folder, with `/` as the separator. `None` if the root does not
+/// contain it.
 fn name_in(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
 
-/// Returns the path of a document. A document without a path, such as an unsaved one, gets a unique
-/// path.
+/// Returns the path of a document. A document that is no file, such as an unsaved one, gets a
+/// unique path.
 pub fn path_of(uri: &Uri) -> PathBuf {
     match uri.to_file_path() {
         Some(path) if uri.as_str().starts_with("file:") => plain(&path),
@@ -337,7 +340,7 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     }
 }
 
-/// True unless the settings allow this warning.
+/// True for every error, and for a warning unless the settings allow it.
 fn is_told(settings: &Settings, found: &Diagnostic) -> bool {
     found.is_error() || settings.level(found.code) != Level::Allow
 }
@@ -346,7 +349,7 @@ pub fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path)
 }
 
-/// The files below a root. Open documents override files on disk.
+/// A loader of the files below a root folder. Open documents override files on disk.
 struct Files<'w> {
     workspace: &'w Workspace,
     disk: Option<DiskLoader>,

@@ -1,10 +1,10 @@
-//! The procedural macro inside `message!`, which builds a localizable message from a template and
-//! arguments, as `format!` builds a string. A string would be fixed to one language. A message
-//! keeps its template, so a catalogue can find the translated template.
+//! The procedural macro that `message!` expands to. It builds a localizable message from a template
+//! and arguments, as `format!` builds a string. A string would be in one language only. A message
+//! keeps its template, so that a catalogue can provide the translated template.
 //!
-//! Existing libraries do not fit. Fluent moves the English text out of the source code into files
-//! of its own. The bindings of gettext and `rust-i18n` choose the language when a message is
-//! created. A diagnostic is data, so its language must be chosen when it is shown.
+//! Existing libraries do not fit this purpose. Fluent moves the English text out of the source code
+//! into separate files. The bindings of gettext and `rust-i18n` choose the language when a message
+//! is created. A diagnostic is data, so its language must be chosen when it is shown.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -92,7 +92,7 @@ fn at(mut token: TokenTree, span: Span) -> TokenTree {
     token
 }
 
-/// Splits the arguments at commas.
+/// Splits the arguments of the macro at commas.
 fn split(input: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in input {
@@ -108,8 +108,8 @@ fn split(input: TokenStream) -> Vec<TokenStream> {
     parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns the single literal, unwrapping the invisible group around a literal that another macro
-/// passed on.
+/// Returns the literal that the tokens consist of. If another macro passed the literal on, the
+/// literal is inside an invisible group.
 fn literal(tokens: TokenStream) -> Option<Literal> {
     let mut tokens = tokens.into_iter();
     match (tokens.next()?, tokens.next()) {
@@ -119,7 +119,8 @@ fn literal(tokens: TokenStream) -> Option<Literal> {
     }
 }
 
-/// Splits `name = value`; `None` for a positional argument.
+/// Splits a named argument `name = value` into its name and value. `None` for a positional
+/// argument.
 fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
     let mut tokens = argument.clone().into_iter();
     match (tokens.next()?, tokens.next()?) {
@@ -132,8 +133,8 @@ fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
     }
 }
 
-/// Returns the names in the placeholders of a literal's source text, and whether the literal has
-/// escaped braces.
+/// Returns the names of a template's placeholders, and whether the template has escaped braces.
+/// `written` is the source text of the template literal.
 fn placeholders(written: &str) -> Result<(Vec<String>, bool), &'static str> {
     let raw = written.starts_with('r');
     let (mut placeholders, mut braces) = (Vec::new(), false);

@@ -24,18 +24,19 @@ pub struct Statement {
     pub kind: StatementKind,
     /// The span from the first word of the statement to its end.
     pub span: Span,
-    /// The text of the preceding `##` lines, without the `##`, joined by line feeds.
+    /// The documentation of the statement: the text of the `##` lines before it, without the `##`,
+    /// joined by line feeds.
     pub docs: String,
-    /// The preceding `# rulec: allow CODE reason` comments.
+    /// The `# rulec: allow CODE reason` comments before the statement.
     pub allows: Vec<Allow>,
 }
 
 /// A `# rulec: allow W0123 reason` comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
-    /// The suppressed warning. `None` if the code is unknown or is not a warning.
+    /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The span of the whole comment.
+    /// The span of the whole `allow` comment.
     pub span: Span,
 }
 
@@ -57,7 +58,7 @@ pub enum StatementKind {
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
     /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
-        /// Each setting and its value; the value is an identifier or a literal.
+        /// The settings as pairs of a name and a value. The value is an identifier or a literal.
         entries: Vec<(Ident, Expr)>,
     },
     /// Syntax: `type Order = { total: number }`.
@@ -89,7 +90,7 @@ pub enum StatementKind {
     Lexicon(Lexicon),
     /// Syntax: `payload respond rank 9 { response: string not blank }`.
     Payload(Payload),
-    /// `group node(kind: string) { … }`: a named set of rules that payloads can include.
+    /// Syntax: `group node(kind: string) { … }`, a named set of rules that payloads can include.
     Group(Group),
 }
 
@@ -129,7 +130,7 @@ impl StatementKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub name: Ident,
-    /// The question for a language model, used instead of conditions.
+    /// A question that a language model answers to choose a branch. It replaces the conditions.
     pub question: Option<Spanned<String>>,
     /// Whether the choice and its reason should be shown to the user.
     pub to_user: bool,
@@ -143,9 +144,10 @@ pub struct Branch {
     pub default: Option<Span>,
     /// What the branch means, as a hint for a language model.
     pub meaning: Option<Spanned<String>>,
-    /// Whether one true condition is enough; otherwise all conditions must be true.
+    /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
+    /// must be true.
     pub any: bool,
-    /// The conditions in braces. `None` if the branch has no braces.
+    /// The conditions in the braces of the branch. `None` if the branch has no braces.
     pub conditions: Option<Vec<Expr>>,
     pub locals: Locals,
     pub span: Span,
@@ -161,7 +163,8 @@ pub struct Flow {
     pub id: Ident,
 }
 
-/// The tool that executes all flows.
+/// A `flow tool` statement. It describes the tool through which a language model starts any of the
+/// flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTool {
     pub name: Ident,
@@ -171,31 +174,31 @@ pub struct FlowTool {
     pub entries: Vec<(Ident, Expr)>,
 }
 
-/// How a message triggers a flow.
+/// The trigger of a flow: how a message is recognized as a request for the flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
-    /// Syntax: `keyword exact [ … ]`.
+    /// A trigger by keyword patterns: `keyword exact [ … ]`.
     Keyword {
-        /// The match mode: `exact`, `contains` or `regex`.
+        /// How a message is compared with the patterns: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
     },
-    /// Syntax: `intent [ examples ] keywords [ … ]`.
+    /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Router {
     pub name: Ident,
-    /// The name that the cases use for the output of the node.
+    /// The name by which the cases of the router refer to the output of the workflow node.
     pub param: Ident,
-    /// The cases. The case without a condition is `otherwise`.
+    /// The cases of the router. The case without a condition is the `otherwise` case.
     pub cases: Vec<RouterCase>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouterCase {
-    /// The condition after `when`. `None` for `otherwise`.
+    /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
     /// The nodes that run next: `next`, `next[0]`, node names or ids, or fields of the output that
@@ -218,7 +221,7 @@ pub struct Workflow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub id: Ident,
-    /// The name under which the processor of the node is registered, or `parallel`.
+    /// The kind of the node: the name under which its processor is registered, or `parallel`.
     pub kind: Ident,
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node, in seconds.
@@ -230,9 +233,9 @@ pub struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
-    /// The elements, written in the statement itself.
+    /// A list whose elements are written in the `list` statement itself.
     Elements(Expr),
-    /// `from "words.txt"`: a file with one element per line.
+    /// The path of a file with one list element per line: `from "words.txt"`.
     File(Spanned<String>),
 }
 
@@ -241,10 +244,10 @@ pub struct Route {
     pub name: Ident,
     pub priority: Option<Spanned<i64>>,
     pub disabled: Option<Span>,
-    /// The condition after `when`.
+    /// The condition of the route, after `when`.
     pub condition: Expr,
     pub locals: Locals,
-    /// The target after `->`.
+    /// The target of the route, after `->`.
     pub target: Target,
 }
 
@@ -254,28 +257,30 @@ pub type Locals = Vec<(Ident, Expr)>;
 /// The target of a route: a handler or another table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Syntax: `handler(name: expr) { metadata }`.
+    /// A call of a handler: `handler(name: expr) { metadata }`.
     Handler {
         name: Ident,
-        /// The arguments. Empty if there are no parentheses.
+        /// The arguments of the handler. Empty if there are no parentheses.
         args: Vec<(Ident, Expr)>,
-        /// The constants in braces.
+        /// The metadata of the target: constants in braces after the handler.
         metadata: Vec<(Ident, Expr)>,
         span: Span,
     },
-    /// Syntax: `goto TABLE`.
+    /// A jump to another table: `goto TABLE`.
     Goto { table: Ident, span: Span },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// The name, which describes what the test checks.
+    /// The name of the test, which describes what the test checks.
     pub name: Spanned<String>,
-    /// `given ctx.count = 3`: each path with its constant value.
+    /// Constant values for fields of the message, as pairs of path and value:
+    /// `given ctx.count = 3`.
     pub given: Vec<(Vec<Ident>, Expr)>,
-    /// `given text, ctx.count`: the fields that every case sets.
+    /// The paths of the fields to which each case of the test gives its own value:
+    /// `given text, ctx.count`.
     pub columns: Vec<Vec<Ident>>,
-    /// The expected results: one per case, or a single one if the test has no columns.
+    /// The expected results of the test: one per case, or a single one if `columns` is empty.
     pub expects: Vec<Expectation>,
 }
 
@@ -283,16 +288,16 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
-    /// Empty if only the parts after the path are expected.
+    /// Empty if only a target or a score is expected.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element is a rule id and an optional path.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
-    /// The expected handler or next nodes after `->`.
+    /// The expected handler, or the expected next nodes, after `->`.
     pub then: Option<ExpectedThen>,
-    /// The expected score, such as `score >= 0.6`: operator and number.
+    /// The expected score as an operator and a number, such as `score >= 0.6`.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
-    /// The values of the columns, after `for`.
+    /// The values of this case for the `columns` of the test, after `for`.
     pub values: Vec<Expr>,
     pub span: Span,
 }
@@ -301,7 +306,7 @@ pub struct Expectation {
 /// `-> debate, ballot loopback`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedThen {
-    /// The name of a handler, or the names of the next nodes.
+    /// The name of the expected handler, or the names of the expected next nodes.
     pub names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
@@ -313,10 +318,10 @@ pub struct ExpectedThen {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     pub name: Ident,
-    /// Whether `?` follows the name.
+    /// Whether the field is optional: `?` follows its name.
     pub optional: bool,
     pub ty: TypeExpr,
-    /// Whether `@private` follows the type.
+    /// Whether the field is private: `@private` follows its type.
     pub private: bool,
 }
 
@@ -330,11 +335,11 @@ pub struct TypeExpr {
 pub enum TypeKind {
     /// A type name, such as `string` or `Order`.
     Name(String),
-    /// `list<T>`. `list` without an element type means `list<any>`.
+    /// A list type, `list<T>`. `None` is `list` without an element type, which means `list<any>`.
     List(Option<Box<TypeExpr>>),
-    /// `dict<T>`. `dict` without a value type means `dict<any>`.
+    /// A dict type, `dict<T>`. `None` is `dict` without a value type, which means `dict<any>`.
     Dict(Option<Box<TypeExpr>>),
-    /// Syntax: `{ field: T, field?: T }`.
+    /// A record type: `{ field: T, field?: T }`.
     Record(Vec<Field>),
 }
 
@@ -348,47 +353,48 @@ pub struct Expr {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// `"text"`, `3`, `0.5`, `true`. Units are already applied to numbers.
+    /// A literal: `"text"`, `3`, `0.5` or `true`. A unit is already applied to its number: `2m` is
+    /// 120.
     Literal(Literal),
     Name(String),
-    /// Syntax: `base.name`.
+    /// A field of a value: `base.name`.
     Field(Box<Expr>, Ident),
-    /// Syntax: `base[index]`.
+    /// An element or entry of a value: `base[index]`.
     Index(Box<Expr>, Box<Expr>),
-    /// Syntax: `[a, b]`.
+    /// A list: `[a, b]`.
     List(Vec<Expr>),
-    /// `{ key: value }`, allowed in tests and metadata.
+    /// A record `{ key: value }`, allowed in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// Syntax: `name(a, size: b)`.
+    /// A call of a function or `def`: `name(a, size: b)`.
     Call(Ident, Vec<Arg>),
-    /// Syntax: `not x` or `-x`.
+    /// A prefix operator with its operand: `not x` or `-x`.
     Unary(Spanned<Op>, Box<Expr>),
     /// `a and b and c`, `a or b or c`, `a unless b unless c`: one operator with two or more
     /// operands. The operands are a flat list, so that a long chain does not become a deep tree.
     Logic(Op, Vec<Expr>),
-    /// `if C then a else b`: the condition, the first value and the second value.
+    /// `if C then a else b`: the condition, the value if it is true, and the other value.
     If(Box<[Expr; 3]>),
-    /// `a OP b`, where the operator is not `and`, `or` or `unless`.
+    /// `a OP b`, where `OP` is not `and`, `or` or `unless`.
     Binary(Box<Binary>),
-    /// Syntax: `x is missing`, `x is present`.
+    /// A test for presence: `x is missing` or `x is present`.
     Presence {
         operand: Box<Expr>,
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// Syntax: `x as number`.
+    /// A value with its declared type: `x as number`.
     As(Box<Expr>, TypeExpr),
-    /// `3..10` or `3..=10`; allowed only to the right of `in`.
+    /// A range, `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {
         start: Box<Expr>,
-        /// The upper bound.
+        /// The upper bound of the range.
         end: Box<Expr>,
         /// Whether the upper bound belongs to the range.
         inclusive: bool,
     },
-    /// Syntax: `all { c; c }`, `any { c; c }`, `none { c; c }`.
+    /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// Syntax: `any x in L: C`, `all x in L: C`, `count x in L: C`.
+    /// A quantifier over a list: `any x in L: C`, `all x in L: C` or `count x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,
@@ -412,7 +418,7 @@ pub struct Binary {
     pub op: Spanned<Op>,
     /// Whether `not` precedes the operator (`not contains`, `not in`).
     pub negated: bool,
-    /// The modifiers `word`, `any`, `ignoring case` and their spans.
+    /// The modifiers of the operator, such as `word`, `any` or `ignoring case`, with their spans.
     pub modifiers: Modifiers,
     pub left: Expr,
     pub right: Expr,
@@ -430,7 +436,7 @@ pub enum BlockKind {
 pub enum QuantifierKind {
     Any,
     All,
-    /// Counts the elements for which the condition is true.
+    /// Counts the elements for which the condition of the quantifier is true.
     Count,
 }
 

@@ -10,9 +10,10 @@
 //! | `item` | the items of payloads and groups |
 //! | `layout` | decides which groups fit on one line, and writes the lines |
 //!
-//! The style indents two spaces per level and limits lines to 100 columns. A group that the author
-//! wrote over several lines stays broken, at all of its possible line breaks. A group that does not
-//! fit is broken from the outside in. Plain lists fill their lines.
+//! The style indents two spaces per level and limits lines to 100 columns. A *group* is a part of a
+//! statement that is either written on one line or broken at all of its possible line breaks. A
+//! group that the author wrote over several lines stays broken. If nested groups do not fit, the
+//! outer group is broken first. Lists without nested brackets fill their lines.
 
 mod block;
 mod build;
@@ -30,9 +31,9 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum columns per line, as far as the text can be broken.
+/// Maximum columns per line. Only text that cannot be broken exceeds it.
 const WIDTH: usize = 100;
-/// Columns of indentation per level.
+/// Number of columns by which each level is indented.
 const STEP: usize = 2;
 
 /// The result of formatting a text.
@@ -49,7 +50,7 @@ pub struct Formatted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct Changed {
-    /// Line number in the old text, from 1.
+    /// Line number in the original text, from 1, near the first difference.
     pub line: usize,
 }
 
@@ -110,7 +111,7 @@ fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
 struct File<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
-    /// The first tokens of the statements that keep their text.
+    /// Indices of the first tokens of the statements that keep their text because of errors.
     left: Vec<usize>,
 }
 
@@ -123,7 +124,8 @@ impl File<'_> {
             next = self.loose(next..piece.tokens.start, indent, writer);
             let start = piece.tokens.start;
             if !piece.is_sound && start > 0 && self.gaps.lines(start) == 0 {
-                // At the start of a line, the statement could parse differently.
+                // The statement follows other tokens on its line. It could parse differently at the
+                // start of a line.
                 writer.as_it_stands(&self.gaps, start);
             } else {
                 let place = if next == from && indent > 0 { BreakKind::First } else { BreakKind::Between };
@@ -158,8 +160,8 @@ impl File<'_> {
         end
     }
 
-    /// Writes tokens that belong to no statement. Each stays on the line of the previous token, or
-    /// on its own line.
+    /// Writes tokens that belong to no statement. A token stays on the line of the previous token,
+    /// unless the author began a line with it.
     fn loose(&self, tokens: Range<usize>, indent: usize, writer: &mut Writer<'_>) -> usize {
         let end = tokens.end;
         for token in tokens {

@@ -19,9 +19,9 @@ pub enum TokenKind {
     /// `# …` up to the end of the line.
     #[regex("#[^\n]*", allow_greedy = true)]
     Comment,
-    /// `## …`: documents the next statement.
+    /// `## …`: a comment that documents the next statement.
     DocComment,
-    /// `// …`: not a comment of this language. It is reported, then treated as a comment.
+    /// `// …`: not a comment in this language. The parser reports it, then treats it as a comment.
     #[regex("//[^\n]*", allow_greedy = true)]
     SlashComment,
     /// A word of Unicode letters, digits and `_`: a name, a keyword or an operator.
@@ -35,16 +35,16 @@ pub enum TokenKind {
     Number,
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
     String,
-    /// `r"…"`, `r#"…"#`; may span several lines.
+    /// A raw string, `r"…"` or `r#"…"#`; may extend over several lines.
     #[regex("r#*\"", raw_string)]
     RawString,
     /// A string without a closing quote; ends at the end of the line.
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
     UnclosedString,
-    /// A raw string with too many `#`, or without a closing quote. An unclosed one ends at the end
-    /// of the line.
+    /// A raw string with too many `#`, or without a closing quote. A raw string without a closing
+    /// quote ends at the end of the line.
     UnclosedRaw,
-    /// `'…'`: not a valid string in this language.
+    /// A text in single quotes, `'…'`: not a valid string in this language.
     #[regex("'[^'\r\n]*'")]
     SingleQuoted,
     /// A string in typographic quotes: not valid in this language.
@@ -55,7 +55,7 @@ pub enum TokenKind {
     #[token("=>")]
     #[token("→")]
     Arrow,
-    /// Operators, `=`, and symbols that look like operators.
+    /// An operator, `=`, or a symbol that looks like an operator.
     #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
     #[regex(r"[<>+\-*/%=!?&|^~]")]
     Operator,
@@ -157,8 +157,8 @@ impl Token {
     }
 }
 
-/// Returns the tokens of a file from byte `from`, where a token must begin. Joined together, they
-/// are the rest of the file.
+/// Returns the tokens of a file from byte `from`, where a token must begin. The texts of these
+/// tokens together are the rest of the file.
 pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {

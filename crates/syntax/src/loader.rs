@@ -23,12 +23,12 @@ pub trait Loader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
 }
 
-/// Why a file could not be loaded.
+/// The reason why a file could not be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LoadError {
-    /// There is no such file.
+    /// The file does not exist.
     NotFound,
     /// The path, or a link in the path, leads out of the root folder.
     OutsideRoot,
@@ -87,7 +87,7 @@ impl MemoryLoader {
         Self::default()
     }
 
-    /// Adds a file.
+    /// Adds a file with its path and bytes.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
@@ -151,7 +151,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
-    /// Finished. `None` if the file could not be read.
+    /// The file is finished. The id is `None` if the file could not be read.
     Done(Option<FileId>),
 }
 

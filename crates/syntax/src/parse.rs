@@ -130,7 +130,7 @@ struct FileParser<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [SignificantToken],
-    /// One code character per token.
+    /// The codes of the tokens in `sigs`, one character per token.
     codes: &'a str,
     ahead: Ahead,
     parsed: Parsed,
@@ -140,9 +140,10 @@ struct FileParser<'a> {
 #[derive(Default)]
 struct Ahead {
     tree: Tree,
-    /// The index of the node of the next statement.
+    /// The index of the tree node of the next statement.
     next: usize,
-    /// The first token that was parsed, which node positions are relative to.
+    /// The index of the first token of these statements. Token positions in the tree are relative
+    /// to it.
     from: usize,
 }
 
@@ -222,7 +223,7 @@ impl<'a> FileParser<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses a statement without its documentation and reports errors.
+    /// Parses a statement, but not the doc comments before it, and reports errors.
     fn kind(
         &mut self,
         raw: &RawStatement,
@@ -357,9 +358,9 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// Minimum limit on the number of grammar calls; these take about one second.
+/// Minimum value of the limit on grammar calls. Fifty million calls take about one second.
 const CALLS: usize = 50_000_000;
-/// Limit on grammar calls per token of a statement, far above what the grammar needs.
+/// Grammar calls allowed per token of a statement, far more than the grammar needs.
 const CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear

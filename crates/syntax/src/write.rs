@@ -65,7 +65,7 @@ pub fn number(number: &serde_json::Number) -> String {
     }
 }
 
-/// Returns a key of a dict as it is written.
+/// Returns a key of a dict as it is written in rules, in quotes if necessary.
 pub fn key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { string(key) }
 }

@@ -1,4 +1,4 @@
-//! Values survive a round trip, and random bytes are rejected without a panic.
+//! Tests that values survive a round trip, and that random bytes are rejected without a panic.
 
 use super::*;
 use serde_json::{Value as Json, json};

@@ -1,5 +1,5 @@
-//! The table of diagnostic codes: one row each, never reused. `rulec explain` prints a code's page
-//! from `docs/codes/`. The module `language` has titles and pages in Chinese.
+//! The table of diagnostic codes, one row per code. A code is never reused. `rulec explain` prints
+//! a code's page from `docs/codes/`. The module `language` has titles and pages in Chinese.
 //!
 //! Ranges of errors: `E00xx` files and characters; `E01xx` syntax; `E02xx` names; `E03xx` types;
 //! `E04xx` literals and patterns; `E05xx` statements; `E06xx` messages to decide; `E07xx` payloads;
@@ -19,16 +19,16 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Suspicious; the rules still compile.
+    /// The finding is suspicious, but the rules still compile.
     Warning,
-    /// The rules do not compile.
+    /// The finding is an error: the rules do not compile.
     Error,
 }
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
-        /// A stable diagnostic code. The variant names the meaning; [`Code::as_str`] is the form
-        /// that users see.
+        /// A stable diagnostic code. The variant is named after its meaning; [`Code::as_str`] is
+        /// the form that users see.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "the title beside each row says what it means")]
         pub enum Code { $($name,)* }
@@ -215,8 +215,8 @@ impl Code {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
-    /// True for codes that an analysis (`rulec check`) reports and the compiler does not report, or
-    /// reports less often.
+    /// True for codes that `rulec check` reports as the result of an analysis. The compiler reports
+    /// such codes not at all or less often.
     pub fn is_analysed(self) -> bool {
         matches!(
             self,

@@ -19,7 +19,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Message(Form);
 
-/// The two forms of a message. The type is small, because errors contain messages.
+/// The two forms of a message. The type is small, because many error types contain messages.
 #[derive(Clone)]
 enum Form {
     /// A template without placeholders or braces, which is also the English text.
@@ -39,11 +39,11 @@ struct Made {
 /// The value of an argument placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arg {
-    /// Text that is the same in every language: source text, a name, a number.
+    /// Text that is the same in every language: source text, a name or a number.
     Text(String),
-    /// A message, which is translated itself.
+    /// A nested message, which is translated too.
     Message(Message),
-    /// Several values, joined with the language's list separator.
+    /// Several values, joined with the list separator of the language.
     List(Vec<Arg>),
 }
 
@@ -68,10 +68,10 @@ impl Arg {
     }
 }
 
-/// The separator between list items.
+/// The separator between the items of a list, as a message that is translated.
 const JOINED: Message = message!(", ");
 
-/// Returns the function that appends text in a language.
+/// Returns the function that appends a piece of text with the spacing of a language.
 fn put(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,
@@ -81,7 +81,7 @@ fn put(language: Language) -> fn(&mut String, &str) {
 
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
-    /// Returns the placeholder value.
+    /// Returns this value in the form in which a message stores it.
     fn argument(&self) -> Arg;
 }
 
@@ -137,7 +137,7 @@ impl Message {
         }
     }
 
-    /// Returns a message whose English text is this message's text in `language`.
+    /// Returns a message whose English text is the text of this message in `language`.
     #[must_use]
     pub fn in_language(&self, language: Language) -> Message {
         match language {
@@ -173,7 +173,7 @@ pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     }
 }
 
-/// Returns a message such as `a`, `a or b` or `a, b or c`.
+/// Returns a message that lists alternatives: `a`, `a or b` or `a, b or c`.
 pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     let mut words: Vec<A> = words.into_iter().collect();
     match (words.pop(), words.is_empty()) {
@@ -183,12 +183,12 @@ pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     }
 }
 
-/// Returns a message of one line for each message.
+/// Returns a message that consists of the given messages, one per line.
 pub fn lines(messages: &[Message]) -> Message {
     match messages {
         [] => Message::default(),
         [only] => only.clone(),
-        // Halves, so that the number of nested messages is logarithmic.
+        // The list is split into halves, so that the nesting depth of the result is logarithmic.
         several => {
             let (first, second) = several.split_at(several.len() / 2);
             message!("{}\n{}", lines(first), lines(second))
@@ -200,11 +200,11 @@ pub fn lines(messages: &[Message]) -> Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece<'t> {
     Text(&'t str),
-    /// The name inside a placeholder, which may be empty.
+    /// The name inside the braces of a placeholder, which may be empty.
     Placeholder(&'t str),
 }
 
-/// Splits a template into its pieces.
+/// Splits a template into literal texts and placeholders.
 fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -223,8 +223,8 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns the placeholder names of a template, in order. An unnamed placeholder gets its index
-/// among the unnamed ones as its name.
+/// Returns the names of a template's placeholders, in order. A placeholder without a name is named
+/// by its index among the placeholders without a name.
 pub fn placeholders(template: &str) -> Vec<String> {
     let mut unnamed = 0..;
     let name = |piece| match piece {
@@ -235,16 +235,16 @@ pub fn placeholders(template: &str) -> Vec<String> {
     pieces(template).into_iter().filter_map(name).collect()
 }
 
-/// Fills the placeholders of a template, possibly translated, with the values of the same-named
-/// placeholders of `original`.
+/// Fills the placeholders of `template`, which may be a translation of `original`. Each placeholder
+/// gets the value of the placeholder of `original` with the same name.
 fn fill<'t>(
     original: &str,
     template: &str,
     put: fn(&mut String, &str),
     text: impl Fn(usize) -> Cow<'t, str>,
 ) -> String {
-    // Each value is inserted only once. Otherwise nested messages decoded from damaged bytes could
-    // grow without bound.
+    // Each value is inserted only once. Otherwise nested messages that were decoded from damaged
+    // bytes could grow without bound.
     let mut names: Vec<Option<String>> = placeholders(original).into_iter().map(Some).collect();
     let mut own = placeholders(template).into_iter();
     let mut out = String::new();
@@ -288,7 +288,8 @@ impl Default for Message {
     }
 }
 
-/// Messages are equal if their templates and values are equal; equal English text follows.
+/// Messages are equal if their templates and values are equal. Their English texts are then equal
+/// too.
 impl PartialEq for Message {
     fn eq(&self, other: &Message) -> bool {
         self.parts() == other.parts()
@@ -323,8 +324,8 @@ impl fmt::Display for Message {
     }
 }
 
-/// A message can be the error of a function that returns `Box<dyn Error>`. The caller gets the
-/// message back by downcast, to localize the error.
+/// A message can be the error of a function that returns `Box<dyn Error>`. The caller can downcast
+/// the error to a message and localize it.
 impl std::error::Error for Message {}
 
 impl fmt::Debug for Message {
@@ -384,7 +385,7 @@ texts! {
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
 }
 
-/// The duration with its unit, such as `1.5s`.
+/// The duration with its unit, such as `1.5s`, as the value of a placeholder.
 impl Argument for Duration {
     fn argument(&self) -> Arg {
         Arg::Text(format!("{self:?}"))

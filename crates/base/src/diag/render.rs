@@ -15,16 +15,16 @@ use std::fmt::Display;
 /// Number of bytes shown before and after a label in a long line.
 const AROUND: usize = 100;
 
-/// Maximum number of bytes shown of a label.
+/// Maximum number of bytes of a labelled text that are shown.
 const LABEL: usize = 120;
 
-/// Maximum length in bytes of a line that is shown whole.
+/// Maximum length in bytes of a line that is shown completely.
 const LINE: usize = 2 * AROUND + LABEL;
 
-/// Maximum length of a line break in bytes.
+/// Maximum length of a line break in bytes (`\r\n`).
 const BREAK: u32 = 2;
 
-/// Maximum number of bytes shown of a message.
+/// Maximum number of bytes of a message that are shown.
 const MESSAGE: usize = 2_000;
 
 /// The settings for rendering diagnostics.
@@ -35,7 +35,7 @@ pub struct Renderer<'a> {
     pub color: bool,
     /// The language of the messages.
     pub language: Language,
-    /// Returns the name to display for a file.
+    /// A function that returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,
 }
 
@@ -44,7 +44,8 @@ impl Renderer<'_> {
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let (style, told) = (theme.styles.help, diagnostic.localized(self.language));
-        // miette writes an English word before the remedy, so other languages print their own.
+        // miette writes the English word "help" before the remedy. For other languages, this
+        // function prints the remedy.
         let own_help = self.language != Language::English;
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
@@ -78,8 +79,7 @@ impl Renderer<'_> {
             *left = if touches { left.to(*right) } else { *left };
             touches
         });
-        // miette draws windows in the order of their offsets, so the window of the primary span
-        // comes first.
+        // miette draws the windows in this order. The window of the primary span comes first.
         spans.sort_by_key(|span| !primary.is_some_and(|primary| covers(*span, primary)));
         let message = words(&diagnostic.message);
         let mut report =
@@ -110,7 +110,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A diagnostic in the form that miette takes. The concatenated windows are its source code.
+/// A diagnostic in the form that miette takes. Its source code is the concatenation of the windows.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct Report<'a> {
@@ -149,8 +149,8 @@ impl miette::Diagnostic for Report<'_> {
 }
 
 impl SourceCode for Report<'_> {
-    /// Returns the window that contains the span. A span across two windows is an error, so that
-    /// miette draws its labels separately.
+    /// Returns the window that contains the span. A span that extends over two windows is an error;
+    /// miette then draws its labels separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -175,16 +175,16 @@ impl SourceCode for Report<'_> {
     }
 }
 
-/// A part of a file that is shown.
+/// A window: a part of a file that is shown in a report.
 #[derive(Debug)]
 struct Window {
     name: String,
     span: Span,
-    /// Line number of the first line.
+    /// Line number of the first line of the window in its file.
     line: usize,
     /// Offset of this window in the concatenated windows.
     start: usize,
-    /// The text as drawn; ends with a line feed.
+    /// The text of the window as drawn; ends with a line feed.
     text: String,
 }
 
@@ -199,7 +199,7 @@ impl Window {
         window
     }
 
-    /// Returns the window's text, as drawn, up to a file offset.
+    /// Returns the text of the window, as drawn, from its start to a file offset.
     fn drawn(&self, file: &SourceFile, end: u32) -> String {
         let before = file.text.get(..self.span.start as usize).unwrap_or_default();
         let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
@@ -217,8 +217,8 @@ fn covers(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns the part of a file to show around a label: its line and the neighbouring lines, or a
-/// part of a long line.
+/// Returns the span of a file to show around a label. The span covers the line of the label and its
+/// neighbours, or only a part of a long line.
 fn around(file: &SourceFile, span: Span) -> Span {
     let label = underlined(file, span);
     let number = file.position(label.start).line;
@@ -238,7 +238,7 @@ fn around(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, end)
 }
 
-/// Returns the part of a label to underline: within one line, and not too long.
+/// Returns the part of a label's span to underline: within one line, and not too long.
 fn underlined(file: &SourceFile, span: Span) -> Span {
     if file.is_stripped() {
         return span;
@@ -250,7 +250,7 @@ fn underlined(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, floor(&file.text, end))
 }
 
-/// Returns the offset where an error is shown. An error at the end of a file is shown after its
+/// Returns the offset at which an error is shown. An error at the end of a file is shown after the
 /// last character, not on the empty line that follows.
 pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {
@@ -259,8 +259,8 @@ pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// Formats a message for printing: truncated, and with control characters from quoted source text
-/// replaced.
+/// Prepares the text of a message for printing. Long text is truncated, and control characters from
+/// quoted source text are replaced.
 fn words(text: &str) -> String {
     let end = floor(text, MESSAGE);
     let ellipsis = if end < text.len() { "…" } else { "" };

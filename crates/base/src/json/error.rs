@@ -14,21 +14,21 @@ const SHOWN: usize = 80;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
-    /// Not JSON.
+    /// The text is not JSON.
     Syntax,
-    /// More than [`MAX_DEPTH`] nested lists and objects.
+    /// The text has more than [`MAX_DEPTH`] nested lists and objects.
     Depth,
-    /// A key that occurs twice in one object.
+    /// A key occurs twice in one object.
     DuplicateKey,
-    /// A number beyond the range of a 64-bit float.
+    /// A number is beyond the range of a 64-bit float.
     NumberRange,
-    /// Valid JSON, but not an object where one is required.
+    /// The text is valid JSON, but not an object where one is required.
     NotAnObject,
-    /// Bytes that are not UTF-8.
+    /// The bytes are not UTF-8.
     Utf8,
-    /// More than [`MAX_BYTES`] bytes.
+    /// The text has more than [`MAX_BYTES`] bytes.
     TooLong,
-    /// More than [`MAX_OBJECTS`] objects.
+    /// The text has more than [`MAX_OBJECTS`] objects.
     TooManyObjects,
 }
 
@@ -48,14 +48,14 @@ impl JsonErrorKind {
     }
 }
 
-/// Why a text was rejected as a message. Displays as one lower-case line: the mistake, its
-/// position, and the remedy if there is one.
+/// The reason why a text was rejected as a message. Its `Display` form is one lower-case line: the
+/// mistake, the position, and the remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct JsonError {
     kind: JsonErrorKind,
     message: Message,
-    /// The remedy; empty if there is none.
+    /// How to correct the text; empty if no remedy is known.
     help: Message,
     path: String,
     line: usize,
@@ -69,7 +69,7 @@ impl JsonError {
         self.kind
     }
 
-    /// Returns the message without the position and the remedy.
+    /// Returns the message about the mistake, without the position and the remedy.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -102,23 +102,23 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the line, counted from 1. Lines end with a line feed.
+    /// Returns the line of the error, counted from 1. Lines end with a line feed.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns the column, in characters, counted from 1.
+    /// Returns the column of the error in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// Returns the byte offset, counted from 0. For a text that ends too early, the offset is the
-    /// text's length.
+    /// Returns the byte offset of the error, counted from 0. If the text ends too early, the offset
+    /// is the length of the text.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Creates the error for a text longer than [`MAX_BYTES`], whether or not the text was read.
+    /// Creates the error for a text longer than [`MAX_BYTES`]. The text need not have been read.
     pub fn too_long() -> JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,
@@ -228,23 +228,23 @@ impl JsonError {
 
 /// Reason why this reader, and not `serde_json`, stopped the parse.
 pub(super) enum Refusal {
-    /// The nesting limit is exceeded.
+    /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The object limit is exceeded. `nth` is the index, over the whole text, of the first key of
-    /// the object that exceeds it.
+    /// The object limit is exceeded. `nth` is the index of the first key of the object that exceeds
+    /// the limit, among all keys of the text.
     Objects { nth: usize },
-    /// `key` occurs twice in its object. `nth` is the index of the second occurrence among all keys
+    /// `key` occurs twice in one object. `nth` is the index of the second occurrence among all keys
     /// of the text.
     DuplicateKey { key: String, nth: usize },
 }
 
-/// A step from a value to a value inside it.
+/// A step of a path: from a list or object to a value inside it.
 pub(super) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Formats `steps`, innermost first, as a path: `ctx.items[2]["other key"]`.
+/// Formats the steps of a path, given innermost first: `ctx.items[2]["other key"]`.
 fn dotted(steps: Vec<Step>) -> String {
     let mut path = String::new();
     for step in steps.iter().rev() {
@@ -275,9 +275,9 @@ fn shown(key: &str) -> String {
     out
 }
 
-/// Returns the offset of the first byte at which `wanted` accepts the number of open brackets and
-/// the number of keys. The text must be valid JSON up to that byte. The search is needed because
-/// `serde_json` has read past the byte when it reports.
+/// Returns the offset of the first byte at which `wanted` returns true, given the numbers of open
+/// brackets and of keys. The text must be valid JSON up to this byte. When `serde_json` reports an
+/// error, it has already read past this byte.
 fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();

@@ -1,4 +1,4 @@
-//! Texts that are accepted, texts that are rejected, and the error messages.
+//! Tests of the JSON reader: accepted texts, rejected texts, and error messages.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn reads() {
     }
 }
 
-/// Kind, line, column, byte offset, path, and the complete error message.
+/// The expected error of a text: kind, line, column, byte offset, path, and the complete message.
 type Refused = (JsonErrorKind, usize, usize, usize, &'static str, &'static str);
 
 fn check(text: &str, result: Result<Value, JsonError>, expected: Refused) {
@@ -86,7 +86,8 @@ fn nested(depth: usize, open: &str, close: &str) -> String {
 
 #[test]
 fn depth() {
-    // The repeated text, its number of levels, and the offset of its innermost opening bracket.
+    // The nesting to repeat (opening and closing text), its number of levels, and the offset of its
+    // innermost opening bracket.
     for (open, close, levels, innermost) in
         [("[", "]", 1, 0), (r#"{"a":"#, "}", 1, 0), (r#"[ ["[[", {"b": {}, "a":"#, "}]]", 3, 9)]
     {
@@ -157,8 +158,8 @@ fn bytes_that_are_not_text() {
     }
 }
 
-/// Cuts a message at every byte and changes every byte. The reader must not panic, must report a
-/// position inside the text, and must agree with `serde_json`.
+/// Truncates a message at every byte and changes every byte. The reader must not panic, must report
+/// a position inside the text, and must agree with `serde_json`.
 #[test]
 fn damage_is_refused_with_a_place() {
     let text = "{\"te xt\": \"a\\u00e9\\n文\", \"n\": [1, -2.5e3, true, null],\n \"ctx\": {\"a\": {}, \"b\": [[], \"\"]}}";

@@ -1,10 +1,11 @@
 //! An automaton that finds many literals in one pass over a text. Building it takes time
 //! proportional to the literals.
 //!
-//! The `aho-corasick` builder moves the states where a literal ends before the others, and then
-//! follows the chain of moves for each state. If nearly every state ends a literal, as with `w1`,
-//! `w2`, … `w40000`, the moves form one long cycle. Following it for each state takes quadratic
-//! time. Dummy states that come first and end no literal split the cycle into many short ones.
+//! The `aho-corasick` builder moves the states where a literal ends before the other states. It
+//! then follows the chain of moves from each state. If nearly every state ends a literal, as with
+//! `w1`, `w2`, … `w40000`, the moves form one long cycle. Following this cycle from each state
+//! takes quadratic time. Dummy states at the start that end no literal split the cycle into many
+//! short ones.
 
 use std::ops::Range;
 
@@ -12,16 +13,16 @@ use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
 /// A byte that occurs in no UTF-8 text.
 const NOWHERE: u8 = 0xff;
-/// Below this number of literals, no dummy states are needed.
+/// Minimum number of literals for which dummy states are added.
 const FEW: usize = 1_000;
 /// Number of literals per dummy state.
 const PER_STATE: usize = 64;
 
-/// Finds literals and reports their ids.
+/// An automaton that finds literals in a text and reports their ids.
 #[derive(Clone, Debug)]
 pub struct Automaton {
     inner: AhoCorasick,
-    /// Pattern id of the first literal: 1 after a dummy pattern, otherwise 0.
+    /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
     first: usize,
 }
 

@@ -37,7 +37,7 @@ pub enum Hash {
     GrowthBook2,
 }
 
-/// A bucket: its number, or the fraction of all keys in the buckets before it.
+/// A bucket as a number, or as the fraction of all buckets that precede it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bucket {
     Number(i64),
@@ -58,7 +58,7 @@ impl Hash {
         Hash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
     }
 
-    /// Returns the bucket of a key.
+    /// Returns the bucket of a key. For [`Hash::Rulec`], an empty `seed` means no seed.
     pub fn bucket(self, key: &str, seed: &str) -> Bucket {
         let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
         let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
@@ -106,7 +106,7 @@ fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// Applies the finalizer of MurmurHash3.
+/// Mixes the bits of a hash with the 64-bit finalizer of MurmurHash3.
 pub fn finalise(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -134,8 +134,8 @@ mod tests {
         ("the quick brown fox jumps over the lazy dog", 23),
     ];
 
-    /// Computed by an independent Python program. Changing a value would move users in every
-    /// running rollout.
+    /// Expected values computed by an independent Python program. Changing a value would move users
+    /// to other buckets in every running rollout.
     #[test]
     fn golden_values() {
         for (key, expected) in GOLDEN {
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The published test vectors of MurmurHash3 and FNV-1a.
+    /// Checks the published test vectors of MurmurHash3 and FNV-1a.
     #[test]
     fn hashes_are_those_that_are_published() {
         for (text, seed, expected) in [
@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Expected values from the test suites of other systems: the Unleash client specification and
-    /// GrowthBook's `cases.json`.
+    /// Compares buckets with expected values from the test suites of other systems: the Unleash
+    /// client specification and GrowthBook's `cases.json`.
     #[test]
     fn keys_stay_where_other_systems_put_them() {
         let check = |hash: Hash, seed: &str, key: &str, expected| {
@@ -209,8 +209,8 @@ mod tests {
         ] {
             let mut counts = [0_u32; 100];
             (0..100_000).for_each(|i| counts[percent(key(i).bytes()) as usize] += 1);
-            // 1000 expected in each bucket, standard deviation 31.5. Chi-squared has mean 99,
-            // standard deviation 14.
+            // Each bucket has 1000 expected keys, with a standard deviation of 31.5. Chi-squared
+            // has the mean 99 and the standard deviation 14.
             let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
             assert!((45.0..170.0).contains(&chi), "{name}: chi-squared {chi}");
         }

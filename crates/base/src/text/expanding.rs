@@ -9,22 +9,24 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::fold::fold_char;
 
-/// The blocks that contain these characters; a test checks this over all characters.
+/// The Unicode blocks of all characters with a long expansion; a test checks this over all
+/// characters.
 const BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
 /// Minimum number of characters in an expansion.
 const LONG: usize = 4;
 
-/// A character with a long expansion. The prepared fields have two entries: the NFKC form, and the
-/// NFKC form folded and normalized again.
+/// A character with a long expansion. Fields of two entries contain the NFKC form, and the NFKC
+/// form folded and normalized again.
 pub(super) struct Expanding {
     from: char,
-    /// The start of the expansion, without `end`, in both prepared forms.
+    /// The start of the expansion, up to `end`, in both prepared forms: unfolded and folded.
     pub head: [String; 2],
-    /// The rest of the expansion in NFKC. It begins with the last character that composes with no
-    /// preceding character, because following text may compose with this rest.
+    /// The rest of the expansion in NFKC. It begins at the last character that composes with no
+    /// preceding character. Text that follows may still compose with this rest.
     pub end: String,
-    /// `end` in both prepared forms, for use if no following text composes with it.
+    /// The text `end` in both prepared forms, unfolded and folded. Used if no text follows that may
+    /// compose with it.
     pub plain_end: [String; 2],
 }
 
@@ -73,7 +75,7 @@ mod tests {
             let Some(row) = expanding(c) else { continue };
             let whole: String = std::iter::once(c).nfkc().collect();
             assert_eq!(row.head[0].clone() + &row.end, whole);
-            // Folding must not make a letter compose with the preceding one.
+            // Folding must not create a letter that composes with the preceding one.
             for c in whole.chars().filter(|c| stands_alone(*c)) {
                 assert!(stands_alone(fold_char(c)), "{c:?}");
             }

@@ -20,8 +20,8 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 /// 1 KB.
 const PAGE: usize = 256;
 
-/// A two-level table. `index[c / 256]` is 0 if nothing on the page folds; otherwise it is the
-/// page's index in `pages` plus one.
+/// A two-level table that maps a character to its folded form. `index[c / 256]` is 0 if no
+/// character of the page folds. Otherwise it is the index of the page in `pages` plus one.
 struct Table {
     index: Vec<u8>,
     pages: Vec<[char; PAGE]>,
@@ -30,9 +30,9 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
 
 impl Table {
-    /// Reads the equivalence from `regex-syntax`. About three thousand characters have equal ones.
-    /// All of them change under some case mapping, so only those are looked up; a test checks this
-    /// for every character.
+    /// Reads the equivalence of characters from `regex-syntax`. About three thousand characters are
+    /// equal to another one when case is ignored. All of them change under some case mapping, so
+    /// only such characters are looked up. A test checks this for every character.
     fn build() -> Table {
         let mut table = Table { index: Vec::new(), pages: Vec::new() };
         for c in candidates() {
@@ -110,14 +110,14 @@ pub fn fold_char(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
 }
 
-/// Which characters equal a given character when case is ignored.
+/// Which characters are equal to a given character when case is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Equals {
     /// Only the character itself.
     Itself,
     /// The character and the other case of the same ASCII letter.
     AsciiCases,
-    /// Any other set of characters.
+    /// Other characters too, not only the two cases of an ASCII letter.
     More,
 }
 
@@ -132,8 +132,8 @@ pub fn equals(c: char) -> Equals {
     }
 }
 
-/// The first bytes of the characters from U+3000 to U+9FFF, which are Chinese and Japanese. Each
-/// takes three bytes, and none of them folds.
+/// The first UTF-8 bytes of the characters from U+3000 to U+9FFF, which are Chinese and Japanese.
+/// Each of these characters takes three bytes, and none of them folds.
 const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
 
 /// True if the byte begins a multi-byte character that may fold. ASCII letters are handled
@@ -143,12 +143,12 @@ fn may_fold(byte: u8) -> bool {
     (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
 }
 
-/// Number of bytes per chunk, so that the compiler vectorizes the loop.
+/// Number of bytes per chunk of a vectorized loop.
 const TOGETHER: usize = 32;
 
-/// True if [`may_fold`] is true for any byte. The loop has no early exit, so that it is vectorized.
-/// The last chunk overlaps the one before, because a separate loop for the rest would take longer
-/// than all others.
+/// True if [`may_fold`] is true for any byte. The loop has no early exit, so that the compiler
+/// vectorizes it. The last chunk overlaps the previous one. A separate loop for the remaining bytes
+/// would take longer than all chunks together.
 fn any_may_fold(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<TOGETHER>() else {
         return bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) != 0;
@@ -190,7 +190,8 @@ pub fn fold_into(text: &str, out: &mut String) {
         return push_ascii_folded(text, out);
     }
     let (mut copied, mut at) = (0, 0);
-    // Skips runs in which only ASCII letters fold; looks up only the characters between them.
+    // Skips runs of text in which only ASCII letters fold. Only the characters between these runs
+    // are looked up in the table.
     while let Some(&byte) = bytes.get(at) {
         if byte.is_ascii() {
             let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
@@ -214,22 +215,22 @@ pub fn fold_into(text: &str, out: &mut String) {
     push_ascii_folded(&text[copied..], out);
 }
 
-/// The padding, as long as the chunk that is lower-cased at once.
+/// Padding for a run of text, as long as the chunk that is lower-cased at once.
 const PADDING: &str = "                                ";
 
 /// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
-    // Padded to whole registers, because the bytes of a remainder would be handled one by one. The
-    // padding has a constant length, because a copy of known size needs no function call.
+    // The run is padded to whole chunks, because the bytes of a remainder would be processed one by
+    // one. The padding has a constant length, because a copy of known size needs no function call.
     out.push_str(PADDING);
     out[start..start + run.len().next_multiple_of(PADDING.len())].make_ascii_lowercase();
     out.truncate(start + run.len());
 }
 
 /// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
-/// or contains other characters that may fold; `room` is then not usable.
+/// or contains other characters that may fold. The contents of `room` are then not usable.
 #[inline]
 pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
     let Some(room) = room.get_mut(..text.len()) else { return false };
@@ -241,8 +242,8 @@ pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
     all.is_ascii() || !any_may_fold(text)
 }
 
-/// Lower-cases `text` in pieces of `N` bytes; the last piece overlaps the one before. Returns the
-/// bitwise OR of all bytes.
+/// Lower-cases `text` in chunks of `N` bytes; the last chunk overlaps the previous one. Returns the
+/// bitwise OR of all bytes, which shows whether the text is ASCII.
 #[inline(always)]
 fn lower_pieces<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
     let mut all = [0; N];
@@ -301,8 +302,8 @@ mod tests {
         }
     }
 
-    /// Covers whole pieces, overlapping pieces and single bytes. A character that folds otherwise
-    /// is rejected at every position.
+    /// Covers whole chunks, overlapping chunks and single bytes. A character that folds and is not
+    /// ASCII is rejected at every position.
     #[test]
     fn folds_within_room() {
         let mut room = [b'#'; 64];

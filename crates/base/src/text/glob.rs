@@ -16,32 +16,33 @@ use super::normalize::TextMode;
 
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// The piece that matches at the start of the text; the whole pattern if there is no star.
+    /// The piece that matches at the start of the text. If the pattern has no star, this piece is
+    /// the whole pattern.
     first: Piece,
-    /// The pieces after the first star, if there is one.
+    /// The pieces after the first star. `None` if the pattern has no star.
     rest: Option<Rest>,
 }
 
 #[derive(Clone, Debug)]
 struct Rest {
-    /// The non-empty pieces between two stars, in order.
+    /// The non-empty pieces of the pattern between two stars, in order.
     middle: Vec<Piece>,
-    /// The piece that matches at the end of the text.
+    /// The piece after the last star, which matches at the end of the text.
     last: Piece,
 }
 
-/// A part of the pattern without stars. Literals are never empty and never adjacent.
+/// A part of the pattern without stars. Literal parts are never empty and never adjacent.
 type Piece = Vec<Part>;
 
 #[derive(Clone, Debug)]
 enum Part {
-    /// A run of `?` with its length, at least 1.
+    /// A run of `?` wildcards with its length, at least 1.
     Any(usize),
-    /// Literal text with its searcher.
+    /// A literal text with a searcher for it.
     Literal(Box<Finder<'static>>, Box<str>),
 }
 
-/// One token of a pattern.
+/// One token of a `like` pattern.
 #[derive(Clone, Copy)]
 enum Token {
     Star,
@@ -62,9 +63,9 @@ fn tokens(pattern: &str) -> impl Iterator<Item = Token> {
 }
 
 impl Glob {
-    /// Compiles `pattern`, to be matched against texts prepared in `mode`. Each literal is prepared
-    /// separately, so that normalization neither creates nor removes wildcards: full-width `＊`
-    /// stays literal.
+    /// Compiles `pattern` to be matched against texts prepared in `mode`. Each literal of the
+    /// pattern is prepared separately, so that normalization neither creates nor removes wildcards.
+    /// A full-width `＊` stays literal.
     pub fn with_mode(pattern: &str, mode: TextMode) -> Glob {
         let mut pieces = vec![Builder::default()];
         for token in tokens(pattern) {
@@ -82,7 +83,7 @@ impl Glob {
         Glob { first, rest }
     }
 
-    /// Returns the only text that matches, if the pattern has no wildcards.
+    /// Returns the only text that the pattern matches, if the pattern has no wildcards.
     pub fn as_literal(&self) -> Option<&str> {
         match (self.first.as_slice(), &self.rest) {
             ([], None) => Some(""),
@@ -91,7 +92,7 @@ impl Glob {
         }
     }
 
-    /// Returns the literals that every matching text contains, prepared as the pattern was.
+    /// Returns the literals that every matching text contains, prepared in the mode of the pattern.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
         [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {
@@ -100,9 +101,9 @@ impl Glob {
         })
     }
 
-    /// Returns the maximum number of passes over a text that a match may take. Only a piece between
-    /// two stars that mixes `?` and text takes more than one. A failed attempt may have compared
-    /// the whole piece.
+    /// Returns an upper bound on the cost of a match, as the number of times that the text may be
+    /// read. Only a piece between two stars that mixes `?` and literals costs more than one
+    /// reading. Each failed attempt to match such a piece may compare the whole piece.
     pub fn weight(&self) -> u64 {
         let goes_back = |piece: &&Piece| {
             let parts = if let Some((Part::Any(_), parts)) = piece.split_first() { parts } else { piece };
@@ -116,8 +117,9 @@ impl Glob {
         middle.filter(goes_back).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
     }
 
-    /// True if the whole `text` matches. Allocates nothing. Takes one pass, unless a piece between
-    /// two stars mixes `?` and text. Then the worst case is the product of both lengths.
+    /// True if the whole `text` matches. Allocates nothing. The time is linear in the text, unless
+    /// a piece between two stars mixes `?` and literals. Then the worst case is the product of both
+    /// lengths.
     pub fn matches(&self, text: &str) -> bool {
         let Some(text) = strip_start(&self.first, text) else { return false };
         let Some(Rest { middle, last }) = &self.rest else { return text.is_empty() };
@@ -156,7 +158,7 @@ impl Builder {
     }
 }
 
-/// Matches the parts at the start of `text` and returns the rest.
+/// Matches the parts of a piece at the start of `text` and returns the text after them.
 fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         Part::Literal(_, literal) => text.strip_prefix(&**literal),
@@ -164,7 +166,7 @@ fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Matches the parts at the end of `text` and returns the text before them.
+/// Matches the parts of a piece at the end of `text` and returns the text before them.
 fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
         Part::Literal(_, literal) => text.strip_suffix(&**literal),
@@ -172,9 +174,10 @@ fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Finds the leftmost match of the parts in `text` and returns the text after it.
+/// Finds the leftmost match of a piece's parts in `text` and returns the text after it.
 fn skip_past<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
-    // After a star, a leading `?` only requires that a character is left to skip.
+    // A star precedes this piece. A leading `?` therefore only requires that enough characters are
+    // left to skip.
     let (mut text, parts) = match parts.split_first() {
         Some((Part::Any(count), parts)) => (skip_chars(text, *count)?, parts),
         _ => (text, parts),

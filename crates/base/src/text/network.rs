@@ -11,7 +11,7 @@ pub fn network(text: &str) -> Option<IpNet> {
     }
 }
 
-/// True for an address of either version.
+/// True if the text is an IPv4 or IPv6 address.
 pub fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }

@@ -18,16 +18,16 @@ use super::fold::{fold_char, fold_into, is_folded};
 pub enum Form {
     #[default]
     None,
-    /// Composed: `e` and a combining acute accent become `é`.
+    /// The composed form: `e` and a combining acute accent become `é`.
     Nfc,
-    /// Composed, with compatibility characters replaced by plain ones: full-width `Ａ` becomes `A`,
-    /// `ﬁ` becomes `fi`.
+    /// The composed form with compatibility characters replaced by plain ones: full-width `Ａ`
+    /// becomes `A`, `ﬁ` becomes `fi`.
     Nfkc,
 }
 
-/// How both sides of a text predicate are prepared: first normalized, then folded. With both steps,
-/// the text is normalized again after folding. Folding can leave a letter and an accent that
-/// compose: `J` and a caron become `ǰ`.
+/// How both sides of a text predicate are prepared: first normalized, then case-folded. If both
+/// steps apply, the text is normalized again after folding. Folding can leave a letter and an
+/// accent that compose: `J` and a caron become `ǰ`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
     /// Whether case is ignored, see [`fold_char`].
@@ -39,12 +39,13 @@ impl TextMode {
     /// The mode that leaves every text unchanged.
     pub const PLAIN: TextMode = TextMode { fold: false, form: Form::None };
 
-    /// True if preparing changes no text.
+    /// True if this mode changes no text.
     pub const fn is_plain(self) -> bool {
         !self.fold && matches!(self.form, Form::None)
     }
 
-    /// Returns the prepared text, borrowed if nothing changes. Idempotent.
+    /// Returns the prepared text, borrowed if preparing changes nothing. Preparing the result again
+    /// changes nothing.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self.unchanged(text) {
             return Cow::Borrowed(text);
@@ -86,9 +87,9 @@ impl TextMode {
         }
     }
 
-    /// Appends the prepared `text` to `out` under NFKC, for text with expanding characters. The
-    /// head of each expansion comes from a table. Its end is normalized together with the text that
-    /// follows.
+    /// Appends the prepared `text` to `out` under NFKC, for text with expanding characters
+    /// (characters with a long NFKC form). The head of each expansion comes from a table. The end
+    /// of each expansion is normalized together with the text that follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut before, mut behind) = (None, 0);
         let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, expanding(c)?)));
@@ -100,8 +101,8 @@ impl TextMode {
         self.prepare_nfkc(before, &text[behind..], out);
     }
 
-    /// Appends the end of an expanding character, followed by a text that contains no expanding
-    /// character.
+    /// Appends the end of the previous expanding character, followed by a text that contains no
+    /// expanding character.
     fn prepare_nfkc(self, before: Option<&Expanding>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
@@ -111,15 +112,15 @@ impl TextMode {
         if self.fold { out.extend(both.map(fold_char).nfkc()) } else { out.extend(both) }
     }
 
-    /// True only if preparing is known to change nothing.
+    /// True only if preparing the text is known to change nothing.
     fn unchanged(self, text: &str) -> bool {
         (!self.fold || is_folded(text)) && self.form.surely_has(text)
     }
 }
 
 impl Form {
-    /// True only if `text` is known to be in this form. False if it is not, or if only the full
-    /// algorithm could decide.
+    /// True only if `text` is known to be in this form. False also if only the full normalization
+    /// could decide.
     fn surely_has(self, text: &str) -> bool {
         match self {
             Form::None => true,
@@ -139,9 +140,9 @@ impl Form {
 }
 
 /// True for common letters that are in every form and never compose with a preceding character. The
-/// quick check takes dozens of nanoseconds per character and can skip these letters. Skipping may
-/// bring separated marks together, which can turn the check's result from yes to no, but never from
-/// no to yes.
+/// quick check takes dozens of nanoseconds per character and can skip these letters. Skipping a
+/// letter may move two combining marks next to each other. This can change the result of the check
+/// from yes to no, but never from no to yes.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -168,8 +169,8 @@ mod tests {
     const FOLD_NFKC: TextMode = TextMode { fold: true, form: Form::Nfkc };
     const ALL: [TextMode; 6] = [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC];
 
-    /// Prepares `text` and checks three laws: borrowed exactly if equal, appending gives the same
-    /// text, and preparing is idempotent.
+    /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
+    /// appending gives the same text, and preparing again changes nothing.
     fn check(mode: TextMode, text: &str) -> String {
         let prepared = mode.prepare(text);
         assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");
@@ -199,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Every character that some mode changes: alone, after a letter, and before the marks that
-    /// compose most often.
+    /// Covers every character that some mode changes: alone, after a letter, and before the marks
+    /// that compose most often.
     #[test]
     fn laws_hold_for_every_character() {
         let mut text = String::new();

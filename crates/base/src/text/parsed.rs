@@ -1,6 +1,6 @@
-//! A cache of parsed regular expressions. The checker and the index both need the syntax tree: one
-//! validates it, the other extracts required literals. Parsing an expression takes as long as the
-//! rest of compiling a route.
+//! A cache of parsed regular expressions. The checker and the index both need the syntax tree of an
+//! expression. The checker validates it, and the index extracts required literals. Parsing an
+//! expression takes as long as the other steps of compiling a route.
 
 use super::size::states;
 use hashbrown::HashMap;
@@ -15,18 +15,20 @@ const ROOM: usize = 128 << 20;
 
 #[derive(Default)]
 struct Kept {
-    /// Case-sensitive expressions, then case-insensitive ones.
+    /// The parsed expressions by their text: first the case-sensitive ones, then the
+    /// case-insensitive ones.
     known: [HashMap<Box<str>, Arc<Hir>>; 2],
-    /// Total number of automaton states.
+    /// Total number of automaton states of the cached expressions.
     size: usize,
 }
 
 thread_local! {
-    /// The cache; `None` outside [`keeping_parsed`].
+    /// The cache of this thread; `None` outside [`keeping_parsed`].
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// Returns the parsed expression, as if it began with `(?i)` if `ignore_case`.
+/// Returns the parsed expression. If `ignore_case` is true, it is parsed as if it began with
+/// `(?i)`.
 pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case = usize::from(ignore_case);
     let known = KEPT.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
@@ -46,9 +48,9 @@ pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_sy
     Ok(hir)
 }
 
-/// Runs `work` with the cache of this thread enabled, so that each expression is parsed once.
+/// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
 pub fn keeping_parsed<T>(work: impl FnOnce() -> T) -> T {
-    /// Clears the cache on drop, also if the work panics.
+    /// Guard of the outermost call. It clears the cache on drop, even if the work panics.
     struct Outermost(bool);
     impl Drop for Outermost {
         fn drop(&mut self) {

@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Compiles an expression in the syntax of the `regex` crate, as if it began with `(?i)` if
-/// `ignore_case`. An expression that compiles to more than [`REGEX_SIZE_LIMIT`] is an error.
+/// Compiles an expression in the syntax of the `regex` crate. If `ignore_case` is true, the
+/// expression is compiled as if it began with `(?i)`. An expression that compiles to more than
+/// [`REGEX_SIZE_LIMIT`] is an error.
 pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
 }
@@ -18,12 +19,12 @@ fn regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, 
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(size).build()
 }
 
-/// Where an expression comes from.
+/// The source of a regular expression, which determines its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The author of the rules.
+    /// The expression was written by the author of the rules.
     Rules,
-    /// The sender of a message, who gets stricter limits.
+    /// The expression was sent in a message. Stricter limits apply to it.
     Message,
 }
 
@@ -33,8 +34,8 @@ pub const MESSAGE_PATTERN_BYTES: usize = 4 << 10;
 /// Maximum compiled size in bytes of an expression from a message. Bound on memory, not tuned.
 const MESSAGE_PATTERN_SIZE: usize = 1 << 20;
 
-/// Estimated memory limit, in bytes, of the thread's cache that [`cached`] uses. Bound on memory,
-/// not tuned: messages can bring any number of expressions.
+/// Limit on the estimated memory, in bytes, of the per-thread cache that [`cached`] uses. Bound on
+/// memory, not tuned: messages can contain any number of expressions.
 const CACHE_SIZE: usize = 64 << 20;
 
 #[derive(Default)]
@@ -47,10 +48,10 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
-/// Compiles an expression, or returns it from the thread's cache, with its number of automaton
-/// states. Returns `None` if it does not compile. The reference evaluator uses this function,
-/// because it keeps no state between evaluations. Expressions from messages use it too, because the
-/// cache stays bounded however many there are.
+/// Returns a compiled expression with its number of automaton states, from the cache of this thread
+/// if possible. Returns `None` if the expression does not compile. The reference evaluator uses
+/// this function, because it keeps no state between evaluations. Expressions from messages use it
+/// too, because the size of the cache is bounded.
 pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex, u64)> {
     let size = match origin {
         Origin::Rules => REGEX_SIZE_LIMIT,
@@ -58,7 +59,7 @@ pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex
         Origin::Message => MESSAGE_PATTERN_SIZE,
     };
     CACHE.with_borrow_mut(|cache| {
-        // The key is copied for each lookup; the reference evaluator can afford that.
+        // The key is copied for each lookup. The reference evaluator need not be fast.
         let key = (pattern.to_owned(), ignore_case, origin);
         if let Some(known) = cache.compiled.get(&key) {
             return known.clone();
@@ -76,18 +77,19 @@ pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex
     })
 }
 
-/// An expression that is known to compile and is compiled on first use. A message evaluates only
+/// An expression that is known to compile and is compiled on first use. A message evaluates only a
 /// few of the expressions of a large rule set.
 #[derive(Debug)]
 pub struct LazyRegex {
     pattern: Arc<str>,
     ignore_case: bool,
-    /// `None` inside: the expression did not compile after all, and matches nothing.
+    /// The inner `None` means that the expression did not compile after all, and matches nothing.
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl LazyRegex {
-    /// Checks an expression. An expression that may come near the size limit is compiled at once.
+    /// Checks that an expression compiles. An expression that may come near the size limit is
+    /// compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
@@ -96,7 +98,7 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// Wraps an expression that was already checked.
+    /// Creates a lazy expression from a pattern that was already checked.
     pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
@@ -149,8 +151,8 @@ mod tests {
 
     #[test]
     fn what_waits_stays_well_below_the_limit() {
-        // For each part, the largest repetition that may be compiled lazily compiles within half
-        // the limit.
+        // For each part, the test finds the largest repetition that may be compiled lazily. This
+        // repetition must compile within half the limit.
         for part in [
             "a",
             "[a-z]",

@@ -4,17 +4,17 @@
 
 use super::TextMode;
 
-/// The slot number of a text that is not kept.
+/// The slot number of a text whose prepared form is not kept for the decision.
 pub const UNKEPT: u32 = u32::MAX;
 
-/// The prepared texts of a decision. Their memory is reused by the next decision.
+/// The prepared texts of the current decision. The next decision reuses their memory.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
     kept: Vec<Prepared>,
     buffer: String,
 }
 
-/// A text, and the epoch of the decision for which it was prepared.
+/// A prepared text, and the epoch (decision number) for which it was prepared.
 #[derive(Debug, Default)]
 struct Prepared {
     epoch: u32,
@@ -33,8 +33,9 @@ impl PreparedTexts {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }
 
-    /// Returns `text` as prepared by `mode`; with the plain mode, `text` itself. The prepared text
-    /// is kept under `number` for the rest of the decision, and later calls return it.
+    /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. The prepared
+    /// text is kept under `number` for the rest of the decision. Later calls with this `number`
+    /// return the kept text.
     #[inline]
     pub fn get<'t>(&'t mut self, number: u32, epoch: u32, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -65,8 +66,8 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// Returns the text that [`PreparedTexts::get`] kept under a number, or `text` itself for
-    /// [`UNKEPT`].
+    /// Returns the prepared text that [`PreparedTexts::get`] kept under a number. For [`UNKEPT`],
+    /// returns `text` itself.
     #[inline]
     pub fn kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.kept.get(number as usize).map_or(text, |kept| &kept.text)

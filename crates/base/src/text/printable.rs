@@ -1,6 +1,6 @@
 //! Makes texts of authors and messages safe for a terminal. Characters that would move the cursor,
-//! change colours or reverse the writing direction are made visible. All output for people passes
-//! through here.
+//! change colours or reverse the writing direction are replaced by visible ones. All output for
+//! people passes through this module.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -19,26 +19,28 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     Similarity::new(a).score(b, &mut Scratch::new())
 }
 
-/// Working memory of [`Similarity::score`], reused between calls. For each block, two bit masks
-/// mark the cells of the current column that are one more, and one less, than the cell above.
+/// Working memory of [`Similarity::score`], reused between calls. Each block of 64 cells of the
+/// current table column has two bit masks. The masks mark the cells whose value is one more, and
+/// one less, than the value of the cell above.
 pub type Scratch = Vec<(u64, u64)>;
 
-/// One prepared text of a similarity. Uses about 16 bytes per character, plus 512.
+/// A text prepared for similarity comparisons. It takes about 16 bytes per character, plus 512.
 #[derive(Clone, Debug)]
 pub struct Similarity {
     /// Number of characters of the original text.
     characters: usize,
     /// Number of characters after lower-casing and collapsing white space.
     len: usize,
-    /// The distinct characters, ascending.
+    /// The distinct characters of the prepared text, ascending.
     chars: Vec<char>,
-    /// Maps an ASCII code to the character's index in `chars` plus one, or 0 if it does not occur.
+    /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
+    /// does not contain the character.
     ascii: Box<[u32; 128]>,
     /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
-    /// the last.
+    /// the last character's masks.
     starts: Vec<usize>,
-    /// The positions of each character: a block index and a bit mask. Ascending by block; blocks
-    /// without the character are left out.
+    /// The positions of each character, as pairs of block index and bit mask. Ascending by block;
+    /// blocks without the character are left out.
     masks: Vec<(usize, u64)>,
 }
 
@@ -99,15 +101,16 @@ impl Similarity {
     }
 }
 
-/// One column of the distance table: the distances between each prefix of the prepared text and the
-/// other text so far.
+/// One column of the distance table. Its cells are the distances between each prefix of the
+/// prepared text and the characters of the other text processed so far.
 struct Column<'a> {
     vertical: &'a mut [(u64, u64)],
-    /// The bit of the lowest cell, in the last block.
+    /// The bit mask of the lowest cell of the column, in the last block.
     lowest: u64,
-    /// The lowest cell: the distance between the whole prepared text and the other text so far.
+    /// The value of the lowest cell: the distance between the whole prepared text and the processed
+    /// characters.
     distance: usize,
-    /// Number of characters of the other text so far.
+    /// Number of characters of the other text processed so far.
     steps: usize,
 }
 
@@ -123,8 +126,8 @@ impl<'a> Column<'a> {
     fn step(&mut self, masks: &[(usize, u64)]) {
         self.steps += 1;
         // Bit masks of the cells that are one more, and one less, than the cell to the left. The
-        // row above the table increases by one per character. If there are no blocks, that row is
-        // the whole table.
+        // values of the row above the table increase by one per character. If there are no blocks,
+        // this row is the whole table.
         let (mut carry_up, mut carry_down) = (1, 0);
         let (mut up, mut down) = (self.lowest, 0);
         let mut masks = masks.iter();
@@ -187,7 +190,7 @@ fn collapsed(text: &str, mut take: impl FnMut(char)) {
 mod tests {
     use super::*;
 
-    /// The plain definition.
+    /// Computes the similarity by its definition, without bit parallelism.
     fn plain(a: &str, b: &str) -> f64 {
         let prepare = |text: &str| -> Vec<char> {
             text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
@@ -226,7 +229,8 @@ mod tests {
         }
     }
 
-    /// Lengths around block boundaries, few letters, one shared scratch.
+    /// Compares with the definition for lengths around block boundaries, with few letters and one
+    /// shared scratch.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;

@@ -6,19 +6,19 @@ use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
 /// Maximum memory of one compiled expression, in bytes. Bound on memory, not tuned.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
-/// Default limit for the estimated memory of all expressions of a rule set, in bytes; `settings`
-/// can change it. Bound on memory, not tuned.
+/// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
+/// `settings` can change this limit. Bound on memory, not tuned.
 pub const REGEX_MEMORY: usize = 256 << 20;
 
 /// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller number,
 /// rules could exceed the limits on memory.
 const STATE_SIZE: usize = 64;
-/// Safety factor between an estimate and the limit. Not tuned: an expression that passes must
-/// compile.
+/// Safety factor between the estimated size and the size limit. Not tuned: an expression that the
+/// estimate accepts must compile.
 const MARGIN: usize = 4;
 
-/// True if the syntax alone shows that the expression compiles. Except for bad syntax, compiling
-/// fails only for size.
+/// True if the syntax alone shows that the expression compiles. A valid expression fails to compile
+/// only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
     states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
 }
@@ -28,8 +28,8 @@ pub fn compiled_size(hir: &Hir) -> usize {
     states(hir).saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }
 
-/// Returns an upper bound for the number of automaton states, estimated from the syntax. Memory use
-/// and the work per byte of a search are proportional to it.
+/// Returns an upper bound for the number of automaton states, estimated from the syntax. The
+/// memory, and the search time per byte of text, are proportional to this number.
 pub fn automaton_states(hir: &Hir) -> u64 {
     states(hir) as u64
 }
@@ -42,7 +42,7 @@ pub(super) fn states(hir: &Hir) -> usize {
         HirKind::Class(Class::Unicode(class)) => class_states(class) + 2,
         HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
         HirKind::Repetition(repetition) => {
-            // One copy per counted repetition.
+            // A counted repetition compiles to one copy of its content per count.
             let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize;
             states(&repetition.sub).saturating_add(4).saturating_mul(times)
         }
@@ -51,10 +51,11 @@ pub(super) fn states(hir: &Hir) -> usize {
     }
 }
 
-/// Returns the number of nodes in the tree of UTF-8 byte ranges of a class. The automaton has at
-/// most as many states.
+/// Returns the number of nodes in the tree of UTF-8 byte ranges of a character class. The automaton
+/// has at most this number of states.
 fn class_states(class: &ClassUnicode) -> usize {
-    // Ranges of single bytes add no node and come before all others.
+    // Ranges of ASCII characters are single bytes. They add no node and come before all other
+    // ranges.
     let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());
     let sequences = ranges.flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
     let (mut nodes, mut before) = (1, None::<Utf8Sequence>);

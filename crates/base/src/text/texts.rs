@@ -3,22 +3,22 @@
 
 use hashbrown::HashMap;
 
-/// Maps texts to ids.
+/// A map from texts to ids, which is fast for short texts.
 #[derive(Clone, Debug, Default)]
 pub struct TextIds {
     /// Hash table of short texts with open addressing; the number of slots is a power of two. Small
-    /// tables are at most a quarter full, large ones at most half. Most lookups miss, and a miss
-    /// compares slots up to the next empty one.
+    /// tables are at most a quarter full, large tables at most half. Most lookups find nothing, and
+    /// such a lookup compares slots up to the next empty one.
     slots: Box<[Slot]>,
     /// Number of short texts in the table.
     short: usize,
     long: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
-    /// A bit set of the lengths, modulo 64, of the long texts. It avoids hashing most long texts of
-    /// a message.
+    /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
+    /// message differ in this length and need not be hashed.
     lengths: u64,
 }
 
-/// A short text, as [`words`] encodes it, and its id.
+/// A short text in the encoding of [`words`], with its length and its id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: (u64, u64),
@@ -26,15 +26,16 @@ struct Slot {
     number: u32,
 }
 
-/// The length value that marks an empty slot.
+/// The length that marks an empty slot.
 const EMPTY: u32 = u32::MAX;
-/// From this number of slots on, the table may be half full, to save cache space.
-/// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
+/// Minimum number of slots from which a table may be half full, to save cache space. Measured in
+/// benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MANY: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const SHORT: usize = 16;
 
-/// Encodes a short text. Different texts of equal length have different encodings.
+/// Encodes a short text as two words. `None` for a longer text. Different texts of equal length
+/// have different encodings.
 #[inline(always)]
 fn words(text: &[u8]) -> Option<(u64, u64)> {
     let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
@@ -59,7 +60,7 @@ fn hash((first, last): (u64, u64), length: usize) -> usize {
 }
 
 impl TextIds {
-    /// Returns the id of a text.
+    /// Returns the id of a text, or `None` if the map does not contain it.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
         if text.len() > SHORT { self.get_long(text) } else { self.get_short(text) }

@@ -1,6 +1,6 @@
 //! Versions such as `1.2.3-beta.1`, in the order of semantic versioning. The variants `v1.2.3`,
-//! `1.2` and `2026.01` are accepted too: a leading `v`, missing trailing numbers and leading zeros
-//! change nothing. The part after `+` names a build and is ignored in comparisons.
+//! `1.2` and `2026.01` are accepted too. A leading `v`, missing trailing numbers and leading zeros
+//! do not affect the order. The part after `+` names a build and is ignored.
 
 use semver::{BuildMetadata, Prerelease, Version};
 use std::cmp::Ordering;
@@ -36,7 +36,7 @@ pub fn version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the form that [`version`] produces.
+/// Compares two versions in the form that [`version`] accepts. `None` if one of them is invalid.
 pub fn compare(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
@@ -50,7 +50,7 @@ mod tests {
         compare(&text(left)?, &text(right)?)
     }
 
-    /// Cases on which the test suites of GrowthBook and Unleash agree.
+    /// Expected orders on which the test suites of GrowthBook and Unleash agree.
     #[test]
     fn known_orders() {
         for (less, greater) in [

@@ -9,7 +9,7 @@
 //!
 //! For example, `文`, `の`, `한` and the sound mark `ー` are not word characters, because those scripts
 //! do not separate words by spaces. The keyword `文件` is therefore found in `打开文件吧`. Full-width `Ａ`
-//! and `１` are word characters: they are Latin and common to all scripts.
+//! and `１` are word characters: `Ａ` is Latin, and `１` is common to all scripts.
 //!
 //! A keyword that begins with a word character must not follow another word character in the text.
 //! A keyword that ends with a word character must not precede another one. An edge that is not a
@@ -57,19 +57,19 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
-/// Finds keywords that occur as whole words. Overlapping occurrences are found too, so `aa` is
-/// found as a word in `aaa aa`.
+/// A searcher for keywords that occur as whole words. Overlapping occurrences are found too, so
+/// `aa` is found as a word in `aaa aa`.
 ///
-/// Takes one pass for most texts. The worst case, a long keyword that overlaps itself repeatedly,
-/// is the product of both lengths.
+/// The time is linear for most texts. The worst case is a long keyword that overlaps itself
+/// repeatedly; the time is then the product of both lengths.
 #[derive(Clone, Debug)]
 pub struct WordSearcher<'k>(Finds<'k>);
 
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a searcher of one keyword is made without allocating")]
 enum Finds<'k> {
-    /// One keyword, and the length of its first character: the step from an occurrence to the next
-    /// possible one.
+    /// The searcher of one keyword, and the length of the keyword's first character in bytes. After
+    /// an occurrence, the search continues this number of bytes after its start.
     One(Finder<'k>, usize),
     Many(Automaton),
 }
@@ -80,8 +80,8 @@ impl<'k> WordSearcher<'k> {
         WordSearcher(Finds::One(Finder::new(keyword), step))
     }
 
-    /// Searches for several keywords in one pass. Returns an error if they exceed the capacity of
-    /// an automaton.
+    /// Creates a searcher that finds several keywords in one pass over a text. Returns an error if
+    /// the keywords exceed the capacity of an automaton.
     pub fn many<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
@@ -101,8 +101,8 @@ impl<'k> WordSearcher<'k> {
         self.any(text, |_, _| true)
     }
 
-    /// Calls `accepts` with the index and byte range of each whole-word occurrence, until it
-    /// returns true. Returns whether it did.
+    /// Calls `accepts` with the keyword index and the byte range of each whole-word occurrence,
+    /// until `accepts` returns true. Returns whether it did.
     #[inline]
     pub fn any(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         match &self.0 {
@@ -147,11 +147,12 @@ pub fn ends_with_word(text: &str, keyword: &str) -> bool {
     text.ends_with(keyword) && word_edges_ok(text, text.len() - keyword.len(), text.len())
 }
 
-/// True if the slice of `text` from byte `start` to byte `end` is a whole word, judged by the
-/// slice's own first and last characters. For callers that find occurrences by other means.
+/// True if the slice of `text` from byte `start` to byte `end` is a whole word. Only the first and
+/// last characters of the slice, and their neighbours, are checked. It is meant for callers that
+/// find occurrences by other means.
 ///
-/// An empty slice has no edges: true. Offsets outside the text, out of order or inside a character:
-/// false.
+/// True for an empty slice, which has no edges. False for offsets outside the text, out of order or
+/// inside a character.
 pub fn word_edges_ok(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(word), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..))
     else {
@@ -190,9 +191,9 @@ mod tests {
         }
     }
 
-    /// Checks the definition for every character against tables from another crate. If an update
-    /// leaves the two crates on different Unicode versions, this test fails. The table itself is
-    /// then in doubt too.
+    /// Checks the definition for every character against tables from another crate. This test fails
+    /// if the two crates have different Unicode versions after an update. [`TABLE`] may then be
+    /// wrong for new characters.
     #[test]
     fn agrees_with_another_source_on_every_character() {
         use unicode_script::{Script, UnicodeScript};
@@ -252,7 +253,7 @@ mod tests {
         );
     }
 
-    /// The empty keyword is found once per character, and the search terminates.
+    /// Occurrences of the empty keyword: one per character, and the search terminates.
     #[test]
     fn occurrences() {
         let places = |searcher: &WordSearcher<'_>, text: &str| {
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// The plain definition: tries every occurrence, one character at a time.
+    /// Compares the search with the plain definition, which tries every occurrence.
     #[test]
     fn agrees_with_the_plain_meaning() {
         let texts: Vec<String> = (0..4_u32.pow(7))

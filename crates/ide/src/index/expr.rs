@@ -10,7 +10,7 @@ impl<'a> Work<'a> {
         exprs.into_iter().for_each(|expr| self.expr(expr));
     }
 
-    /// Resolves the values of record entries; the keys are not names.
+    /// Resolves the names in the values of record entries. The keys of the entries are not names.
     pub(super) fn entries(&mut self, entries: &'a [(Ident, Expr)]) {
         self.exprs(entries.iter().map(|(_, value)| value));
     }
@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the names in an expression, and returns where its fields are declared.
+    /// Resolves the names in an expression. Returns where the fields of its value are declared.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => self.path(expr),
@@ -80,12 +80,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the types of fields whose names are declared elsewhere.
+    /// Resolves the type names in the types of fields. The field names themselves are declared
+    /// elsewhere.
     pub(super) fn fields_of(&mut self, fields: &'a [Field]) {
         fields.iter().for_each(|field| self.ty(&field.ty));
     }
 
-    /// Declares the fields of a record and of nested records, below a path.
+    /// Declares the fields of a record and of its nested records. `path` is the path of the record.
     pub(super) fn declare_fields(&mut self, kind: Kind, path: &[&str], fields: &'a [Field]) {
         for field in fields {
             let path = [path, &[&field.name.node]].concat();

@@ -10,28 +10,32 @@ use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, Type
 const REQUEST: &str = "request";
 /// The path element that leads from a list or dict to its elements.
 pub(super) const ELEMENT: &str = "[]";
-/// Maximum number of definitions that are followed; a definition that refers to itself is an error.
+/// Maximum number of `let` and type definitions that are followed, because an erroneous definition
+/// may refer to itself.
 pub(super) const DEEP: usize = 16;
 
-/// Where the fields of an expression's value are declared, if known.
+/// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum Home<'a> {
-    /// Declared: in the symbol with this kind and path, which has this type.
+    /// The value has a declared type. The fields are declared in the symbol with this kind and
+    /// path.
     Typed(Kind, Vec<&'a str>, &'a TypeExpr),
-    /// An undeclared field of the message, by path.
+    /// The value is an undeclared field of the input message, with this path.
     Field(Vec<&'a str>),
-    /// The current payload or group.
+    /// The value is the current payload or group as a whole, whose fields its items declare.
     Payload,
-    /// `request` or `request.entities`.
+    /// The value is the built-in `request`. Like `request.entities` (the next variant), it has no
+    /// declaration.
     Request,
     Entities,
-    /// Not known.
+    /// The declaration of the fields is not known.
     Unknown,
 }
 
 impl<'a> Work<'a> {
-    /// Resolves the names of a path such as `a.b["c"].d`, and returns where its fields are
-    /// declared. The path starts at the message unless its first name is bound or defined.
+    /// Resolves the names of a path such as `a.b["c"].d`. Returns where the fields of the path's
+    /// value are declared. The first name is a field of the input message, unless it is bound or
+    /// defined by a `let`.
     pub(super) fn path(&mut self, expr: &'a Expr) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.root(name, expr.span),
@@ -56,7 +60,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the first name of a path.
+    /// Resolves the first name of a path. Returns where the fields of the name's value are
+    /// declared.
     fn root(&mut self, name: &'a str, span: Span) -> Home<'a> {
         if let Some((_, bound, home)) = self.scope.iter().rev().find(|(known, ..)| *known == name) {
             let (bound, home) = (*bound, home.clone());
@@ -74,7 +79,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves a field of the message.
+    /// Resolves a name as a field of the input message.
     pub(super) fn of_message(&mut self, name: &'a str, span: Span) -> Home<'a> {
         let field = self.input.and_then(|fields| fields.iter().find(|field| field.name.node == name));
         if field.is_none() && name == REQUEST {
@@ -88,7 +93,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns where the fields of a `let`'s value are declared. Records no uses of names.
+    /// Returns where the fields of a `let`'s value are declared. Adds no occurrences to the index.
     fn defined(&self, name: &str, deep: usize) -> Home<'a> {
         match self.lets.get(name) {
             Some(value) if deep > 0 => self.home(value, deep - 1),
@@ -96,7 +101,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns where the fields of an expression's value are declared. Records no uses of names.
+    /// Returns where the fields of an expression's value are declared. Adds no occurrences to the
+    /// index.
     pub(super) fn home(&self, expr: &'a Expr, deep: usize) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => self.defined(name, deep),
@@ -117,7 +123,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the name after a dot.
+    /// Resolves the name after a dot. `home` is where the fields of the value before the dot are
+    /// declared.
     pub(super) fn step(&mut self, home: Home<'a>, name: &'a str, span: Option<Span>) -> Home<'a> {
         let (inner, known) = self.inside(home, name);
         let id = match (&inner, known) {
@@ -131,7 +138,8 @@ impl<'a> Work<'a> {
         inner
     }
 
-    /// Returns where the fields of `home.name` are declared, and the symbol of `name` if declared.
+    /// Returns where the fields of the field `name` are declared, and the symbol of `name` if it is
+    /// declared.
     fn inside(&self, home: Home<'a>, name: &'a str) -> (Home<'a>, Option<SymbolId>) {
         let declared = |kind: Kind, mut path: Vec<&'a str>, ty: &'a TypeExpr| {
             path.push(name);
@@ -149,7 +157,7 @@ impl<'a> Work<'a> {
                 };
                 match field {
                     Some(field) => declared(kind, path, &field.ty),
-                    // A misspelt field is indexed too.
+                    // An undeclared, perhaps misspelt field of the message is indexed too.
                     None if kind == Kind::Field => {
                         path.push(name);
                         (Home::Field(path), None)
@@ -177,7 +185,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns a field of a value whose type is a group.
+    /// Returns the field `name` of a value whose type is a group.
     fn of_group(&self, group: &'a str, name: &'a str) -> (Home<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
@@ -190,7 +198,7 @@ impl<'a> Work<'a> {
         (Home::Typed(Kind::PayloadField, path, &field.ty), id)
     }
 
-    /// Returns where the fields of a list's elements, or of a dict's values, are declared.
+    /// Returns where the fields of a value's elements are declared. The value is a list or dict.
     pub(super) fn element(&self, home: Home<'a>) -> Home<'a> {
         match self.resolved(home) {
             Home::Typed(kind, mut path, ty) => match &ty.kind {
@@ -208,7 +216,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Replaces a type name by the declaration of that type.
+    /// Replaces a type name by the declaration of the named type, if there is one.
     fn resolved(&self, mut home: Home<'a>) -> Home<'a> {
         for _ in 0..DEEP {
             let Home::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &home else { break };
@@ -218,7 +226,8 @@ impl<'a> Work<'a> {
         home
     }
 
-    /// Declares the fields of a record, of nested records, and of records in lists, below a path.
+    /// Declares the fields of a type, below a path. The type is a record, or a list or dict that
+    /// contains records.
     pub(super) fn declare_inside(&mut self, kind: Kind, path: &[&str], ty: &'a TypeExpr) {
         match &ty.kind {
             TypeKind::Record(fields) => self.declare_fields(kind, path, fields),
@@ -229,7 +238,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the path of a message field to which a test gives a value.
+    /// Resolves the names of the path after `given`, which is a field of the input message.
     pub(super) fn given_field(&mut self, path: &'a [Ident]) {
         let Some((first, rest)) = path.split_first() else {
             return broken_invariant!("a given path has a name");
@@ -241,6 +250,7 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the kind and path of the declaration that contains the fields of a value, if known.
+    /// `home` is where the fields are declared.
     pub(super) fn fields_behind(&self, home: Home<'a>) -> Option<(Kind, Vec<String>)> {
         let (kind, path) = match self.resolved(home) {
             Home::Typed(.., TypeExpr { kind: TypeKind::Name(group), .. }) => {

@@ -1,4 +1,4 @@
-//! Resolves the names in payloads and groups.
+//! Resolves the names in `payload` and `group` statements.
 
 use super::home::Home;
 use super::{Entry, Kind, Work, entry, group_owner};
@@ -21,7 +21,7 @@ impl<'a> Work<'a> {
     /// Resolves the names in the body of a payload or group, and returns its outline entries.
     pub(super) fn body(&mut self, owner: &'a Ident, params: &'a [Field], items: &'a [Item]) -> Vec<Entry> {
         self.judged = Some(&owner.node);
-        // Names that the language itself binds.
+        // `decision` and `payload` are names that the language itself binds.
         self.scope.extend([("decision", None, Home::Unknown), ("payload", None, Home::Payload)]);
         let mut lines = Vec::new();
         self.in_scope_of(&group_owner(&owner.node), params, |this| {
@@ -35,7 +35,7 @@ impl<'a> Work<'a> {
         lines
     }
 
-    /// Adds the fields of a body to the scope, including the fields of included groups.
+    /// Adds the fields of a payload or group to the scope, including the fields of included groups.
     fn bring_in(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {

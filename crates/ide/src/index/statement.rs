@@ -1,4 +1,4 @@
-//! Resolves the names in statements, and builds their outline.
+//! Resolves the names in statements, and builds the outline of the file.
 
 use super::home::{DEEP, Home};
 use super::{Entry, Kind, SymbolId, Work, entry, group_owner};
@@ -10,7 +10,7 @@ use rulec_syntax::ast::{
 };
 
 impl<'a> Work<'a> {
-    /// Declares the names of a statement.
+    /// Adds the names that a statement declares to the index.
     pub(super) fn declare(&mut self, statement: &'a Statement) {
         let Statement { kind, span, docs, .. } = statement;
         let mut named = |kind, name: &'a Ident| {
@@ -32,7 +32,8 @@ impl<'a> Work<'a> {
             }
             StatementKind::Handler { name, params, .. } => {
                 named(Kind::Handler, name);
-                // A handler may have the same name as a function.
+                // A handler may have the same name as a function, so the parameter paths of
+                // handlers have a prefix.
                 self.declare_fields(Kind::Parameter, &["handler", &name.node], params);
             }
             StatementKind::Type { name, ty } => {
@@ -109,8 +110,9 @@ impl<'a> Work<'a> {
         Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
     }
 
-    /// Resolves the names in a statement that declares a name for other statements. Returns its
-    /// kind and its name.
+    /// Resolves the names in a statement. Returns its kind and its name for the outline, and adds
+    /// nested outline entries to `inner`. Statements that make decisions are passed on to
+    /// `deciding`.
     fn declaration(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
         match kind {
             StatementKind::Let { name, value } => {
@@ -148,8 +150,8 @@ impl<'a> Work<'a> {
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
-                    // A word such as `insensitive` is not a name, but a list of stop words is given
-                    // by name.
+                    // A word such as `insensitive` is not a name. However, the name of a list of
+                    // stop words is.
                     if let ExprKind::Name(name) = &value.kind
                         && let Some(id) = self.known(Kind::Let, &[name])
                     {
@@ -172,7 +174,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves the names in a statement that makes decisions. Returns its kind and its name.
+    /// Resolves the names in a statement that takes part in decisions. Returns its kind and its
+    /// name.
     fn deciding(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
         match kind {
             StatementKind::Route(route) => {
@@ -228,12 +231,12 @@ impl<'a> Work<'a> {
                 *inner = self.body(&group.name, &group.params, &group.body);
                 (Kind::Group, Some(&group.name))
             }
-            // Kinds that make no decisions do not reach this function.
+            // Other kinds of statements do not reach this function.
             _ => (Kind::Let, None),
         }
     }
 
-    /// Runs `walk` with the parameters of a declaration in scope.
+    /// Calls `walk` with the parameters of a declaration in scope.
     pub(super) fn in_scope_of(
         &mut self,
         owner: &[&'a str],
@@ -253,7 +256,8 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    /// Runs `walk` with the names bound by `where` in scope; these names can refer to each other.
+    /// Calls `walk` with the names that `where` binds in scope. The values of these names can refer
+    /// to each other.
     fn in_locals(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
         let outer = self.scope.len();
         for (name, value) in locals {
@@ -295,7 +299,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resolves a field to which a test gives a value: of the message, or of the payload to judge.
+    /// Resolves a field to which a test gives a value. It is a field of the input message, or of
+    /// the payload that the test validates.
     fn given(&mut self, path: &'a [Ident], judged: Option<&str>) {
         let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
         if let (Some(kind), ["payload", field, ..]) = (judged, names.as_slice()) {
@@ -308,7 +313,7 @@ impl<'a> Work<'a> {
     }
 
     /// Resolves the expected result of a test: `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or
-    /// a payload with its judgement. Then resolves the target.
+    /// a payload with its verdict. Then resolves the expected target.
     fn expected(&mut self, expect: &'a Expectation) {
         let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
         let known = match path.as_slice() {
@@ -348,13 +353,14 @@ impl<'a> Work<'a> {
         self.entries(&then.metadata);
     }
 
-    /// Returns the node with this name in a workflow that uses the router.
+    /// Returns the node called `name` in a workflow that uses the router.
     fn asked_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
         let mut workflows = self.asking.get(router?)?.iter();
         workflows.find_map(|workflow| self.known(Kind::Node, &[workflow, name]))
     }
 
-    /// Returns the rule with this name. A route outside any table is preferred to routes in tables.
+    /// Returns the route, flow or branch with this name. A route outside any table is preferred to
+    /// routes in tables.
     fn route_named(&self, name: &str) -> Option<SymbolId> {
         let main = self.known(Kind::Route, &[ROUTES, name]);
         main.or_else(|| self.known(Kind::Flow, &[name])).or_else(|| {
@@ -386,8 +392,8 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    /// Resolves a router destination. A destination that begins with the router's parameter is a
-    /// value. Any other destination names nodes of the workflows that use the router.
+    /// Resolves a router destination. If the destination begins with the parameter of the router,
+    /// it is a value. Any other destination names a node of a workflow that uses the router.
     fn destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut at = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {

@@ -7,15 +7,18 @@ use rulec_base::span::{Span, Spanned};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
-    /// `rank 3`: if several payloads wait, the one with the lowest rank runs first.
+    /// The rank of the payload (`rank 3`). If several payloads are pending, the one with the lowest
+    /// rank runs first.
     pub rank: Option<Spanned<i64>>,
-    /// The word `interrupts`: if this payload runs first, the others are dropped.
+    /// Whether the payload is marked `interrupts`: if it runs first, pending payloads of other
+    /// kinds are dropped.
     pub interrupts: bool,
-    /// The word `suspends`: if this payload runs first, the others wait for an external answer.
+    /// Whether the payload is marked `suspends`: if it runs first, the other pending payloads wait
+    /// for an external answer.
     pub suspends: bool,
-    /// The word `internal`: this payload is never published.
+    /// Whether the payload is marked `internal`: it is never published to subscribers.
     pub internal: bool,
-    /// `fallback KIND`: the payload to use instead if this one is rejected.
+    /// The kind of payload to use instead if this payload is rejected: `fallback KIND`.
     pub fallback: Option<Ident>,
     pub body: Vec<Item>,
 }
@@ -23,9 +26,9 @@ pub struct Payload {
 /// A `group` statement: items that payloads and other groups can include.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// The name of the group. In rule ids, it precedes the names of the fields.
+    /// The name of the group. In rule ids, the name of the group precedes the names of its fields.
     pub name: Ident,
-    /// The parameters for which each `include` must give arguments.
+    /// The parameters of the group. Each `include` of the group must give arguments for them.
     pub params: Vec<Field>,
     pub body: Vec<Item>,
 }
@@ -35,50 +38,52 @@ pub struct Group {
 pub struct Item {
     pub kind: ItemKind,
     pub span: Span,
-    /// The text of the preceding `##` lines.
+    /// The documentation of the item: the text of the `##` lines before it.
     pub docs: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// Syntax: `response: string not blank`.
+    /// A field with its requirements: `response: string not blank`.
     Field(FieldItem),
-    /// Syntax: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
+    /// A rule: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
     /// `compiles "id" at PATH when COND`.
     Rule(RuleItem),
     /// `closed "id" remove`: only the declared fields are allowed.
     Closed {
-        /// The id of the rule. By default, the owner's name followed by `unsupported`.
+        /// The id of the `closed` rule. By default, the name of the payload or group followed by
+        /// `.unsupported`.
         id: Option<Spanned<String>>,
         /// The message and correction for an undeclared field.
         notice: Notice,
     },
-    /// Syntax: `let workflow = context.workflows[workflow_id]`.
+    /// A named value: `let workflow = context.workflows[workflow_id]`.
     Let {
-        /// The name, visible in the items that follow.
+        /// The name of the value. The items after this `let` can use it.
         name: Ident,
         value: Expr,
     },
     Include(IncludeItem),
-    /// Syntax: `each node in nodes { … }`.
+    /// Rules that are applied to each element: `each node in nodes { … }`.
     Each(EachItem),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldItem {
     pub name: Ident,
-    /// Whether `?` follows the name.
+    /// Whether the field is optional: `?` follows its name.
     pub optional: bool,
-    /// The type, which may be the name of a group.
+    /// The type of the field, which may be the name of a group.
     pub ty: TypeExpr,
-    /// Whether `| null` follows the type.
+    /// Whether the field may be null: `| null` follows its type.
     pub nullable: bool,
     pub not_blank: Option<Span>,
-    /// The allowed values: `in [ … ]` or `in a..=b clamp`.
+    /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`.
     pub limits: Option<Limits>,
-    /// `const VALUE`: the only allowed value.
+    /// The only allowed value of the field: `const VALUE`.
     pub exactly: Option<Expr>,
-    /// The message and correction for a violated rule of the field.
+    /// The message and correction for a violation of the field's type, limits or other
+    /// requirements.
     pub notice: Notice,
 }
 
@@ -94,26 +99,26 @@ pub struct Limits {
 pub struct RuleItem {
     pub id: Spanned<String>,
     pub place: Option<PathExpr>,
-    /// The condition after `when`, for `require` and `compiles` rules. If it is not true, the rule
-    /// does not apply.
+    /// The condition after `when`, for `require` and `compiles` rules. If the condition is not
+    /// true, the rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
-    /// The message and correction for a violation.
+    /// The message and correction for a violation of this rule.
     pub notice: Notice,
 }
 
-/// The test of a payload rule.
+/// The test that a payload rule applies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTest {
-    /// The condition must be true.
+    /// `require`: the condition must be true.
     Require(Expr),
-    /// The condition must not be true.
+    /// `forbid`: the condition must not be true.
     Forbid(Expr),
-    /// The text at the path must compile as a condition.
+    /// `compiles`: the text at the path of the rule must compile as a condition.
     Compiles,
 }
 
-/// The message about a violated rule, and the correction.
+/// The message about a violated payload rule, with its correction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     pub message: Option<Spanned<String>>,
@@ -123,22 +128,22 @@ pub struct Notice {
     pub warning: bool,
 }
 
-/// How to correct a violation.
+/// How to correct a violation of a payload rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// Syntax: `default VALUE`.
+    /// Replaces the value of the field by another one: `default VALUE`.
     Default(Expr),
-    /// Syntax: `clamp VALUE`.
+    /// Limits the value of the field: `clamp VALUE`.
     Clamp(Expr),
     Remove,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathExpr {
-    /// A path such as `nodes[i].config`.
+    /// A path into the payload, such as `nodes[i].config`.
     pub path: Expr,
-    /// The word `dotted`: the object at the path has dotted keys, and the last key of the path is
-    /// their prefix.
+    /// Whether the path is marked `dotted`, as in `at dotted updates.config`. The object `updates`
+    /// then has dotted keys such as `config.url`, whose prefix is `config`.
     pub dotted: bool,
 }
 
@@ -147,7 +152,7 @@ pub struct PathExpr {
 pub struct IncludeItem {
     pub group: Ident,
     pub args: Vec<IncludeArg>,
-    /// The id after `as`. All included rules report their violations under this id.
+    /// The id after `as`. All rules of the included group report their violations under this id.
     pub renamed: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
@@ -156,17 +161,19 @@ pub struct IncludeItem {
 pub struct IncludeArg {
     pub name: Ident,
     pub value: Expr,
-    /// The path at which violations of this argument are reported.
+    /// The path after `at`. Violations of the group's rules for this argument are reported at this
+    /// path.
     pub place: Option<PathExpr>,
 }
 
 /// A block repeated for each element: `each KEY, VALUE in LIST when COND { … }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
-    /// The bound names: the element alone, or the index or key followed by the element.
+    /// The names that the block binds: the element alone, or the index or key followed by the
+    /// element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// The condition after `when`, evaluated for each element.
+    /// The condition after `when`. Elements for which it is not true are skipped.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

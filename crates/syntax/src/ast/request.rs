@@ -6,13 +6,15 @@ use rulec_base::span::{Span, Spanned};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
-    /// The name of the intent, which `request.intent` returns.
+    /// The name of the intent, which is the value of `request.intent` when the intent is found.
     pub name: Ident,
-    /// The subject of the intent, as one sentence.
+    /// The description of the intent's subject, as one sentence.
     pub description: Option<Spanned<String>>,
-    /// One expression for each `keywords`: a list literal or the name of a list.
+    /// The lists after `keywords`, one per use of the word. Each is a list literal or the name of a
+    /// list.
     pub keywords: Vec<Expr>,
-    /// One expression for each `examples`: a list literal or the name of a list.
+    /// The lists after `examples`, one per use of the word. Each is a list literal or the name of a
+    /// list.
     pub examples: Vec<Expr>,
 }
 
@@ -32,10 +34,10 @@ pub struct Lexicon {
     pub entries: Vec<Weight>,
 }
 
-/// An entry of a lexicon: `"urgent": 0.8`.
+/// A word of a lexicon with its weight: `"urgent": 0.8`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     pub word: Spanned<String>,
-    /// The score that the word adds.
+    /// The weight that the word adds to the score of the lexicon if the word occurs.
     pub weight: Spanned<f64>,
 }

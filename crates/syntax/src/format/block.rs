@@ -5,7 +5,7 @@ use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// The kind of contents of a pair of braces.
+/// What a pair of braces contains.
 #[derive(Clone, Copy, PartialEq)]
 enum Braces {
     /// The fields of a type, with optional commas between them.
@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the events for brackets with nothing between them except possibly a comment.
+    /// Adds the layout events for brackets with nothing between them except possibly a comment.
     fn empty(&mut self, open: usize) {
         self.begin(false);
         self.token(open);
@@ -43,8 +43,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Adds the events for the items of a bracket: all on one line if they fit, otherwise one per
-    /// line.
+    /// Adds the layout events for the items of a bracket. The items share one line if they fit;
+    /// otherwise each has its own line.
     fn items(
         &mut self,
         open: usize,
@@ -74,8 +74,9 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Adds the events for a list. The elements go one per line if the author wrote them so or if
-    /// they contain brackets. Otherwise each line takes as many elements as fit.
+    /// Adds the layout events for a list. Each element has its own line if the author wrote the
+    /// list so, or if the list contains brackets. Otherwise each line takes as many elements as
+    /// fit.
     fn list(&mut self, open: usize) {
         let close = self.closer(open);
         let elements = self.separated(open + 1..close);
@@ -130,7 +131,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Splits a range before each key and after each comma and semicolon.
+    /// Splits a range of tokens into fields: before each key, and after each comma or semicolon.
     fn fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut cut: Vec<Range<usize>> = Vec::new();
         for part in self.separated(range) {
@@ -142,7 +143,7 @@ impl Builder<'_> {
         cut
     }
 
-    /// Splits a range before each of these words that begins an item.
+    /// Splits a range of tokens before each of `words` that begins an item.
     fn beginning(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let begins = |at: &usize| {
             let inner = self.gaps.word(*at) == "branch" && self.is_word(*at - 1, &["default"]);
@@ -153,8 +154,8 @@ impl Builder<'_> {
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    /// Splits a range into the nodes of a workflow. An id, a kind or a router may also be called
-    /// `node`.
+    /// Splits a range of tokens into the nodes of a workflow. An id, a kind or a router may also be
+    /// called `node`, so not every word `node` begins a node.
     fn nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
         for at in self.outer(range.clone()) {
@@ -170,7 +171,7 @@ impl Builder<'_> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Adds the events for the braces at the end of a statement.
+    /// Adds the layout events for the braces at the end of a statement.
     pub(super) fn statement_block(&mut self, word: &str, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {
@@ -198,8 +199,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Adds the events for the braces of a payload, group or `each`. `self.items` contains the
-    /// start tokens of the items.
+    /// Adds the layout events for the braces of a payload, group or `each`. `self.items` contains
+    /// the start tokens of the items.
     pub(super) fn item_block(&mut self, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {

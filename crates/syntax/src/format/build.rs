@@ -1,6 +1,6 @@
-//! Converts a statement into events: which tokens form a group, and where a line may break. A
-//! condition breaks before its joining operators, the loosest first. A route breaks before `when`,
-//! `where` and `->`.
+//! Converts a statement into layout events. The events describe which tokens form a group, and
+//! where a line may break. A condition breaks before its joining operators, the loosest first. A
+//! route breaks before `when`, `where` and `->`.
 
 use super::gap::{BreakKind, Gaps};
 use super::layout::Event;
@@ -9,7 +9,7 @@ use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Returns the events of a statement. For a table, these are the events of its head only.
+/// Returns the layout events of a statement. For a table, these are the events of its head only.
 pub(super) fn statement(
     gaps: &Gaps<'_>,
     word: &str,
@@ -31,12 +31,12 @@ pub(super) fn statement(
     builder.events
 }
 
-/// Returns the events for ` {` after the head of a table.
+/// Returns the layout events for ` {` after the head of a table.
 pub(super) fn opening(brace: usize) -> Vec<Event> {
     vec![Event::Glue { next: brace, space: true }, Event::Token(brace)]
 }
 
-/// Returns the events for ` {}` after the head of a table.
+/// Returns the layout events for ` {}` after the head of a table.
 pub(super) fn empty_braces(brace: usize) -> Vec<Event> {
     [opening(brace), vec![Event::Token(brace + 1)]].concat()
 }
@@ -60,15 +60,15 @@ fn closers(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     closers
 }
 
-/// The first tokens of the parts of a statement or item.
+/// Indices of the tokens at which the parts of a statement or item begin.
 pub(super) type Starts = Vec<usize>;
 
 pub(super) struct Builder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
     pub(super) items: &'a HashSet<usize>,
-    /// Whether `[` always begins a list here, never an index.
+    /// Whether `[` always begins a list in this statement, never an index.
     lists: bool,
-    /// Whether braces contain the fields of a type.
+    /// Whether the current braces contain the fields of a type.
     pub(super) types: bool,
     events: Vec<Event>,
     /// The open groups, as indices of their `Begin` events.
@@ -101,7 +101,7 @@ impl Builder<'_> {
         self.events.push(Event::Dedent);
     }
 
-    /// Breaks all open groups over several lines.
+    /// Marks all open groups as broken over several lines.
     pub(super) fn force(&mut self) {
         for begin in &self.open {
             if let Some(Event::Begin { broken, .. }) = self.events.get_mut(*begin) {
@@ -110,7 +110,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Breaks all open groups over several lines if `broken` is true.
+    /// Marks all open groups as broken over several lines if `broken` is true.
     pub(super) fn keep(&mut self, broken: bool) {
         if broken {
             self.force();
@@ -139,8 +139,8 @@ impl Builder<'_> {
         self.glued = false;
     }
 
-    /// Adds a line break before a token, unless the token at the start of a line could begin a
-    /// statement.
+    /// Adds a possible line break before a token. Adds none if the token, at the start of a line,
+    /// could begin a statement.
     pub(super) fn line_before_name(&mut self, next: usize) {
         let starts = self.gaps.kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.word(next));
         if !starts {
@@ -199,7 +199,8 @@ impl Builder<'_> {
         if is_one { self.outer(at + 3..end).find(is_colon) } else { None }
     }
 
-    /// Returns the tokens that join a condition or value: all operators with the lowest precedence.
+    /// Returns the operators with the lowest precedence in a condition or value. Lines break before
+    /// these operators.
     fn joints(&self, range: Range<usize>) -> Vec<usize> {
         let (mut loosest, mut joints) = (u8::MAX, Vec::new());
         for at in self.outer(range.clone()) {
@@ -236,7 +237,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the events for `NAME = VALUE`, with or without a keyword before the name.
+    /// Adds the layout events for `NAME = VALUE`, with or without a keyword before the name.
     pub(super) fn definition(&mut self, range: Range<usize>) {
         let is_equals =
             |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Operator) && self.gaps.word(*at) == "=";
@@ -250,8 +251,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the events for a head, then the parts that begin with these words. The parts go one per
-    /// line unless everything fits on one line.
+    /// Adds the layout events for a statement: its head, then the parts that begin with one of
+    /// `words`. Each part has its own line unless the statement fits on one line.
     pub(super) fn parts(&mut self, range: Range<usize>, words: &[&str]) {
         // The name after the first word may be spelled like any of these words.
         let starts = |at: &usize| {
@@ -284,7 +285,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Adds the events for one part of a statement; its first word decides how.
+    /// Adds the layout events for one part of a statement. The first word of the part decides its
+    /// layout.
     pub(super) fn part(&mut self, range: Range<usize>) {
         let start = range.start;
         if self.is_word(start, &["where", "for"]) {
@@ -299,7 +301,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the events for `where a = …, b = …` or `for "x", 5`.
+    /// Adds the layout events for `where a = …, b = …` or `for "x", 5`.
     fn locals(&mut self, range: Range<usize>) {
         self.token(range.start);
         self.begin(false);
@@ -318,9 +320,9 @@ impl Builder<'_> {
 
     // --- Conditions and values -------------------------------------------------------------------
 
-    /// Adds the events for a condition or value. `hangs` is true if the expression does not begin a
-    /// line; its continuation lines are then indented. A block of conditions at its end can be
-    /// broken without breaking the text before it.
+    /// Adds the layout events for a condition or value. `hangs` is true if the expression does not
+    /// begin a line; its continuation lines are then indented. A block of conditions at the end of
+    /// the expression can be broken without breaking the text before the block.
     pub(super) fn expression(&mut self, range: Range<usize>, hangs: bool) {
         let joints = self.joints(range.clone());
         let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else { return self.plain(range) };
@@ -329,8 +331,8 @@ impl Builder<'_> {
         let group = self.events.len();
         self.begin(false);
         self.keep(joints.iter().any(|joint| self.begins_line(*joint)));
-        // A first operand that binds more tightly is indented further than the lines after it. A
-        // bracket is not.
+        // The first operand may contain operators that bind more tightly. Its continuation lines
+        // are then indented further than the lines after it. The lines of a bracket are not.
         let nested = hangs && !self.joints(range.start..first).is_empty();
         if nested {
             self.indent();
@@ -369,7 +371,8 @@ impl Builder<'_> {
         (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
     }
 
-    /// Adds the events for tokens in sequence, with groups for brackets, quantifiers and `if`.
+    /// Adds the layout events for tokens in sequence, with groups for brackets, quantifiers and
+    /// `if`.
     pub(super) fn plain(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -389,8 +392,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the events for a colon and the condition after it. The condition begins a line if it
-    /// does not fit after the colon.
+    /// Adds the layout events for a colon and the condition after it. If the condition does not fit
+    /// after the colon, the condition begins a new line.
     pub(super) fn behind_colon(&mut self, colon: usize, end: usize) {
         self.begin(false);
         self.keep(colon + 1 < end && self.begins_line(colon + 1));
@@ -402,7 +405,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Adds the events for `if C then a else b`. Returns false if one of the words is missing.
+    /// Adds the layout events for `if C then a else b`. Returns false if one of the words is
+    /// missing.
     fn choose(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
         for at in self.outer(range.start + 1..range.end) {

@@ -4,19 +4,19 @@ use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_joint;
 use unicode_width::UnicodeWidthStr;
 
-/// The kind of a possible line break.
+/// The position of a possible line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakKind {
-    /// After an opening bracket.
+    /// A line break after an opening bracket.
     First,
-    /// Between statements, items or elements, where the author may leave a blank line.
+    /// A line break between statements, items or elements, where the author may leave a blank line.
     Between,
-    /// Before a closing bracket. Comments before it are indented one level further than the
-    /// bracket.
+    /// A line break before a closing bracket. Comments before the bracket are indented one level
+    /// further than the bracket.
     Last,
-    /// Within a statement, where blank lines are removed.
+    /// A line break within a statement, where blank lines are removed.
     Inner,
-    /// At the end of the file.
+    /// The line break at the end of the file.
     End,
 }
 
@@ -109,8 +109,8 @@ impl<'a> Gaps<'a> {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
-    /// Returns the width of a token in columns: on its first line, and on its last line if it spans
-    /// several.
+    /// Returns the width of a token's first line in columns. For a token of several lines, also
+    /// returns the width of its last line.
     pub(super) fn width(&self, at: usize) -> (usize, Option<usize>) {
         let text = self.word(at);
         match (text.find('\n'), text.rfind('\n')) {
@@ -184,14 +184,14 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if a bracket that touches this token is an index or belongs to it. Joining keywords
-    /// cannot be indexed.
+    /// True if a `[` directly follows this token and is its index, or follows `clamp` or `const`.
+    /// Other keywords cannot be followed by an index.
     fn is_indexed(&self, at: usize) -> bool {
         let is_value = !self.is_plain_word(at) || !is_joint(self.word(at));
         self.slice(at + 1).is_empty() && (is_value || matches!(self.word(at), "clamp" | "const"))
     }
 
-    /// True for a name that can be called.
+    /// True if the token is a name that parentheses with arguments may follow.
     fn is_name(&self, at: usize) -> bool {
         match self.kind(at) {
             Some(TokenKind::Quoted) => true,

@@ -7,7 +7,7 @@ use crate::lex::TokenKind;
 use std::ops::Range;
 
 impl Builder<'_> {
-    /// Adds the events for a `payload` or `group`.
+    /// Adds the layout events for a `payload` or `group`.
     pub(super) fn payload(&mut self, head: Range<usize>, open: usize) {
         self.plain(head);
         self.item_block(open);
@@ -35,8 +35,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the positions of the words that introduce consequences of a violation. The `else` of
-    /// an `if` is excluded.
+    /// Returns the positions of the words that introduce consequences of a violation, such as
+    /// `else` or `clamp`. The `else` of an `if` is excluded.
     fn consequences(&self, range: Range<usize>, words: &[&str]) -> Starts {
         let (mut chosen, mut starts) = (0_usize, Vec::new());
         for at in self.outer(range.start + 1..range.end) {
@@ -51,7 +51,7 @@ impl Builder<'_> {
         starts
     }
 
-    /// Adds the events for `require "id" at PATH when CONDITION: CONDITION`.
+    /// Adds the layout events for `require "id" at PATH when CONDITION: CONDITION`.
     fn requirement(&mut self, range: Range<usize>) {
         let is_colon = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Colon);
         let Some(colon) = self.outer(range.clone()).find(is_colon) else { return self.plain(range) };
@@ -59,7 +59,7 @@ impl Builder<'_> {
         self.behind_colon(colon, range.end);
     }
 
-    /// Adds the events for `each NAME in LIST { … }`.
+    /// Adds the layout events for `each NAME in LIST { … }`.
     fn each(&mut self, range: Range<usize>) {
         let is_brace = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::OpenBrace);
         let Some(open) = self.outer(range.clone()).filter(is_brace).last() else { return self.plain(range) };
@@ -68,7 +68,7 @@ impl Builder<'_> {
         self.plain(self.closer(open) + 1..range.end);
     }
 
-    /// Adds the events for `else "message" repair "remedy"`.
+    /// Adds the layout events for `else "message" repair "remedy"`.
     pub(super) fn message(&mut self, range: Range<usize>) {
         let repair = self.outer(range.clone()).find(|at| self.is_word(*at, &["repair"]));
         let Some(repair) = repair else { return self.plain(range) };

@@ -1,6 +1,6 @@
-//! Converts events into lines. A group that fits is written on one line. Otherwise every break of
-//! the group begins a line; a filling group breaks only where the next piece does not fit. Outer
-//! groups are decided before inner ones.
+//! Converts layout events into lines. A group of tokens that fits is written on one line. In other
+//! groups, a line begins at every possible break. A filling group breaks only where the next piece
+//! does not fit. Outer groups are decided before inner ones.
 
 use super::gap::{BreakKind, Gaps, bom};
 use super::{STEP, WIDTH};
@@ -8,7 +8,7 @@ use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
 use std::ops::Range;
 
-/// An instruction for writing a statement.
+/// A layout event: an instruction for writing a part of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
     /// Writes the token with this index.
@@ -18,14 +18,14 @@ pub(super) enum Event {
         next: usize,
         space: bool,
     },
-    /// The gap before a token, with a line break if its group is broken.
+    /// The gap before a token, with a line break if the enclosing group is broken.
     Break {
         next: usize,
         space: bool,
         place: BreakKind,
     },
-    /// The start of a group. A `broken` group never fits on one line. A group that `fills` breaks
-    /// only before pieces that do not fit.
+    /// The start of a group of tokens. A group that is `broken` never fits on one line. A group
+    /// that `fills` breaks only before pieces that do not fit.
     Begin {
         fills: bool,
         broken: bool,
@@ -33,7 +33,7 @@ pub(super) enum Event {
     End,
     Indent,
     Dedent,
-    /// Indents if the group whose `Begin` event has this index is on several lines.
+    /// Indents the lines that follow if the group whose `Begin` event has this index is broken.
     IndentIf(usize),
     DedentIf(usize),
 }
@@ -45,12 +45,12 @@ enum Mode {
     Fills,
 }
 
-/// The output written so far.
+/// The formatted text written so far.
 pub(super) struct Writer<'a> {
     out: String,
     column: usize,
     newline: &'a str,
-    /// Bytes of the byte order mark at the start.
+    /// Length in bytes of the byte order mark at the start of the text, or 0.
     mark: usize,
 }
 
@@ -96,8 +96,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a statement that does not parse, moved from one column to another. Its later lines
-    /// move by the same distance, as far as all of them can. No line moves to a column where it
-    /// would begin a statement.
+    /// move by the same distance, or less if the least indented line has less space. No line moves
+    /// to a column where it would begin a statement.
     pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
         let later = tokens.start + 1..tokens.end;
         let least = later.filter_map(|token| gaps.column(token)).min().unwrap_or(from);
@@ -220,11 +220,11 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The widths of events, if written on one line.
+/// The widths of layout events, computed as if all of them were on one line.
 struct Sizes {
-    /// Columns before each event.
+    /// Columns before each event; the last entry is the total.
     before: Vec<usize>,
-    /// For each event, the index of the next break at or after the event.
+    /// For each event, the index of the first possible break at or after the event.
     next_break: Vec<usize>,
     /// For each `Begin` event, the index of its `End` event.
     end: Vec<usize>,
@@ -259,12 +259,13 @@ impl Sizes {
         Sizes { before, next_break, end }
     }
 
-    /// Returns the columns of a group and of the text after it up to the next break.
+    /// Returns the width in columns of a group and of the text after it, up to the next possible
+    /// break.
     fn of_group(&self, begin: usize) -> usize {
         self.before[self.next_break[self.end[begin]]] - self.before[begin]
     }
 
-    /// Returns the columns from a break to the next one.
+    /// Returns the width in columns of the text from one possible break to the next.
     fn until_break(&self, at: usize) -> usize {
         self.before[self.next_break[at + 1]] - self.before[at]
     }

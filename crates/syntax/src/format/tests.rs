@@ -1,4 +1,5 @@
-//! Tests of the style, one case each: the first text is formatted, and must give the second text.
+//! Tests of the formatting style. Most tests format a text and compare the result with an expected
+//! text.
 
 use super::{Changed, difference, format, outline};
 
@@ -30,8 +31,8 @@ fn spaces_stand_where_they_help() {
         "type t = { a?: list<dict<int>>, b: string @private }\n",
     );
     check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
-    // Angle brackets of types have no spaces around them; comparisons have, whatever the operands
-    // are.
+    // Angle brackets of types have no spaces around them. Comparison operators always have them,
+    // whatever the operands are.
     check("let a=x<3 and y>2", "let a = x < 3 and y > 2\n");
     check("let a = b.list<3 and dict>2", "let a = b.list < 3 and dict > 2\n");
     check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
@@ -116,8 +117,9 @@ fn plain_lists_fill_their_lines_and_others_stand_one_element_a_line() {
     let (first, second, third) = (words[..10].join(", "), words[10..20].join(", "), words[20..].join(", "));
     let aligned = words.join(",\n            ").replace(",\n            \"word01\"", ", \"word01\"");
     let expected = format!("list l = [\n  {first},\n  {second},\n  {third}\n]\n");
-    // Each line takes as many elements as fit. An element takes ten columns including its comma and
-    // space; the last space is removed, and the indentation is two columns.
+    // Each line takes as many elements as fit. An element takes ten columns, including its comma
+    // and the space after it. The last space of a line is removed; the indentation takes two
+    // columns.
     assert!(expected.lines().all(|line| line.len() <= super::WIDTH + 2));
     let formatted = format(&format!("list l = [{}]", words.join(", "))).expect("it is right").text;
     assert!(
@@ -191,7 +193,8 @@ fn what_cannot_be_read_stays_as_it_is() {
     assert_eq!(Changed { line: 3 }.to_string(), "formatting would change the meaning at line 3");
 }
 
-/// At the start of a line, `group` would begin a statement and `closed` an item.
+/// The names `group` and `closed` never begin a line: `group` would begin a statement there, and
+/// `closed` an item.
 #[test]
 fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     let long = "y".repeat(90);
@@ -262,8 +265,8 @@ fn a_carriage_return_that_ends_no_line_stays() {
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
-/// In such a file, only columns decide where statements begin. After formatting, `route` would have
-/// begun a separate statement next to the table.
+/// If a bracket is unclosed, only columns decide where statements begin. After formatting, `route`
+/// would have begun a separate statement next to the table.
 #[test]
 fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
@@ -280,8 +283,8 @@ fn carriage_returns_at_a_line_s_end_go() {
     check("n\r\n \r\r\n\"", "n\r\n \r\n\"\r\n");
 }
 
-/// Regression test: the comment became part of the unclosed string before it, which ends before a
-/// `\r`.
+/// Regression test: a comment became part of the unclosed string before it. Such a string ends
+/// before a `\r`.
 #[test]
 fn a_comment_stays_apart_from_what_is_not_closed() {
     for open in ["'x", "“x", "\"x", "r\"x", "let a = 'x"] {
@@ -290,8 +293,8 @@ fn a_comment_stays_apart_from_what_is_not_closed() {
     }
 }
 
-/// Regression test: a statement with errors was moved right without its later lines, which then
-/// began statements.
+/// Regression test: a statement with errors was moved right without its later lines. These lines
+/// then began statements.
 #[test]
 fn what_cannot_be_read_moves_as_a_whole() {
     check("table s{\ns\n h}", "table s {\n  s\n   h\n}\n");
@@ -304,6 +307,6 @@ fn what_cannot_be_read_moves_as_a_whole() {
     // align that did not before.
     check(" table{\nh\n e", "table{\nh\n e\n");
     check("   table{\n  h\n    e", "table{\nh\n  e\n");
-    // The continuation at the statement's own column stays as it is.
+    // The `or` line begins at the column of its statement, so it keeps its column.
     stays("let a = x ==\nor y (\n");
 }

@@ -1,4 +1,4 @@
-//! Builds the syntax tree of one statement from the pairs of the grammar.
+//! Builds the syntax tree of one statement from the parse tree nodes ("pairs") of the grammar.
 
 use super::context::{Built, Failed, StatementContext, child, children, first, must, unquote};
 use super::types::{fields, type_expr};
@@ -195,7 +195,7 @@ pub(super) fn priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<S
     }
 }
 
-/// Reads constants in braces.
+/// Reads the metadata of a target: constants in braces.
 fn metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.all(&pair, Rule::entry, operand::entry)
 }

@@ -11,7 +11,7 @@ use rulec_base::{broken_invariant, message};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Marks a failure that has already been reported.
+/// Marks a failure whose error has already been reported.
 pub(super) struct Failed;
 
 pub(super) type Built<T> = Result<T, Failed>;
@@ -19,21 +19,21 @@ pub(super) type Built<T> = Result<T, Failed>;
 pub(super) struct StatementContext<'a> {
     pub(super) file: FileId,
     pub(super) text: &'a str,
-    /// The tokens of the file without white space and comments.
+    /// The significant tokens of the file: all tokens except white space and comments.
     pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The token that node positions are relative to, as an index into `sigs`.
+    /// The token that positions of tree nodes are relative to, as an index into `sigs`.
     from: usize,
-    /// The codes from the token `from` on.
+    /// The code characters of the tokens from the token `from` on.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> StatementContext<'a> {
-    /// Creates the context for at least one token of a reader. `from` is the token that node
-    /// positions are relative to.
+    /// Creates the context for a statement or item of at least one token. `from` is the token that
+    /// positions of tree nodes are relative to.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, from: usize) -> Self {
         let FileParser { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[from..];
@@ -57,7 +57,7 @@ impl<'a> StatementContext<'a> {
         Failed
     }
 
-    /// Returns the span of a pair, from its first token to its last.
+    /// Returns the span of a pair (a tree node), from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
         self.span_of(pair.tokens())
     }
@@ -109,7 +109,7 @@ impl<'a> StatementContext<'a> {
         open.pop()
     }
 
-    /// Returns the source text of a span: its first line, and at most 40 characters.
+    /// Returns the source text of a span, shortened to its first line and to at most 40 characters.
     pub(super) fn short(&self, span: Span) -> String {
         let text = &self.text[span.range()];
         let line = text.lines().next().unwrap_or("");
@@ -120,7 +120,7 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Reads a name where any word is allowed.
+    /// Reads a name at a position where any word is allowed as a name.
     pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
@@ -169,7 +169,8 @@ impl<'a> StatementContext<'a> {
         Ok(Spanned::new(self.string(span)?, span))
     }
 
-    /// Reads the child with this rule. Fails if there is none.
+    /// Calls `read` for the child of a tree node that matched this grammar rule. Fails if there is
+    /// none.
     pub(super) fn one<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -179,7 +180,7 @@ impl<'a> StatementContext<'a> {
         read(self, child(pair, rule)?)
     }
 
-    /// Reads the child with this rule, if there is one.
+    /// Calls `read` for the child of a tree node that matched this grammar rule, if there is one.
     pub(super) fn optional<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -189,7 +190,7 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).next().map(|child| read(self, child)).transpose()
     }
 
-    /// Reads every child with this rule.
+    /// Calls `read` for every child of a tree node that matched this grammar rule.
     pub(super) fn all<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -199,7 +200,7 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).map(|child| read(self, child)).collect()
     }
 
-    /// Reports a token that differs from the spelling `wanted` but was accepted in its place.
+    /// Reports a token that is not spelled as `wanted`, but that the grammar accepts in its place.
     pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
@@ -235,8 +236,8 @@ pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// Returns a part that the grammar always produces, as `invariant` says. If the part is missing in
-/// a release build, only this statement fails.
+/// Returns a part that the grammar always produces. `invariant` describes why the part exists. If
+/// the part is missing in a release build, only this statement fails.
 pub(super) fn must<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");
@@ -244,12 +245,12 @@ pub(super) fn must<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     })
 }
 
-/// Returns the child with this rule, which the grammar always produces.
+/// Returns the child that matched this grammar rule. The grammar always produces such a child.
 pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     must(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }
 
-/// Returns the first child, which the grammar always produces.
+/// Returns the first child. The grammar always produces one.
 pub(super) fn first<'p>(pair: &Pair<'p>) -> Built<Pair<'p>> {
     must(pair.into_inner().next(), format_args!("{:?} has a child", pair.as_rule()))
 }

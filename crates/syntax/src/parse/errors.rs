@@ -95,7 +95,8 @@ impl<'a> Failure<'_, 'a> {
 
     /// True if only pieces of an expression are expected, which means that a value is missing.
     fn value_wanted(&self) -> bool {
-        // A string or a brace alone is part of the statement, not the start of a value.
+        // If only a string or a brace is expected, the token belongs to the statement and does not
+        // begin a value.
         let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
         self.expected.iter().all(|rule| phrase::is_piece(*rule)) && !self.expected.iter().all(own)
     }

@@ -23,9 +23,9 @@ pub(super) struct ExprNode {
     pub(super) wrapped: bool,
 }
 
-/// Maximum height of an expression tree, because later passes recurse over it. Brackets use at most
-/// [`splitter::MAX_DEPTH`] levels; chains such as `a + b + c` can use the rest. Chains of `and` and
-/// `or` are flat and do not count.
+/// Maximum height of an expression tree, because later compiler passes recurse over it. Brackets
+/// use at most [`splitter::MAX_DEPTH`] levels; chains such as `a + b + c` can use the rest. Chains
+/// of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
 pub(super) fn expression(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
@@ -62,11 +62,12 @@ pub(super) enum PieceKind {
     Conditional,
 }
 
-/// A piece of an expression, with data that precedence climbing uses often.
+/// A piece of an expression, with the data that precedence climbing uses often.
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
-    /// The index into `pairs` if the piece is a pair. Otherwise the index of its first token.
+    /// The index into `pairs` if the piece is a tree node. Otherwise the index of the first token
+    /// of the piece.
     pub(super) at: usize,
     pub(super) span: Span,
 }
@@ -74,7 +75,7 @@ pub(super) struct Piece {
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) pieces: SmallVec<[Piece; 8]>,
-    /// The pairs of those pieces that have inner nodes.
+    /// The tree nodes of those pieces that have inner nodes.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
     pub(super) end: u32,
@@ -127,7 +128,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         &self.cx.text[piece.span.range()]
     }
 
-    /// Returns the pairs inside a piece that is a pair.
+    /// Returns the inner tree nodes of a piece that is itself a tree node.
     pub(super) fn inside(&self, piece: Piece) -> Pairs<'p> {
         self.pairs[piece.at].into_inner()
     }

@@ -7,7 +7,8 @@ use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
 
-/// Creates the diagnostic for syntax of another language, with the replacement `write`.
+/// Creates the diagnostic for syntax of another language. `write` is the correct text, which the
+/// diagnostic suggests as a fix.
 pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }

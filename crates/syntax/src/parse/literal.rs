@@ -14,7 +14,7 @@ pub(super) struct BadLiteral {
     pub(super) help: Message,
 }
 
-/// The units of numbers as written, each with a factor and a divisor.
+/// The units of numbers, each with a factor and a divisor: `5ms` is 5 * 1 / 1000 seconds.
 pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
@@ -81,7 +81,7 @@ fn digits_end(text: &str) -> usize {
     end
 }
 
-/// Returns the unit that a word likely means.
+/// Returns the unit that a word such as `seconds` or `kb` likely means, if any.
 pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -195,7 +195,7 @@ fn hex(digits: &str) -> Option<u32> {
     if valid { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// Returns the help text for an unknown escape.
+/// Returns the help text for an unknown escape, which lists the valid escapes.
 fn escapes() -> Message {
     message!(
         r#"the escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#

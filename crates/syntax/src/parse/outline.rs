@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A file as tokens and statements.
 pub struct Outline {
-    /// The tokens except white space and comments.
+    /// The tokens of the file, except white space and comments.
     pub tokens: Vec<Token>,
     /// The statements. Tokens may lie between two statements, such as an unnecessary `;`.
     pub statements: Vec<Piece>,
@@ -31,7 +31,7 @@ pub struct Piece {
     /// Whether the statement was parsed without errors. For a table, this covers only its head and
     /// braces.
     pub is_sound: bool,
-    /// The documentation, and the number of `allow` comments.
+    /// The documentation of the statement, and the number of its `allow` comments.
     pub notes: (String, usize),
     /// The statements between a table's braces, and the index of the closing brace if present.
     pub table: Option<(Vec<Piece>, Option<usize>)>,
@@ -62,7 +62,7 @@ pub fn is_joint(word: &str) -> bool {
     !is_value && (joins || super::is_reserved(word) || operators::Op::infix(word).is_some())
 }
 
-/// Computes the outline of a file.
+/// Returns the outline of a file, given its text.
 pub fn outline(text: &str) -> Outline {
     let file = FileId(0);
     let parsed = parse(Threads::All, file, text);
@@ -111,7 +111,7 @@ fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
 
 struct Shaping<'a> {
     tokens: &'a [Token],
-    /// The start offsets of errors, sorted.
+    /// The offsets at which errors in the file start, sorted.
     errors: Vec<u32>,
     read: HashMap<u32, &'a Statement>,
 }

@@ -29,7 +29,7 @@ impl FileParser<'_> {
         Some(kind)
     }
 
-    /// Splits tokens into those before the braces of the block and those between the braces.
+    /// Splits the tokens of a block into those before its braces and those between its braces.
     fn split(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The block is the last pair of braces. A record may precede it, for example in the list of
         // an `each`.
@@ -177,7 +177,7 @@ fn one_of(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> {
     Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
 }
 
-/// Reads one of `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
+/// Reads a clause about a violation: `else`, `repair`, `default`, `clamp`, `remove` or `warning`.
 fn outcome(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {

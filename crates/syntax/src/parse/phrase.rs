@@ -1,6 +1,6 @@
-//! Phrases for grammar rules in messages. The phrases of terminals come from their table; the
-//! phrases of other rules are listed here. A test ensures that no rule name appears in a message:
-//! each rule has a phrase or is never reported as expected.
+//! Phrases that describe grammar rules in messages. The phrases of terminals come from the table of
+//! terminals; the phrases of other rules are listed here. A test ensures that each rule has a
+//! phrase or is never reported as expected. No rule name can therefore appear in a message.
 
 use super::Rule;
 use super::terminals::TERMINALS;

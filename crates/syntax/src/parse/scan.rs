@@ -17,7 +17,7 @@ const MAX_STRAYS: usize = 50;
 pub(super) struct Characters<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
-    /// The non-ASCII names seen so far.
+    /// The names with non-ASCII characters that were checked so far.
     names: HashSet<&'a str>,
     strays: usize,
 }

@@ -100,7 +100,7 @@ impl Current {
 
 struct Table {
     head: RawStatement,
-    /// The indentation of the first statement, if that statement starts a line.
+    /// The indentation of the table's first statement, if that statement starts a line.
     indent: Option<u32>,
     statements: Vec<RawStatement>,
 }
@@ -282,21 +282,21 @@ impl<'a> Splitter<'a> {
         margin.is_some_and(|margin| indent <= margin)
             && !self.wants_more(index)
             && !terminals::terminal(self.codes[index]).continues()
-            // A destination of a router, which is a name for the grammar.
+            // `next` is a destination of a router, although the grammar reads it as a name.
             && word != "next"
             && !operators::is_reserved_word(word)
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
     /// Closes all open brackets at a statement keyword at column 0 or at the indentation of a
-    /// table's statements. In text without errors, no bracket is open there.
+    /// table's statements. In text without errors, no bracket is open before such a keyword.
     fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let first = table.statements.is_empty() && self.current.is_none();
             if word.is_in_table() && (first || table.indent == Some(indent)) {
                 return self.close_open(1, Some(index));
             }
-            // If the statements of a table are not indented, the table ends here only if the
+            // If the statements of a table are not indented, this keyword ends the table only if
             // brackets are unbalanced.
             if table.indent == Some(0) && self.balanced {
                 return;
@@ -309,7 +309,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Reports the open brackets after the first `keep` ones, and removes them from `open`.
+    /// Reports all open brackets except the outermost `keep`, and removes them from `open`.
     fn close_open(&mut self, keep: usize, next: Option<usize>) {
         while self.open.len() > keep {
             let bracket = self.open[self.open.len() - 1];
@@ -368,8 +368,9 @@ impl<'a> Splitter<'a> {
         let kind = self.sigs[index].token.kind;
         let fits = |open: &usize| closer(self.sigs[*open].token.kind) == kind;
         match self.open.iter().rposition(fits) {
-            // A match for a closing bracket deep in the stack is accepted only within the
-            // statement, or for a brace, which may end the table.
+            // A closing bracket may match a bracket that is not the innermost open one. The match
+            // is accepted only within the current statement, or for a brace, which may end the
+            // table.
             Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
                 while self.open.len() > at + 1 {
                     let bracket = self.open[self.open.len() - 1];

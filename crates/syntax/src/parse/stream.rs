@@ -13,14 +13,15 @@ use rulec_base::parallel;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SignificantToken {
     pub(super) token: Token,
-    /// Bytes before the token on its line if it starts the line, otherwise [`SignificantToken::INSIDE`].
+    /// Number of bytes before the token on its line if the token starts the line, otherwise
+    /// [`SignificantToken::INSIDE`].
     indent: u32,
 }
 
 impl SignificantToken {
     const INSIDE: u32 = u32::MAX;
 
-    /// Returns the bytes before the token on its line, if the token starts the line.
+    /// Returns the number of bytes before the token on its line, if the token starts the line.
     pub(super) fn indent(&self) -> Option<u32> {
         (self.indent != Self::INSIDE).then_some(self.indent)
     }
@@ -36,7 +37,7 @@ pub(super) struct Stream {
     pub(super) suspicious: Vec<Token>,
 }
 
-/// Rough size of a statement in bytes.
+/// Rough size of a statement in bytes, to estimate the number of statements.
 pub(super) const STATEMENT_BYTES: usize = 100;
 
 /// Tokenizes a text, divided into `parts` parts that are processed in parallel.
@@ -62,7 +63,7 @@ pub(super) fn stream(text: &str, parts: usize) -> Stream {
     Stream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
 }
 
-/// The tokens of a part of a text.
+/// The tokens of one part of a text, which one thread tokenizes.
 #[derive(Default)]
 struct Part {
     sigs: Vec<SignificantToken>,
@@ -72,8 +73,8 @@ struct Part {
 }
 
 impl Part {
-    /// Tokenizes the part between two offsets: all tokens that begin there. A token must begin at
-    /// `from`.
+    /// Tokenizes one part of a text: all tokens that begin between two offsets. A token must begin
+    /// at `from`.
     fn cut(text: &str, from: usize, until: usize) -> Part {
         // White space separates most tokens, and few tokens are shorter than two bytes.
         let room = until.saturating_sub(from) / 5 + 1;
@@ -110,7 +111,8 @@ impl Part {
         part
     }
 
-    /// Changes the code of a dot that precedes a plain name.
+    /// Changes the code of the last token to `MEMBER_DOT` if that token is a dot before a plain
+    /// name.
     fn join(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::is_member(next)
@@ -119,7 +121,7 @@ impl Part {
         }
     }
 
-    /// Appends the part that follows.
+    /// Appends the part of the text that follows this part.
     fn append(&mut self, next: Part) {
         if let Some(first) = next.codes.first() {
             self.join(*first);

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 /// The classes of terminals, in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// A mark that does not end an expression and is not a piece of one.
+    /// A symbol that neither ends an expression nor is a piece of one.
     Mark,
     /// A token that ends most expressions.
     Closing,
@@ -35,7 +35,7 @@ pub(super) enum Class {
     Quantity,
     /// A word with a meaning in some positions, and a name elsewhere.
     Contextual,
-    /// Any other name.
+    /// A name without a special meaning.
     Name,
     /// A string or number.
     Literal,
@@ -54,33 +54,33 @@ pub(super) struct Terminal {
     pub(super) class: Class,
     /// The grammar rule of the statements that begin with this word.
     pub(super) statement: Option<Rule>,
-    /// The phrase for the terminal in messages.
+    /// The phrase that names the terminal in messages.
     pub(super) phrase: Message,
     traits: u8,
 }
 
-/// A statement that is allowed in a table.
+/// Flag of a word whose statement is allowed in a table.
 const IN_TABLE: u8 = 1;
-/// A statement that declares the name after its keyword.
+/// Flag of a word whose statement declares the name after the word.
 const DECLARES: u8 = 2;
-/// A word that requires a name after it.
+/// Flag of a word that requires a name after it.
 const WANTS_NAME: u8 = 4;
-/// A word that, at the start of a line, continues the previous statement.
+/// Flag of a word that, at the start of a line, continues the previous statement.
 const CONTINUES: u8 = 8;
-/// A terminal that also has a grammar rule without a node. Messages never list that rule as
-/// expected.
+/// Flag of a terminal that has a second grammar rule, `bare_…`, which produces no tree node.
+/// Messages never list that second rule as expected.
 const BARE: u8 = 16;
-/// A word that begins an item of a payload, at the start of a line.
+/// Flag of a word that begins an item of a payload at the start of a line.
 const ITEM: u8 = 32;
 
 /// The role of a word with a special meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Begins a statement.
+    /// The word begins a statement.
     Statement,
-    /// Begins a clause, and must be in backquotes to be a name.
+    /// The word begins a clause, and must be in backquotes to be a name.
     Clause,
-    /// Has a meaning in some positions, and is a name elsewhere.
+    /// The word has a meaning in some positions, and is a name elsewhere.
     Word,
 }
 
@@ -161,7 +161,7 @@ macro_rules! statement {
     };
 }
 
-// A word that begins statements names their grammar rule after its class.
+// In each row, the grammar rule in parentheses is the rule of the statements that the word begins.
 macro_rules! terminals {
     ($($rule:ident $text:literal $class:ident $(($statement:ident))? $($flag:ident)* $(=> $phrase:expr)?;)*) => {
         /// All terminals. Messages list expected terminals in this order.
@@ -303,10 +303,10 @@ const _: () = {
     }
 };
 
-/// The first code: a control character after the line breaks, because pest counts line breaks.
+/// The first code. It is greater than the line break characters, because pest counts line breaks.
 const FIRST: u8 = 0x10;
 
-/// The code of each row of [`TERMINALS`].
+/// The code of each terminal, in the order of [`TERMINALS`].
 static CODES: [u8; TERMINALS.len()] = codes();
 
 const fn codes() -> [u8; TERMINALS.len()] {
@@ -342,7 +342,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// The code of a word without a special meaning.
+/// The code of a name without a special meaning.
 pub(super) const PLAIN_NAME: u8 = code("plain_name");
 /// The code of an unreadable token, which was already reported.
 pub(super) const UNREADABLE: u8 = code("unreadable");
@@ -362,7 +362,7 @@ pub(super) const AS: u8 = code("kw_as");
 pub(super) const NOT: u8 = code("kw_not");
 const SYMBOL: u8 = code("symbol");
 
-/// Maps each code to its row in [`TERMINALS`].
+/// Maps each code to the index of its terminal in [`TERMINALS`].
 static ROWS: [u8; 128] = {
     let mut rows = [u8::MAX; 128];
     let mut row = 0;
@@ -391,7 +391,7 @@ static SYMBOLS: [u8; 128] = {
     symbols
 };
 
-/// Maps each word with a special meaning to its row.
+/// Maps each word with a special meaning to the index of its terminal in [`TERMINALS`].
 static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
@@ -407,7 +407,7 @@ pub(super) fn word(text: &str) -> Option<&'static Terminal> {
     WORDS.get(text).map(|row| &TERMINALS[*row])
 }
 
-/// Returns the word that begins the statements of a grammar rule.
+/// Returns the word that begins the statements that a grammar rule matches.
 pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
     TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
 }

@@ -1,6 +1,6 @@
-//! The parse tree of the grammar as a flat list of nodes. Building the syntax tree queries the
-//! children of nodes very often. Here the children are a slice, whereas pest updates reference
-//! counts at each step.
+//! The parse tree of the grammar as a flat list of nodes. The builder of the syntax tree looks up
+//! the children of nodes very often. In this list the children are a slice, whereas pest updates
+//! reference counts at each step.
 
 use super::{Grammar, Rule};
 use pest::error::Error;
@@ -19,12 +19,12 @@ struct Node {
     size: u32,
 }
 
-/// The nodes of a parse, in pre-order.
+/// A parse tree: its nodes, in pre-order.
 #[derive(Default)]
 pub(super) struct Tree(Vec<Node>);
 
 impl Tree {
-    /// Parses codes with a grammar rule.
+    /// Parses the codes of tokens with a grammar rule, and returns the parse tree.
     pub(super) fn read(rule: Rule, codes: &str) -> Result<Tree, Box<Error<Rule>>> {
         super::allow_calls(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();

@@ -1,6 +1,6 @@
-//! The supported languages, and titles and pages of codes in languages other than English. A
-//! translated page combines the explanation from the language's catalogue with the examples of the
-//! English page. The examples are rules and need no translation.
+//! The supported languages, and the titles and pages of codes in languages other than English. A
+//! translated page combines two sources: the explanation from the language's catalogue and the
+//! examples of the English page. The examples are rules and need no translation.
 
 use super::Code;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ impl Code {
     }
 }
 
-/// Returns the fenced blocks under a heading of a page, each after a blank line.
+/// Returns the fenced code blocks under a heading of a page, each after a blank line.
 fn examples(page: &str, heading: &str) -> String {
     let (mut inside, mut open, mut out) = (false, false, String::new());
     for line in page.lines() {

@@ -35,7 +35,7 @@ impl Failure<'_, '_> {
         self.cx.sigs.get(self.at + count).map_or("", |sig| self.text(sig.token))
     }
 
-    /// Returns a diagnostic for a symbol that was written in place of another one.
+    /// Returns a diagnostic for a symbol where this language uses another symbol or none.
     fn habit_of_signs(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
             let message = message!("{what} by `{wanted}`, not `{}`", self.found);

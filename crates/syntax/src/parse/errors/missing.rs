@@ -74,8 +74,8 @@ impl Failure<'_, '_> {
         self.unexpected(message!("this case has no condition"), help)
     }
 
-    /// Returns a diagnostic for a condition without `->` after it. Another word or symbol may have
-    /// been meant as the arrow.
+    /// Returns a diagnostic for a condition without `->` after it. The author may have meant
+    /// another word or symbol as the arrow.
     pub(super) fn no_arrow(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let mistake = |span: Span| {

@@ -92,7 +92,7 @@ fn slips_in_statements() {
     check("let a = b := 1", "E0101", ":=");
     check("let a = b. .c", "E0101", ".");
     check("input { a: list<> }", "E0101", "<>");
-    // Symbols are matched longest first: `>=` and then `=`.
+    // The lexer takes the longest symbol first: `>=` and then `=`.
     check("let a = b as list<int>== c", "E0101", "=");
     clean("let a = b as list<int>>= c");
     check("default h", "E0101", "h");

@@ -1,5 +1,6 @@
-//! Common statements, valid and mutated. Parsing many together must give the same trees as parsing
-//! each alone, and tokenizing with several threads must give the same tokens as with one.
+//! Tests with common statements, valid and mutated. Parsing many statements together must give the
+//! same trees as parsing each alone. Tokenizing with several threads must give the same tokens as
+//! with one.
 
 use super::SUPPORT;
 use super::random::{Random, SOUP, rule_files};
@@ -43,7 +44,7 @@ fn shown(pair: Pair<'_>, codes: &str) -> String {
     format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
 }
 
-/// Returns the tree of a statement parsed alone.
+/// Returns the tree of a statement that is parsed alone, as text.
 fn alone(codes: &str) -> Option<String> {
     Tree::read(Rule::alone, codes).ok()?.root().map(|root| shown(root, codes))
 }
@@ -53,8 +54,8 @@ fn every_shape_is_read_by_its_rule() {
     let all = statements(&format!("{SUPPORT}{SHAPES}"));
     let mut routes = 0;
     for (rule, codes) in &all {
-        // Three are wrong: arguments without names, a quantifier without a condition, and a
-        // reserved word as a handler.
+        // Three of these statements are invalid: arguments without names, a quantifier without a
+        // condition, and a reserved word as a handler.
         let right = alone(codes);
         assert!(right.as_ref().is_none_or(|read| read.starts_with(&format!("{rule:?}"))), "{codes:?}");
         routes += usize::from(*rule == Rule::route_statement && right.is_some());
@@ -90,7 +91,7 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
     let mut read = 0;
     let behind = &statements("default -> h")[0].1;
     for codes in mutilated(40_000) {
-        // The statement after it shows where this one ends.
+        // A following statement shows whether the grammar ends this statement at the right token.
         let followed = format!("{codes}{behind}");
         let at_once = Tree::read(Rule::statements, &followed).expect("as many as are right");
         let first = at_once.pair(1).filter(|pair| pair.tokens() == (0..codes.len()));
