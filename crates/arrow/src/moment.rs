@@ -1,5 +1,5 @@
-//! Converts Arrow timestamps to the language's datetimes: an instant with the UTC offset of its
-//! zone.
+//! Converts Arrow timestamps to the rule language's datetimes: an instant with the UTC offset of
+//! its zone.
 
 use arrow_schema::TimeUnit;
 use rulec_base::text::zone;
@@ -32,7 +32,7 @@ impl Zone {
         }
     }
 
-    /// Converts a count of units since 1970; `None` outside the years 0 to 9999.
+    /// Converts a timestamp, a number of units since 1970; `None` outside the years 0 to 9999.
     pub fn time(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
         let nanoseconds = i128::from(count)
             * match unit {
