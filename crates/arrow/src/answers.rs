@@ -54,7 +54,7 @@ struct PrecomputedKeys {
     none: Keys,
 }
 
-/// Precomputed dictionary keys of one answer, one for each column.
+/// Precomputed dictionary keys of one answer, one for each dictionary column.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -66,7 +66,8 @@ struct Keys {
 const ERROR: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates the columns of an entry; `matched` adds a column with all matching routes.
+    /// Creates a builder for decisions of an entry; `matched` adds a column with all matching
+    /// routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {

@@ -78,8 +78,7 @@ impl Options {
         self
     }
 
-    /// Accepts that columns for fields that the rules read do not exist; such fields are missing in
-    /// every row.
+    /// Allows a field that the rules read to have no column. Such a field is missing in every row.
     #[must_use]
     pub fn allow_missing(self) -> Options {
         Options { allow_missing: true, ..self }
@@ -275,8 +274,8 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// Maps columns to message fields by name. A dotted name is part of an object if the rules read
-    /// that object and no column has the object's name.
+    /// Maps columns to message fields by name. A column with a dotted name becomes part of an
+    /// object if the rules read that object and no column has the object's name.
     fn sources(&mut self) -> Vec<(String, Source)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();

@@ -1,4 +1,4 @@
-//! Decides record batches.
+//! Decides the rows of record batches, or checks them as payloads.
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};

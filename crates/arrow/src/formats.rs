@@ -24,8 +24,8 @@ const ROWS: usize = 8_192;
 /// compressed size.
 const DECOMPRESSED: i64 = 256 << 20;
 
-/// Maximum compression ratio of a unit that expands further: the highest ratio of LZ4. Zstandard
-/// can exceed this ratio for constant data.
+/// Maximum compression ratio of a unit that expands to more than [`DECOMPRESSED`] bytes: the
+/// highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
 const RATIO: i64 = 255;
 
 /// A columnar file format.

@@ -41,8 +41,8 @@ impl Line<'_> {
         column.map_or(Cell::Null, |(_, reader)| reader.cell(self.row))
     }
 
-    /// True if an argument is required and its value is missing. Such an argument is written as null;
-    /// an optional argument without a value is left out.
+    /// True if an argument is required and its value is missing. Such an argument is written as
+    /// null; an optional argument without a value is left out.
     fn is_missing(&self, name: &str) -> bool {
         let Cell::List(names, start, end) = self.cell("missing_args") else { return false };
         (start..end).any(|row| matches!(names.cell(row), Cell::Str(known) if known == name))

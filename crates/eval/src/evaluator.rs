@@ -377,7 +377,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates a value.
+    /// Evaluates an expression.
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
@@ -392,7 +392,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates a value without the cache for loop-invariant parts.
+    /// Evaluates an expression without the cache for loop-invariant parts.
     fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),

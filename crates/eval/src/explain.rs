@@ -120,7 +120,7 @@ pub struct RankedIntent {
     pub name: String,
     /// The flow's id, which a decision returns.
     pub id: String,
-    /// The score, from 0 to 1.
+    /// The classifier's score for the flow, from 0 to 1.
     pub score: f64,
     /// Whether the flow was chosen.
     pub chosen: bool,

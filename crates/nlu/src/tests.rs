@@ -233,8 +233,8 @@ fn errors_name_the_intent_and_the_remedy() {
     }
 }
 
-/// Checks random texts built from pieces that the extractor handles specially. Scores stay in range and
-/// sorted, and the chosen intent agrees with the ranking.
+/// Checks random texts built from pieces that the extractor handles specially. Scores stay in range
+/// and sorted, and the chosen intent agrees with the ranking.
 #[test]
 fn holds_for_any_text() {
     const PIECES: [&str; 24] = [

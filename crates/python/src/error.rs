@@ -112,7 +112,7 @@ impl Diagnostic {
         }
     }
 
-    /// Converts a list of diagnostics.
+    /// Converts a list of diagnostics to Python objects.
     pub fn all(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
         diagnostics.iter().map(|diagnostic| Diagnostic::new(diagnostic, sources)).collect()
     }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// File name under which a text without a file is compiled.
 const TEXT: &str = "<text>";
 
-/// A compiled rule set. It is cheap to copy, can be shared between threads, and pickles as its
+/// A compiled rule set. It is cheap to copy, can be shared between threads, and is pickled as an
 /// artifact.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
@@ -331,7 +331,7 @@ self_cell! {
     }
 }
 
-/// A message whose fields have been read for one rule set; other rule sets read it again.
+/// A message whose fields have been read for one rule set. Other rule sets read the message again.
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(Resolved);
 

@@ -33,8 +33,8 @@ const END: u64 = 8;
 /// Rows per row group, and so between two footers.
 const GROUP: usize = 1 << 17;
 
-/// If a file is truncated, the maximum number of magic numbers in it that are tried as its end. A
-/// text in the data may contain the same bytes.
+/// Maximum number of magic numbers that are tried as the end of a truncated file. Data in the file
+/// may contain the bytes of a magic number.
 const TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.

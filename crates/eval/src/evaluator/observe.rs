@@ -35,7 +35,7 @@ pub enum Step<'a> {
 pub enum Reached<'a> {
     /// The statement that a table, rule or default chose; `None` if nothing was chosen.
     Chosen(Option<Chosen>),
-    /// The truth of a condition.
+    /// The result of a condition: true, false or unknown.
     Truth(Tri),
     /// The value of an operand.
     Value(Value<'a>),

@@ -290,7 +290,7 @@ pub struct ElementTrace {
 /// A condition of a choice's branch that was ignored, because a value that it reads is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedCondition {
-    /// The id of the branch.
+    /// The id of the branch that contains the condition.
     pub branch: String,
     /// Source text of the condition, on one line.
     pub condition: String,

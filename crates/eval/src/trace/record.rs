@@ -29,11 +29,11 @@ pub(super) struct Recorder<'a, 's> {
     /// Number of open steps that are not recorded. Steps inside an operand are not recorded, nor
     /// are steps of values that are evaluated only to be shown.
     muted: usize,
-    /// The slots read so far, in order.
+    /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts were already shown under the current route.
     shown: Vec<LetId>,
-    /// For each failed call so far, whether its error text may contain a private value.
+    /// For each host call that failed so far, whether the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
@@ -61,8 +61,8 @@ pub(super) struct Frame<'a> {
 type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> Frame<'a> {
-    /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is its
-    /// variable.
+    /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is the
+    /// variable of that quantifier or `count`.
     fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
         let (list, own, body, decides) = match self.step? {
             Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {

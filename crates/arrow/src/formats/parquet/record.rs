@@ -38,7 +38,8 @@ impl<R: Read> Record<R> {
         Ok(record)
     }
 
-    /// Skips over the fields of a record; `outer` is the field id if the record is nested.
+    /// Skips over the fields of a record. `outer` is the field id under which the enclosing record
+    /// contains this record; `None` at the top level.
     fn fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(wrong());
