@@ -59,8 +59,7 @@ fn offset(text: &str) -> Option<UtcOffset> {
     UtcOffset::from_hms(sign * hours.parse::<i8>().ok()?, sign * minutes, 0).ok()
 }
 
-/// Formats a number of days since 1970-01-01, such as `2026-01-31`; `None` outside the years 0 to
-/// 9999.
+/// Formats a count of days since 1970-01-01 as `2026-01-31`; `None` outside the years 0 to 9999.
 pub(crate) fn day(count: i64) -> Option<String> {
     const FIRST: i32 = 2_440_588;
     let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
