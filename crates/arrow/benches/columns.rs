@@ -1,10 +1,11 @@
-//! Compares record batches with JSON lines and with the bare loop of
-//! [`Session::choose`](rulec::Session::choose), on the same messages and rules. It prints the
+//! Benchmarks decisions of record batches against decisions of JSON lines and against the bare loop
+//! of [`Session::choose`](rulec::Session::choose), on the same messages and rules. It prints the
 //! ratios first, measured alternately, then criterion's results.
 //!
-//! `columns count SIDE ROUTES TEXTS` decides a batch for callgrind
-//! (`--toggle-collect='*decide_all*'`) to count. SIDE is `lines`, `columns`, `each` (decisions of
-//! columns, without answer columns) or `choose`. TEXTS is a variant of [`Table`].
+//! The command `columns count SIDE ROUTES TEXTS` decides one batch, so that callgrind
+//! (`--toggle-collect='*decide_all*'`) can count the instructions. SIDE is `lines`, `columns`,
+//! `each` (decisions from columns, without answer columns) or `choose`. TEXTS is a variant of
+//! [`Table`].
 
 #[path = "../../../benches/support/mod.rs"]
 mod support;
@@ -27,7 +28,7 @@ use support::messages::messages;
 use support::mixes::Case;
 use support::rules::{self, Kind, Term};
 
-/// Builds an object column from typed fields, in the order of `support/messages.rs`.
+/// Builds an object column from its typed fields; a row without the object is null.
 fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
     let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
@@ -81,17 +82,18 @@ fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     Arc::new(build.finish())
 }
 
-/// The texts of a table. In each variant some text columns are dictionaries, as in real tables.
+/// Variants of the benchmarked table, by the texts of its messages. In each variant, columns with
+/// few distinct texts are dictionaries, as in real tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Table {
-    /// The texts of a few hundred messages, repeated.
+    /// The messages have a few hundred distinct texts, which repeat.
     Repeated,
-    /// The same, as a dictionary.
+    /// The texts are as in `Repeated`, stored as a dictionary.
     Dictionary,
-    /// All texts are distinct.
+    /// All messages have distinct texts.
     Different,
-    /// All texts are distinct, and the rules read only columns with few values, which are
-    /// dictionaries.
+    /// All messages have distinct texts, but the rules read only other columns: dictionaries with
+    /// few distinct values.
     Few,
 }
 
@@ -150,7 +152,7 @@ fn batch(messages: &[Json], table: Table) -> RecordBatch {
 /// Number of rows in a batch.
 const ROWS: usize = 8_192;
 
-/// The compared implementations' inputs, from the same messages.
+/// Inputs of the compared implementations, all made from the same messages.
 struct Sides {
     case: Case,
     messages: Vec<Json>,
@@ -200,7 +202,7 @@ impl Sides {
     }
 }
 
-/// The implementations; each function decides all messages.
+/// The compared implementations, by name; each function decides all messages.
 type Ways<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
 
 impl Sides {
@@ -238,7 +240,7 @@ impl Sides {
     }
 }
 
-/// The function that callgrind counts.
+/// Runs an implementation; callgrind counts the instructions inside this function.
 #[inline(never)]
 fn decide_all(way: &mut dyn FnMut()) {
     way();

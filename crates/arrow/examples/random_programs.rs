@@ -1,7 +1,7 @@
 //! Prints random programs and messages with the answers of the reference evaluator, as JSON lines.
-//! The tests of a language binding compare its answers with them (`python/tests/test_programs.py`).
-//! The environment variables `RULEC_TIMES` and `RULEC_SEED` choose the seeds, as in the
-//! differential test.
+//! The tests of a language binding compare the binding's answers with these lines
+//! (`python/tests/test_programs.py`). The environment variables `RULEC_TIMES` and `RULEC_SEED`
+//! choose the seeds, as in the differential test.
 //!
 //! `cargo run -p rulec-arrow --example random_programs`
 
@@ -19,8 +19,8 @@ use support::trials::seeds;
 const PROGRAMS: u64 = 120;
 const MESSAGES: usize = 60;
 
-/// Compiles rules for the reference evaluator. The reader of the lines must define functions of the
-/// same names and results.
+/// Compiles rules for the reference evaluator, with two host functions. A test that reads the
+/// printed lines must define functions of the same names and results.
 fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     let is_long = |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) };
     let compiler = Compiler::new()
@@ -29,8 +29,8 @@ fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     Ok(compiler.compile_text(source)?.with_tier(Tier::Reference))
 }
 
-/// Returns a program with messages; each message has its decision as JSON text, and the names of
-/// all matching routes.
+/// Generates a program with messages, as JSON. Each message has its decision as JSON text, and the
+/// names of all matching routes. `None` if the program does not compile.
 fn program(seed: u64) -> Option<Json> {
     let mut random = Random::new(seed);
     let generated = match seed % 4 {

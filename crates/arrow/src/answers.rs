@@ -1,5 +1,6 @@
-//! Answers as columns. They have the names and order of the keys in the JSON output of `rulec run`.
-//! A column that the rules can never fill is left out.
+//! Builds the answer columns, with one row per decision. The columns have the names and the order
+//! of the keys in the JSON output of `rulec run`. A column that the rules can never fill is left
+//! out.
 
 use crate::build::{Build, Names, Type};
 use crate::rows::RowError;
@@ -19,7 +20,8 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<Column>,
     rows: usize,
-    /// Precomputed answers of each rule and each table's default; empty unless the entry is routes.
+    /// Precomputed dictionary keys of the answers of each rule and each table's default. Empty
+    /// unless the entry is a table of routes.
     known: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -44,7 +46,7 @@ impl Column {
     }
 }
 
-/// Precomputed dictionary keys of the rules' answers; empty unless the entry is routes.
+/// Precomputed dictionary keys of the rules' answers. Empty unless the entry is a table of routes.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
@@ -52,7 +54,7 @@ struct PrecomputedKeys {
     none: Keys,
 }
 
-/// Precomputed dictionary keys of one answer.
+/// Precomputed dictionary keys of one answer, one for each dictionary column.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -60,11 +62,12 @@ struct Keys {
     metadata: Option<i32>,
 }
 
-/// Name of the column with a row's error.
+/// Name of the column that contains the error of a row.
 const ERROR: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates the columns of an entry; `matched` adds a column with all matching routes.
+    /// Creates a builder for decisions of an entry; `matched` adds a column with all matching
+    /// routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {
@@ -108,7 +111,7 @@ impl AnswerBuilder {
         AnswerBuilder { language, ..self }
     }
 
-    /// Creates the columns of payload results.
+    /// Creates a builder for the results of payload checks.
     pub fn for_payloads() -> AnswerBuilder {
         let violations = || Type::texts(&["rule", "path", "message", "repair"]);
         let columns = vec![
@@ -187,7 +190,7 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends a decision that is not by routes.
+    /// Appends a decision of an entry that is not a table of routes, such as a choice.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -239,7 +242,8 @@ enum Role {
     Requires,
     Path,
     Matched,
-    /// A part that is rare, or that belongs to decisions not by routes.
+    /// Any other part, by the name of its column: a rare part, or a part that decisions by routes
+    /// never have.
     Other(&'static str),
 }
 
@@ -266,7 +270,7 @@ impl Role {
     }
 }
 
-/// True if a decision has no parts that differ between messages, such as breaches or failures.
+/// True if a decision has none of the rare parts, such as violations or failures.
 fn is_plain(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()
@@ -274,7 +278,7 @@ fn is_plain(decision: &Decision) -> bool {
         && decision.failures().is_empty()
 }
 
-/// Returns a part that most decisions lack; `None` if it is empty.
+/// Returns a rare part of a decision, as a JSON list; `None` if the part is empty.
 fn rest(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
@@ -304,7 +308,7 @@ impl PrecomputedKeys {
     }
 }
 
-/// Returns the type of a column with these names as its dictionary.
+/// Returns the type of a dictionary column that contains these texts.
 fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
     let mut names = Names::default();
     for text in texts {
@@ -313,7 +317,7 @@ fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
     Type::Names(Arc::new(names))
 }
 
-/// Returns the columns of a routes entry, and the precomputed answer of each rule.
+/// Returns the columns for a table of routes, and the precomputed dictionary keys of each rule.
 fn routes(program: &Program) -> (Columns, PrecomputedKeys) {
     let (mut chosen, mut target) = (Names::default(), Names::default());
     let mut metadata = Names::of_json();
@@ -349,8 +353,8 @@ fn outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
     program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
 }
 
-/// Returns one record type with the arguments of all handlers. An argument that has several types
-/// is JSON.
+/// Returns one record type with the arguments of all handlers; `None` if no handler has arguments.
+/// An argument that has several types is JSON.
 fn arguments(program: &Program) -> Option<Type> {
     let mut types: BTreeMap<&str, Type> = BTreeMap::new();
     for outcome in outcomes(program) {

@@ -78,7 +78,7 @@ impl Options {
         self
     }
 
-    /// Accepts missing columns; their values are missing in every row.
+    /// Allows a field that the rules read to have no column. Such a field is missing in every row.
     #[must_use]
     pub fn allow_missing(self) -> Options {
         Options { allow_missing: true, ..self }
@@ -113,7 +113,7 @@ impl Options {
     }
 }
 
-/// The columns of a schema, bound to the fields that they fill.
+/// The columns of a schema, bound to the message fields that they fill.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     schema: SchemaRef,
@@ -142,19 +142,19 @@ impl Source {
     }
 }
 
-/// A field that the rules read.
+/// A message field that the rules read, bound to its column.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     /// Index of the field among the columns of its object.
     pub at: usize,
     pub place: PathId,
-    /// Kinds (list or dict) whose value the rules read as a whole.
+    /// The kinds, among list and dict, that the rules read as a whole value.
     pub whole: KindSet,
-    /// Whether a time is also read as text.
+    /// Whether the rules also read this field as text, so that a time must be formatted.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
-    /// The fields of the object that the rules read.
+    /// If the field is an object, its fields that the rules read.
     pub inside: Vec<Bound>,
     /// Possible kinds of the field's values.
     given: KindSet,
@@ -163,7 +163,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// True if every value can be read as one of these kinds.
+    /// True if every value of the field can be read as one of these kinds.
     pub fn is_surely(&self, kinds: KindSet) -> bool {
         self.given.is_subset(kinds)
     }
@@ -178,8 +178,8 @@ impl Bound {
 }
 
 impl Binding {
-    /// Binds the columns of a schema to the fields that a session's rules read. Without a plan
-    /// nothing is bound, and rows are read as JSON trees.
+    /// Binds the columns of a schema to the fields that a session's rules read. If the session
+    /// cannot fill slots directly, nothing is bound, and rows are read as JSON trees.
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let Some(plan) = session.plan() else { return Ok(Binding::whole(schema, options)) };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
@@ -205,7 +205,8 @@ impl Binding {
         &self.schema
     }
 
-    /// Returns the schema indices of the columns that the rules read.
+    /// Returns the schema indices of the columns that the rules read; all columns if nothing is
+    /// bound.
     pub fn reads(&self) -> Vec<usize> {
         if self.bound.is_empty() {
             return (0..self.schema.fields().len()).collect();
@@ -218,7 +219,8 @@ impl Binding {
         reads
     }
 
-    /// Opens a batch as one object reader whose fields are the message fields.
+    /// Returns a reader of the batch's rows as objects. The fields of an object are the message
+    /// fields.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -272,8 +274,8 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// Maps columns to message fields by name. A dotted name is part of an object if the rules read
-    /// that object and no column has the object's name.
+    /// Maps columns to message fields by name. A column with a dotted name becomes part of an
+    /// object if the rules read that object and no column has the object's name.
     fn sources(&mut self) -> Vec<(String, Source)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -292,7 +294,7 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields of an object to the plan's places inside it.
+    /// Binds the fields that the rules read inside an object to the object's columns.
     fn places(&mut self, object: PathId, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
@@ -314,8 +316,8 @@ impl Binder<'_> {
         bound
     }
 
-    /// Creates a bound field. For an object with the same fields in every row, `inside` holds its
-    /// bound fields.
+    /// Creates a bound field. If the field is an object with the same fields in every row, `inside`
+    /// has the bound fields of the object.
     fn bound(
         &self,
         at: usize,
@@ -338,7 +340,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds a column or a field of one. Reports a problem if the rules cannot read its type.
+    /// Checks a column, or a field of a struct column, and reports a type that the rules cannot
+    /// read. Returns the bound fields of a struct; `None` for other types.
     fn column(
         &mut self,
         place: PathId,
@@ -375,7 +378,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Reports a field without a column, unless the rules allow the field to be missing.
+    /// Reports a field that has no column, unless the rules allow the field to be missing.
     fn missing<'n>(&mut self, place: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(place) {
             return;

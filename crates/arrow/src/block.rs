@@ -1,4 +1,5 @@
-//! The slot values of a block of rows: stored row by row, filled slot by slot.
+//! Slot values of a block of rows; a slot stores a message field that the rules read. Values are
+//! stored row by row, but filled slot by slot.
 
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
@@ -10,7 +11,7 @@ pub(crate) const BLOCK: usize = 64;
 pub(crate) struct Block<'v> {
     values: Vec<Value<'v>>,
     slots: usize,
-    /// Bit mask of the rows that must be decided from a JSON tree.
+    /// Bit mask of the rows that cannot be decided from slots, only from a JSON tree.
     pub trees: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Builders of typed columns from JSON values. They serve handler arguments and all parts of an
-//! answer that are not a small set of names.
+//! Builders of typed answer columns. A value is appended as JSON or, in a column with few distinct
+//! texts, as a dictionary key.
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
@@ -25,7 +25,8 @@ pub(crate) enum Type {
     Text,
     /// JSON text, for values of several types.
     Json,
-    /// One of a few texts known in advance, as a dictionary.
+    /// Text that is stored as a dictionary: each value is one of a few texts that are known in
+    /// advance.
     Names(Arc<Names>),
     List(Box<Type>),
     Record(Vec<(String, Type)>),
@@ -108,7 +109,7 @@ fn fields_of(fields: &[(String, Type)]) -> Fields {
     fields.iter().map(|(name, ty)| ty.field(name)).collect()
 }
 
-/// Builder of a column.
+/// Builder of an answer column, by the type of the column.
 pub(crate) enum Build {
     Bool(BooleanBuilder),
     Int(Int64Builder),
@@ -121,8 +122,8 @@ pub(crate) enum Build {
     Record { fields: Fields, names: Vec<String>, columns: Vec<Build>, nulls: NullBufferBuilder },
 }
 
-/// Dictionary keys of a column. Every row has several dictionary columns, so appending must be
-/// cheap.
+/// Builder of the keys of a dictionary column. Each row has several such columns, so appending must
+/// be cheap.
 pub(crate) struct Keys {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,

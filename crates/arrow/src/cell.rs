@@ -41,7 +41,7 @@ pub(crate) enum Cell<'b> {
     Day(i64),
     List(&'b TypedColumn<'b>, usize, usize),
     Struct(&'b [(&'b str, TypedColumn<'b>)], usize),
-    /// A map, as its keys and values.
+    /// A map: its key and value columns, and the range of the map's entries in these columns.
     Map(&'b (TypedColumn<'b>, TypedColumn<'b>), usize, usize),
 }
 
@@ -143,7 +143,7 @@ impl<'b> TypedColumn<'b> {
 
 impl TypedColumn<'_> {
     /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
-    /// false if the column's type is not one of the common ones.
+    /// false, and fills nothing, if the column's type is not one of the common ones.
     pub fn spread<'c>(
         &'c self,
         rows: Range<usize>,
@@ -166,7 +166,7 @@ impl TypedColumn<'_> {
                 cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
-                // Negative zero becomes an integer.
+                // `from_float` converts negative zero to the integer 0, as in a JSON message.
                 let value = |value: &f64| Value::from_float(*value).read(kinds);
                 cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
@@ -345,7 +345,7 @@ impl TextFormat {
         match self {
             TextFormat::Text => Cell::Str(text),
             TextFormat::Json => Cell::Json(text),
-            // The first character rules out JSON for most texts.
+            // A check of the first character avoids parsing most texts.
             TextFormat::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
             TextFormat::Untyped => Cell::Str(text),
         }
@@ -377,7 +377,7 @@ fn decimal(value: i128, scale: i8) -> Cell<'static> {
             None => Cell::Null,
         };
     }
-    // Both operands are exact as floats, so the quotient is rounded only once.
+    // If both operands are exact as floats, the quotient is rounded only once.
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     const POWERS: u8 = 22;
     if value.unsigned_abs() < EXACT && scale.unsigned_abs() <= POWERS {

@@ -1,4 +1,4 @@
-//! Decides record batches.
+//! Decides the rows of record batches, or checks them as payloads.
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
@@ -76,7 +76,8 @@ impl Decider {
         self.binding.schema()
     }
 
-    /// Returns the indices of the input columns that the rules read.
+    /// Returns the indices of the input columns that the rules read; all if rows are read as JSON
+    /// trees.
     pub fn reads(&self) -> Vec<usize> {
         self.binding.reads()
     }
@@ -106,7 +107,8 @@ impl Decider {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of a part, and passes each decision to `seen`.
+    /// Decides every row of a part, which is a batch with errors for unreadable rows. Calls `seen`
+    /// with each decision.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -129,8 +131,8 @@ impl Decider {
         Ok(answers.finish())
     }
 
-    /// Decides every row of a part. `take` receives the row index, and the decision or the row's
-    /// error.
+    /// Decides every row of a part, which is a batch with errors for unreadable rows. `take`
+    /// receives the row index, and the decision or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -161,7 +163,8 @@ fn answer(
     }
 }
 
-/// Decides every row: column by column if each column has a single type, otherwise row by row.
+/// Decides every row. If each column has a single type, slots are filled column by column,
+/// otherwise row by row.
 fn each(
     session: &mut Session,
     binding: &Binding,
@@ -194,7 +197,7 @@ fn tree_of(session: &mut Session, message: &TypedColumn<'_>, row: usize) -> Resu
     rows::tree(message, row).map(|tree| session.decide(&tree))
 }
 
-/// Decides a row from its slots, or from its JSON tree if slots are not enough.
+/// Decides a row from its slots, or from its JSON tree if slots cannot represent the row.
 fn row_of(
     session: &mut Session,
     binding: &Binding,
@@ -226,7 +229,7 @@ fn matched<'r>(
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
 }
 
-/// Checks the rows of record batches as payloads of one kind.
+/// Checks each row of record batches as a payload of one kind.
 pub struct PayloadJudge {
     judge: Judge,
     messages: Messages,
@@ -234,7 +237,7 @@ pub struct PayloadJudge {
 }
 
 impl PayloadJudge {
-    /// Creates a judge for batches of a schema. No column is required: the payload's rules report
+    /// Creates a checker for batches of a schema. No column is required: the payload's rules report
     /// missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = AnswerBuilder::for_payloads().language(options.error_language());
@@ -273,8 +276,8 @@ impl Messages {
         Messages { binding: Binding::whole(schema, options) }
     }
 
-    /// Converts every row of a part. `take` receives the row index, and the message or the row's
-    /// error.
+    /// Converts every row of a part, which is a batch with errors for unreadable rows. `take`
+    /// receives the row index, and the message or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the schema.
@@ -291,19 +294,19 @@ impl Messages {
     }
 }
 
-/// Builds answer columns from JSON answers that were decided elsewhere. The schema is the same
-/// as for [`Decider`] and [`PayloadJudge`].
+/// Builds answer columns from answers that already exist as JSON. The schema is the same as for
+/// [`Decider`] and [`PayloadJudge`].
 pub struct AnswerColumns {
     answers: AnswerBuilder,
 }
 
 impl AnswerColumns {
-    /// Creates the columns of an entry; `matched` and `explained` add optional columns.
+    /// Creates a builder for answers of an entry; `matched` and `explained` add optional columns.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns { answers: AnswerBuilder::for_entry(rules, entry, matched).explained(explained) }
     }
 
-    /// Creates the columns of payload results.
+    /// Creates a builder for the results of payload checks.
     pub fn for_payloads() -> AnswerColumns {
         AnswerColumns { answers: AnswerBuilder::for_payloads() }
     }

@@ -20,11 +20,12 @@ use std::path::Path;
 /// Number of rows per batch.
 const ROWS: usize = 8_192;
 
-/// Bytes that a compressed unit, such as a page, may always expand to, even if its compressed size
-/// is small.
+/// Bytes to which a compressed unit, such as a page, may always expand, however small its
+/// compressed size.
 const DECOMPRESSED: i64 = 256 << 20;
 
-/// Highest compression ratio of LZ4. Zstandard can exceed this ratio for constant data.
+/// Maximum compression ratio of a unit that expands to more than [`DECOMPRESSED`] bytes: the
+/// highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
 const RATIO: i64 = 255;
 
 /// A columnar file format.
@@ -95,13 +96,14 @@ pub trait Source: Send {
     /// Returns the schema.
     fn schema(&self) -> SchemaRef;
 
-    /// Returns the next rows; `None` at the end.
+    /// Returns the next rows; `None` at the end of the stream.
     ///
     /// # Errors
-    /// Returns an error if the rest cannot be read. Parts returned earlier are complete.
+    /// Returns an error if the rest of the stream cannot be read. Parts returned earlier are
+    /// complete.
     fn next(&mut self) -> Result<Option<Part>, FormatError>;
 
-    /// Returns the fraction that is already read, from 0 to 1; `None` if unknown.
+    /// Returns the fraction of the input that is already read, from 0 to 1; `None` if unknown.
     fn share(&self) -> Option<f64> {
         None
     }
@@ -112,8 +114,8 @@ pub trait Source: Send {
         false
     }
 
-    /// Returns a message about the lost rest if the file is truncated and only its complete part
-    /// was read.
+    /// If the file is truncated, so that only its complete part is read, returns a message about
+    /// the lost rest.
     fn cut(&self) -> Option<&Message> {
         None
     }

@@ -1,6 +1,6 @@
 //! `rulec-arrow` decides Arrow record batches. The columns that the rules read are bound once per
-//! schema. A row's values go directly from the column buffers into the engine's slots, and the
-//! answers are columns too.
+//! schema. A row's values are written from the column buffers into the engine's slots, without a
+//! JSON message in between, and the answers are columns too.
 //!
 //! Every decision equals the result of [`rulec::Rules::decide`] for the same message as JSON. A
 //! column cannot distinguish null from missing, so nulls count as missing.

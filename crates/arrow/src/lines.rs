@@ -41,8 +41,8 @@ impl Line<'_> {
         column.map_or(Cell::Null, |(_, reader)| reader.cell(self.row))
     }
 
-    /// True if a null argument is required and missing, so that it is written. An optional one is
-    /// left out.
+    /// True if an argument is required and its value is missing. Such an argument is written as
+    /// null; an optional argument without a value is left out.
     fn is_missing(&self, name: &str) -> bool {
         let Cell::List(names, start, end) = self.cell("missing_args") else { return false };
         (start..end).any(|row| matches!(names.cell(row), Cell::Str(known) if known == name))
@@ -64,7 +64,8 @@ impl Serialize for Line<'_> {
                 (name, Cell::Null) if !NULLS.contains(&name) || failed => {}
                 (name, cell) => map.serialize_entry(name, &cell)?,
             }
-            // If no handler has arguments, there is no `args` column.
+            // If no handler has arguments, there is no column `args`, and an empty `args` is
+            // written.
             if *name == "target" && !has_args && !failed {
                 map.serialize_entry("args", &serde_json::Map::new())?;
             }

@@ -1,5 +1,5 @@
-//! Converts Arrow timestamps to the language's datetimes: an instant with the UTC offset of its
-//! zone.
+//! Converts Arrow timestamps to the rule language's datetimes: an instant with the UTC offset of
+//! its zone.
 
 use arrow_schema::TimeUnit;
 use rulec_base::text::zone;
@@ -32,7 +32,7 @@ impl Zone {
         }
     }
 
-    /// Converts a count of units since 1970; `None` outside the years 0 to 9999.
+    /// Converts a timestamp, a number of units since 1970; `None` outside the years 0 to 9999.
     pub fn time(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
         let nanoseconds = i128::from(count)
             * match unit {
@@ -59,7 +59,7 @@ fn offset(text: &str) -> Option<UtcOffset> {
     UtcOffset::from_hms(sign * hours.parse::<i8>().ok()?, sign * minutes, 0).ok()
 }
 
-/// Formats a day since 1970 as `2026-01-31`; `None` outside the years 0 to 9999.
+/// Formats a count of days since 1970-01-01 as `2026-01-31`; `None` outside the years 0 to 9999.
 pub(crate) fn day(count: i64) -> Option<String> {
     const FIRST: i32 = 2_440_588;
     let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;

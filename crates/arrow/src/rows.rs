@@ -1,5 +1,5 @@
-//! Converts rows of a batch to messages. Values go directly into slots, borrowed from the columns.
-//! A JSON tree is built only where slots are not enough.
+//! Converts rows of a batch to messages. Values are written directly into the engine's slots,
+//! borrowed from the columns. A JSON tree is built only where slots cannot represent the row.
 
 use crate::bind::Bound;
 use crate::cell::{Cell, TypedColumn};
@@ -28,7 +28,8 @@ pub(crate) fn fill<'b>(
     Some(())
 }
 
-/// Fills the fields of an object. Returns how many required fields the object has.
+/// Fills the slots of an object's fields. Returns the number of required fields that the object
+/// has; `None` if the row must be decided from a JSON tree.
 fn fields<'b>(
     fill: &mut Fill<'b>,
     bound: &[Bound],
@@ -72,7 +73,7 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     Some(fill.put(place, value))
 }
 
-/// Fills an object whose keys differ between rows.
+/// Fills the slots inside an object whose keys differ between rows, such as a map.
 fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     let value = whole(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
@@ -123,7 +124,7 @@ pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
                 _ => ("", Value::Missing),
             });
             let dict = Value::dict_in(bump, entries);
-            // For a duplicate key, a JSON tree keeps the last value.
+            // A duplicate key needs a JSON tree, which keeps the last value of the key.
             if let Value::Entries(entries) = dict
                 && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
             {
@@ -165,7 +166,7 @@ pub(crate) fn tree(message: &TypedColumn<'_>, row: usize) -> Result<Json, RowErr
     Ok(Json::Object(object))
 }
 
-/// Rows that were read together.
+/// A batch of rows that were read together, with errors for rows that could not be read.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The rows; a row that could not be read is present and null.
@@ -175,7 +176,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns the error of a row that could not be read.
+    /// Returns the error of a row that could not be read; `None` for other rows.
     pub(crate) fn error(&self, row: usize) -> Option<RowError> {
         let at = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         Some(self.broken[at].1.clone())

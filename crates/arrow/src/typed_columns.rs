@@ -30,19 +30,20 @@ struct Lane<'b> {
     slots: Vec<(usize, KindSet)>,
     /// Kinds that the declared input requires, if the column type does not already guarantee them.
     contract: Option<KindSet>,
-    /// Whether a time is also read as text.
+    /// Whether the rules also read this field as text, so that a time must be formatted.
     as_text: bool,
 }
 
 impl<'b> ColumnFill<'b> {
-    /// Creates the lanes of a batch.
+    /// Pairs the columns of a batch with the slots that they fill.
     pub fn new(plan: &Plan, bound: &[Bound], message: &'b TypedColumn<'b>, rows: usize) -> ColumnFill<'b> {
         let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
         lanes.object(plan, ROOT, bound, message.fields(), None);
         lanes
     }
 
-    /// Adds the fields of an object; `around` is the object's null buffer.
+    /// Adds the fields of an object, and of objects inside it; `around` is the object's null
+    /// buffer.
     fn object(
         &mut self,
         plan: &Plan,
@@ -79,7 +80,8 @@ impl<'b> ColumnFill<'b> {
         }
     }
 
-    /// Requires that a field is present wherever its object is.
+    /// Removes the rows from `kept` in which a required field is missing although its object is
+    /// present.
     fn keep(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
         let Some(there) = there else { return };
         let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);

@@ -1,6 +1,6 @@
 //! Random programs and messages, with fields that are missing, null or of a wrong type. Record
 //! batches must give the same answers as the messages in JSON, byte for byte, in every column
-//! layout. `RULEC_TIMES=50` compares fifty times as many.
+//! layout. `RULEC_TIMES=50` compares fifty times as many programs.
 
 mod convert;
 #[path = "../../../tests/support/mod.rs"]
@@ -87,8 +87,8 @@ fn columns_are_answered_as_json_is() {
         }
         let mut plain = messages.clone();
         clean(&mut plain);
-        // Some programs read a field as a type that a single-type column never has; binding refuses
-        // that.
+        // Some programs read a field as a type that a single-type column never has. For these,
+        // binding the columns is an error.
         let schema = batch(&plain, Mixed::Union).schema();
         if Decider::new(&rules, Some(entry), schema, &options).is_ok() {
             let found = by_columns(&rules, entry, &plain, Mixed::Union, &options);

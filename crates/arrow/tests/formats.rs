@@ -60,7 +60,8 @@ fn write(format: Format, path: &Path, batches: &[RecordBatch]) {
     sink.finish().expect("it can be written");
 }
 
-/// In these messages `text` is a non-empty text or missing, because a CSV cell has no type.
+/// Returns messages that CSV can represent. A CSV cell has no type, so `text` is a non-empty text
+/// or missing.
 fn messages(count: usize, seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     let mut messages = Vec::new();
@@ -180,8 +181,8 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     assert!(error.starts_with("it is damaged or truncated here"), "{error}");
 }
 
-/// The length in a message used to be trusted. Five bytes made Arrow allocate 1.8 GB, and other
-/// lengths aborted the program.
+/// Regression test: the length in a message was once trusted. Five bytes made Arrow allocate 1.8
+/// GB, and other lengths aborted the program.
 #[test]
 fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() {
     let length = |bytes: &[u8]| read(Format::Arrow, bytes).1.expect("it is refused");
@@ -196,7 +197,7 @@ fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() 
     assert_eq!(length(&[]), "it is not an Arrow file or stream: it does not begin with a schema");
 }
 
-/// Returns the offsets of a little-endian 64-bit number within bytes.
+/// Returns the offsets at which a little-endian 64-bit number occurs in bytes.
 fn places(bytes: &[u8], number: i64) -> Vec<usize> {
     let windows = bytes.windows(8).enumerate();
     windows.filter(|(_, window)| **window == number.to_le_bytes()).map(|(at, _)| at).collect()
@@ -232,8 +233,8 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     }
 }
 
-/// Mutates bytes of valid files and reads the result. Returns the number of refused files, and of
-/// files with an unchanged row count.
+/// Mutates bytes of valid files and reads the result. Returns the number of files that were
+/// refused, and the number of files whose row count did not change.
 fn changed(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
     let (mut refused, mut unchanged) = (0, 0);
     for whole in whole {
@@ -266,15 +267,16 @@ fn a_parquet_file_with_bytes_changed_is_refused_or_read() {
     assert!(refused > 500 && unchanged > 100, "{refused} refused, {unchanged} with as many rows");
 }
 
-/// The library used to allocate as much memory as a list in the footer claims to have elements.
+/// Regression test: a list in the footer states its number of elements. The library once allocated
+/// memory for that number without a check.
 #[test]
 fn a_parquet_file_that_says_its_lists_are_longer_than_it_is_is_refused() {
     for whole in parquet(&mut Random::new(190)) {
         let end = whole.len() - 8;
         let length = u32::from_le_bytes(whole[end..end + 4].try_into().expect("four bytes")) as usize;
         let mut forged = 0;
-        // A list of records as a field: its id is one more than the previous field's id, and the
-        // list is short.
+        // Finds a field that is a short list of records; its id is one more than the previous
+        // field's id.
         for at in (end - length..end - 1).filter(|at| whole[*at] == 0x19 && whole[at + 1] & 0x0f == 0x0c) {
             let mut longer = whole[..=at].to_vec();
             longer.extend([0xfc, 0xff, 0xff, 0xff, 0xff, 0x07]);

@@ -16,7 +16,7 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of idle deciders that are kept; each concurrent thread needs one.
+/// Maximum number of idle deciders that are kept for reuse; each concurrent thread needs one.
 const KEPT: usize = 64;
 
 /// The function `rulec_route`.
@@ -151,7 +151,8 @@ impl ScalarUDFImpl for Route {
     }
 }
 
-/// Rewrites each call of the function to record its column names, before the query is optimized.
+/// Rewrites each call of `rulec_route`, before the query is optimized, to record the call's column
+/// names.
 #[derive(Debug)]
 pub(crate) struct KeepNames;
 

@@ -1,7 +1,7 @@
 //! Rules in SQL, with Apache DataFusion. `rulec_route('routes', text, ctx)` is a scalar function.
-//! `rulec_decide('routes', 'messages.parquet')` is a table of the columns of Parquet files with an
-//! answer column. Rules are evaluated where rows are scanned: per partition and batch, over only
-//! the columns that the query and the rules read.
+//! `rulec_decide('routes', 'messages.parquet')` is a table function: it returns the columns of
+//! Parquet files and a column with each row's answer. Rules are evaluated where rows are scanned:
+//! per partition and batch, over only the columns that the query and the rules read.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;

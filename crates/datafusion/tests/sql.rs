@@ -125,7 +125,7 @@ async fn only_the_columns_that_are_read_are_scanned() {
     assert!(plan.contains("projection=[text, n]"), "{plan}");
 }
 
-/// Each partition decides its own rows, and a filter on an answer is evaluated during the scan.
+/// Each partition decides its own rows, and a filter on an answer is evaluated by the scan.
 #[tokio::test]
 async fn rules_are_decided_where_rows_are_scanned() {
     let (context, folder) = (context(RULES), tempfile::tempdir().expect("a folder"));
@@ -159,7 +159,8 @@ async fn rules_are_decided_where_rows_are_scanned() {
     assert_eq!(counted, files as i64);
 }
 
-/// The optimizer may read a column under its inner name, which the rules do not use.
+/// The optimizer may read a column under its name in a subquery. The rules use the name that the
+/// outer query gives to the column.
 #[tokio::test]
 async fn a_column_is_known_by_the_name_that_the_query_gives_it() {
     let context = context("route files when text contains \"file\" -> files\ndefault -> chat");

@@ -1,5 +1,6 @@
-//! The internal result of a decision: the chosen statement and the `goto`s that led to it, and the
-//! [`Details`]. Every engine returns a [`Choice`], so that their results can be compared.
+//! The internal result of a decision: the chosen statement (a rule or a table's default), the
+//! `goto`s that led to it, and the [`Details`]. Every engine returns a [`Choice`], so that the
+//! results of engines can be compared.
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
@@ -11,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The result of a decision; `R` is the type of rule ids.
+/// The statement that a decision chose, and the rules that led to it; `R` is the type of rule ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
@@ -21,38 +22,39 @@ pub struct Choice<R = RuleId> {
     pub path: SmallVec<[R; 4]>,
 }
 
-/// The chosen statement; never one that is a `goto`.
+/// The statement that a decision chose: a rule or a default, but never a `goto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chosen<R = RuleId> {
-    /// A rule.
+    /// This rule was chosen.
     Rule(R),
-    /// The default of this table.
+    /// The default of this table was chosen.
     Default(TableId),
 }
 
-/// The data of a decision apart from the choice. Most decisions have none, so engines return
-/// `Option<Box<Details>>`.
+/// The data of a decision other than the [`Choice`], such as arguments and violations. Most
+/// decisions have no such data, so engines return `Option<Box<Details>>`.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
-    /// The arguments of a handler, without missing optional ones.
+    /// Arguments for the chosen handler. An optional argument whose value is missing is left out.
     pub args: Map<String, Json>,
-    /// The names of the required arguments that were missing; their value is null.
+    /// Names of the required arguments whose value is missing; in `args` they are null.
     pub missing_args: Vec<Arc<str>>,
-    /// The ids of the nodes that a router sends to.
+    /// Ids of the workflow nodes that a router selected to run next.
     pub next: Vec<String>,
-    /// The violations of the `input` declaration.
+    /// Violations of the `input` declaration by the message.
     pub breaches: Vec<InputViolation>,
     /// The host functions that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
     pub host_time: Duration,
-    /// The limits that were exceeded, each once.
+    /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
 }
 
 impl Details {
-    /// Adds the failures and the time of host functions, and the exceeded limits of `arena`. If
-    /// `details` has such a record of another engine, a failure in both records appears once.
+    /// Adds the failed host calls in `calls`, the time of host functions, and the exceeded limits
+    /// of `arena`. If another engine already added its failures, a failure of both engines is
+    /// listed once.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -72,7 +74,7 @@ impl Details {
         limits::add(&mut self.exceeded, arena.exceeded());
     }
 
-    /// Adds the violations of the `input` declaration.
+    /// Adds violations of the `input` declaration, if there are any.
     #[inline]
     pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
@@ -95,7 +97,7 @@ impl<R> Choice<R> {
 }
 
 impl Choice {
-    /// Returns the searched tables that lead from `entry` to the chosen statement, both ends
+    /// Returns the tables on the path from `entry` to the table of the chosen statement, both
     /// included.
     #[inline]
     pub fn tables(&self, program: &Program, entry: TableId) -> Trail {
@@ -114,7 +116,7 @@ impl Choice {
 pub type Trail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables from `entry` to `last`. `jumps` are the `goto`s of rules, as pairs of source
-/// and target table; `goto`s of defaults are found here.
+/// and target table. The `goto`s of defaults are looked up in the program.
 #[inline]
 pub fn trail(
     program: &Program,
@@ -133,7 +135,8 @@ pub fn trail(
     tables
 }
 
-/// Appends the tables reached by `default -> goto`, up to `wanted`.
+/// Follows the `goto`s of defaults from the last table, and appends each target table up to
+/// `wanted`.
 fn follow_defaults(program: &Program, tables: &mut Trail, wanted: TableId) {
     // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {

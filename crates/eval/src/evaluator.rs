@@ -1,10 +1,9 @@
 //! The reference evaluator, which evaluates the typed program in source order, as the language page
 //! specifies. Every other engine is tested against it, so it is written to be read, not to be fast.
 //!
-//! To avoid exponential time, it caches the results of `let`s, the results of loop-invariant parts,
-//! and which tables were searched.
-//!
-//! Each step is reported to an [`Observer`]; explanations are built from these reports.
+//! To avoid exponential time, the evaluator caches the results of `let`s and of loop-invariant
+//! parts, and does not search a table twice. Each step is reported to an [`Observer`]; explanations
+//! are built from these reports.
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -37,21 +36,21 @@ use std::sync::Arc;
 pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,
-    /// The values of the bindings that slots may read, indexed by binding id.
+    /// Values of the bindings of payload rules, such as an `each` element, indexed by binding id.
     roots: &'a [Value<'a>],
     arena: &'a Arena,
-    /// The cache of host function calls, with the failed calls.
+    /// Cache of host function calls; also lists the failed calls.
     pub hosts: HostCalls<'a>,
     host_use: HostUse,
-    /// The elements in scope as they are in their lists, innermost last.
+    /// The element of each quantifier variable in scope, not converted to a kind; innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// The number of elements in scope that are outside the current loop-invariant part.
+    /// Number of `elements` that belong to quantifiers around the current loop-invariant part.
     outside: usize,
     nests: LoopFacts,
     lets: Vec<Option<CachedResult<'a>>>,
-    /// The results of loop-invariant parts, by the address of the node.
+    /// Cached results of loop-invariant parts, by the address of the node.
     once: HashMap<(usize, bool), CachedResult<'a>>,
-    /// The observer of each step.
+    /// The observer that is called at the start and the end of each step.
     pub observer: O,
 }
 
@@ -63,7 +62,7 @@ enum CachedResult<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Returns an evaluator for this message; `hosts` makes and caches its host function calls.
+    /// Returns an evaluator for one message; `hosts` makes and caches host function calls.
     pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, hosts: HostCalls<'a>) -> Self {
         Evaluator {
             program,
@@ -81,7 +80,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the same evaluator with an observer.
+    /// Returns the same evaluator, which from now on reports each step to `observer`.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
         let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
         let (elements, nests, once) = (Vec::new(), LoopFacts::default(), HashMap::new());
@@ -101,7 +100,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the same evaluator with the values of the bindings that slots may read.
+    /// Returns the same evaluator with values for the bindings of payload rules.
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
@@ -160,8 +159,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         (given, missing)
     }
 
-    /// Returns the nodes that a router selects. The message's `next` has the ids of the next nodes;
-    /// without it, destinations are returned as written.
+    /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
+    /// of the next nodes. If that field is missing, destinations are returned as the author wrote
+    /// them.
     pub fn next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
         let next = self.expr(self.program.value(*next)).elements();
@@ -184,7 +184,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     }
                 },
             };
-            // If an indexed next node does not exist, all next nodes are selected.
+            // If `next` has no node at a destination's index, all nodes of `next` are selected.
             let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
             nodes.extend(named.unwrap_or_else(all));
         }
@@ -235,7 +235,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// True if a node is inside a quantifier but does not depend on its element.
+    /// True if a node is inside a quantifier but does not read the quantifier's element.
     fn is_once(&mut self, part: Part<'a>) -> bool {
         self.elements.len() > self.outside && self.nests.is_closed(part)
     }
@@ -267,7 +267,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         made
     }
 
-    /// Runs a quantifier's loop over its list. `None` if the list is missing or exceeds the limits.
+    /// Runs `walk`, a quantifier's loop. Returns `None` if `list` is not a list or exceeds a limit.
     fn over<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -290,7 +290,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(made)
     }
 
-    /// Evaluates the conditions of a branch, of which unusable ones are skipped.
+    /// Evaluates a branch of a choice. Conditions that read a missing value are skipped.
     fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
             let usable = self.observed(Step::Guard(condition), |eval| eval.cond(&condition.usable));
@@ -304,7 +304,6 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates a condition for one element of a list.
     fn cond_on(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
         self.elements.push((var, element));
         let result = self.observed(Step::Element(var, element), |eval| eval.cond(body));
@@ -312,12 +311,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Returns the element that a variable in scope is bound to, as it is in the list.
+    /// Returns a variable in scope and its element, before conversion to the variable's kinds.
     pub fn element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 
-    /// Evaluates a predicate.
     fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
         let left = self.operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
@@ -353,12 +351,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         if predicate.negated { result.not() } else { result }
     }
 
-    /// Evaluates an operand.
     fn operand(&mut self, expr: &'a Expr) -> Value<'a> {
         self.observed(Step::Operand(expr), |eval| eval.expr(expr))
     }
 
-    /// True if a value depends only on the rules. Engines then fold it to a constant.
+    /// True if a value depends only on the rules. Other engines fold such a value to a constant.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,
@@ -380,7 +377,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates a value.
+    /// Evaluates an expression.
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
@@ -395,7 +392,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates a value without the cache for loop-invariant parts.
+    /// Evaluates an expression without the cache for loop-invariant parts.
     fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
@@ -403,7 +400,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::Var(id) => {
                 self.element(*id).map_or(Value::Missing, |(var, value)| value.read(var.kinds))
             }
-            // Calls substitute the argument, so a checked program has no parameters left.
+            // Checking replaced each parameter by its argument, so this is never reached.
             ExprKind::Param(_) => Value::Missing,
             ExprKind::Field(base, name) => self.expr(base).field(name),
             ExprKind::Index(base, index) => {
@@ -416,8 +413,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Op(op, left, right) => {
                 let left = self.expr(left);
-                // The right operand of `??` is evaluated only if needed, because it may call a host
-                // function.
+                // Lazy, because the right operand of `??` may call a host function.
                 if *op == rulec_lang::operators::Op::Coalesce && !left.is_missing() {
                     return left;
                 }
@@ -458,7 +454,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.raw(id).read(self.program.slots[id.index()].kinds)
     }
 
-    /// Returns the value at a slot's path, whatever its kind.
+    /// Returns the value at a slot's path, not converted to the kinds that the rules expect.
     pub fn raw(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
@@ -472,8 +468,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         exprs.iter().map(|expr| self.expr(expr)).collect()
     }
 
-    /// Returns the result of a `let`, which is outside every quantifier and depends only on the
-    /// message.
+    /// Returns the result of a `let`, which is evaluated once per message. A `let` is declared
+    /// outside every quantifier, so the result depends only on the message.
     fn known(&mut self, id: LetId) -> CachedResult<'a> {
         if let Some(known) = self.lets[id.index()]
             && !self.observer.repeats_let()

@@ -24,7 +24,7 @@ use ts_rs::TS;
 /// The explanation of a decision.
 ///
 /// The JSON format is stable: fields are added but never renamed. Empty or absent fields are
-/// omitted, except in the first two lines of the example.
+/// omitted, except for the fields in the first two lines of the example.
 ///
 /// ```json
 /// {
@@ -59,31 +59,31 @@ use ts_rs::TS;
 /// `not`, `unless`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. For a choice's branch the
 /// `kind` is `all_usable` or `any_usable`, and an unusable condition has `"note": "left_out"`.
 ///
-/// A route that jumped has a `table` with the search of the target table. An operand has a `value`,
-/// or `missing`, or `masked` with `•••` as its value. `length` is the full length of a truncated
-/// value. The `elements` of a quantifier have `shown` (each with `index`, `element` and `when`),
-/// `more` and `skipped`.
+/// A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
+/// `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
+/// truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
+/// `when`), `more` and `skipped`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
-    /// The entry table of the decision.
+    /// Name of the entry table, in which the search began.
     pub entry: String,
-    /// The chosen route, or `default`; `None` if nothing was chosen.
+    /// Name of the chosen route, or `default`; `None` if nothing was chosen.
     pub chosen: Option<String>,
-    /// The chosen handler.
+    /// Name of the chosen handler; `None` if no handler was chosen.
     pub target: Option<String>,
-    /// The arguments of the handler; private values are masked.
+    /// Arguments for the handler; private values are masked.
     pub args: Map<String, Json>,
     /// The metadata of the handler.
     pub metadata: Map<String, Json>,
     /// The permissions that the handler requires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// The tables from the entry to the one with the chosen statement.
+    /// Names of the tables from the entry to the table with the chosen statement.
     pub tables: Vec<String>,
-    /// The routes whose `goto` was taken, outermost first.
+    /// Names of the routes whose `goto` led to the chosen statement, outermost first.
     pub path: Vec<String>,
-    /// Required arguments that are missing; they are null in `args`.
+    /// Names of the required arguments whose value is missing; in `args` they are null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_args: Vec<String>,
     /// The message fields that were read, with their values in the message.
@@ -92,9 +92,9 @@ pub struct Explanation {
     /// The host functions that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_failures: Vec<HostFailed>,
-    /// The search, step by step.
+    /// Trace of the search, step by step.
     pub trace: TableTrace,
-    /// The scores of the intent flows, if no keyword pattern matched.
+    /// Scores of the intent flows; `None` unless they were evaluated after the keyword patterns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
@@ -104,9 +104,9 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct IntentTrace {
-    /// The lowest score of an intent that can be chosen.
+    /// Minimum score that an intent must have to be chosen.
     pub threshold: f64,
-    /// The lowest accepted difference to the second-best score.
+    /// Minimum difference between the best and the second-best score for the best to be chosen.
     pub margin: f64,
     /// The intent flows with the highest scores, best first.
     pub ranked: Vec<RankedIntent>,
@@ -118,16 +118,16 @@ pub struct IntentTrace {
 pub struct RankedIntent {
     /// The flow's name in the rules.
     pub name: String,
-    /// The id that a decision returns.
+    /// The flow's id, which a decision returns.
     pub id: String,
-    /// The score, from 0 to 1.
+    /// The classifier's score for the flow, from 0 to 1.
     pub score: f64,
     /// Whether the flow was chosen.
     pub chosen: bool,
 }
 
-/// Explains the decision of a table for the evaluator's message. Values of `@private` fields are
-/// masked unless `show_private`.
+/// Explains how a table decides the evaluator's message. Values of `@private` fields are masked
+/// unless `show_private`.
 pub fn explain(
     evaluator: Evaluator<'_>,
     entry: TableId,
@@ -163,7 +163,8 @@ pub fn explain(
 }
 
 impl Explanation {
-    /// Returns a summary in English: one sentence, and a line for each near miss.
+    /// Returns a summary in English: one sentence, and a line for each near miss, which is a route
+    /// whose condition was partly true.
     pub fn summary(&self) -> String {
         self.summary_in(Language::English)
     }
@@ -188,7 +189,7 @@ impl Explanation {
     }
 }
 
-/// Formats the chosen handler with its arguments.
+/// Formats the chosen handler with its arguments; `None` if no handler was chosen.
 fn headline_target(explanation: &Explanation, language: Language) -> Option<String> {
     let args = || render::arguments(&explanation.args, language);
     explanation.target.as_ref().map(|target| format!("{target}{}", args()))

@@ -21,25 +21,26 @@ pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync
 pub struct Host {
     /// The function's name in the rules.
     pub name: Arc<str>,
-    /// The kinds that the result is read as.
+    /// Kinds of value that the result may have; a result of another kind counts as missing.
     pub result: KindSet,
     /// The function to call.
     pub function: HostFn,
-    /// For a request analysis function, the greatest work per byte of the text. `None` for a
-    /// function of the embedding program, which must limit its own work.
+    /// Maximum work per byte of text, if this is a function of the built-in request analysis.
+    /// `None` for a function of the embedding program, which must limit its own work.
     pub work: Option<u64>,
 }
 
 impl Host {
-    /// True if a call stays within the limits.
+    /// True if the work of a call stays within the limits. Functions without `work` are not
+    /// limited.
     fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
         let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
         arena.analyses(text, work)
     }
 }
 
-/// Returns the size of a result, as [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes)
-/// counts it.
+/// Returns the size of a result in bytes, as the limit
+/// [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes) counts it.
 fn size(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
@@ -64,10 +65,10 @@ pub struct HostFailure {
     pub message: String,
 }
 
-/// The host calls of one decision.
+/// The host function calls of one decision, with their cached results.
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
-    /// The calls so far, by hash.
+    /// Calls made so far, with their results, keyed by hash.
     made: HashTable<(u64, Call<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
@@ -76,19 +77,20 @@ pub struct HostCalls<'a> {
 }
 
 impl<'a> HostCalls<'a> {
-    /// Returns an empty cache. `hosts` must be in the order of the program's externs.
+    /// Returns an empty cache. `hosts` must be in the order of the program's `extern fn`
+    /// declarations.
     #[inline]
     pub fn new(hosts: &'a [Host]) -> Self {
         HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
     }
 
-    /// Calls a function, or returns the cached result of an equal earlier call.
+    /// Calls a function, or returns the cached result of an earlier call with identical arguments.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash(id, args);
         let is_it = |(_, call): &(u64, Call<'a>)| call.is(id, args);
         if let Some((_, call)) = self.made.find(hash, is_it) {
-            // Inside a quantifier the byte limit is lower than outside, so a cached result may not
-            // fit here.
+            // Inside a quantifier the byte limit is lower than outside, so a result that was cached
+            // outside may exceed the limit here.
             if !arena.builds(call.bytes) {
                 return Value::Missing;
             }
@@ -138,12 +140,12 @@ struct Call<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
     bytes: u64,
-    /// The result; `None` if it exceeded the byte limit at the first call.
+    /// The cached result; `None` if it exceeded the byte limit when the call was made.
     result: Option<Value<'a>>,
 }
 
 impl Call<'_> {
-    /// True if this is a call of `id` with identical arguments of the same kinds.
+    /// True if this is a call of the function `id` with identical arguments of the same kinds.
     fn is(&self, id: ExternId, args: &[Value<'_>]) -> bool {
         self.id == id
             && self.args.len() == args.len()
@@ -196,7 +198,7 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.unwrap_or("no message")
 }
 
-/// Copies a result into the decision's arena.
+/// Copies a result of a host function into the decision's arena.
 fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),

@@ -1,7 +1,7 @@
 //! The analysis of a message's text: its intent, its entities, its keywords and its lexicon scores.
-//! Rules read them as `request.…`; the checker turns each use into a call of a function from here.
-//! The functions are pure, accept every text, and run only if a condition or an argument needs
-//! them, at most once per decision.
+//! Rules read these results as `request.…`; the checker turns each use into a call of a host
+//! function that is built here. The functions are pure, accept every text, and run only if a
+//! condition or an argument needs them, at most once per decision.
 //!
 //! | module | question |
 //! |---|---|
@@ -55,7 +55,7 @@ pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnos
     })
 }
 
-/// Returns the greatest work of a feature per byte of the text.
+/// Returns the maximum work of a feature per byte of text, which counts towards the work limit.
 pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,
@@ -69,7 +69,7 @@ pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
     }
 }
 
-/// Wraps a function of one argument, the text.
+/// Wraps a function of a text as a host function, which receives the text as its only argument.
 fn over_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
         Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &answer))

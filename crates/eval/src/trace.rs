@@ -53,7 +53,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
-    /// Returns the conditions of a choice that are unusable for this message.
+    /// Returns the conditions that a choice skips for this message, because a value that they read
+    /// is missing.
     pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();
@@ -78,7 +79,7 @@ impl<'a, 's> Tracer<'a, 's> {
         skipped
     }
 
-    /// Evaluates the condition of a rule alone and returns its trace.
+    /// Evaluates only the condition of a rule, and returns the trace of the condition.
     pub fn rule(&mut self, id: RuleId) -> TraceNode {
         let condition = &self.eval.program().rules[id.index()].condition;
         self.eval.cond(condition);
@@ -100,7 +101,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (given, missing.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the message fields that were read, in the order of their first read.
+    /// Returns the message fields that were read, with their values, in the order of the first
+    /// read.
     pub fn message(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();

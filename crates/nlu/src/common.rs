@@ -1,10 +1,11 @@
 //! Common words, which occur in many sentences on any subject.
 //!
 //! In a hundred training sentences, `i` and `的` occur so often that they get a low weight. In five
-//! sentences they do not, and `how do I` would make every question a question about passwords. The
-//! classifier therefore starts with a prior: [`PRIOR_SENTENCES`] assumed sentences, half of which
-//! contain each common word. The more sentences the author writes, the less the prior counts. No
-//! word is removed, so a common word can still distinguish two intents.
+//! sentences they do not. If only one intent's example contained `how do I`, these words would draw
+//! every question to that intent. The classifier therefore starts with a prior: [`PRIOR_SENTENCES`]
+//! assumed sentences, half of which contain each common word. The more sentences the author writes,
+//! the less the prior counts. No word is removed, so a common word can still distinguish two
+//! intents.
 
 use hashbrown::HashSet;
 use std::sync::LazyLock;
@@ -15,7 +16,7 @@ pub const PRIOR_SENTENCES: f64 = 50.0;
 /// The number of assumed sentences that contain a given common word.
 pub const PRIOR_COMMON: f64 = PRIOR_SENTENCES / 2.0;
 
-/// English, without apostrophes, which [`super::features`] drops too.
+/// Common English words, without apostrophes, because [`super::features`] also drops apostrophes.
 const WORDS: &str = "
     a about also am an and any are arent as at be been being but by can cant could couldnt did didnt do does doesnt
     doing done dont for from get give go going got had has have having he hello her here hey hi him his how hows i id
@@ -24,7 +25,7 @@ const WORDS: &str = "
     their them then there theres these they this those to too under up us very want was wasnt we were what whats when
     where which who whom whos whose why will with wont would wouldnt yes you your youre yours yourself";
 
-/// Chinese in traditional and simplified characters, and Japanese particles.
+/// Common characters: Chinese in traditional and simplified form, and Japanese particles.
 const CHARS: &str = "我你您他她它们們的地得了着著过過吗嗎呢吧啊呀嘛哦是在有没沒和与與或就都也还還又不很太这這那哪个個些一下么麼什怎样樣\
                      为為可以能会會想要请請帮幫给給把被让讓从從到对對跟用里裡上去来來说說のはがをにでとも";
 
@@ -39,7 +40,7 @@ pub fn is_common_word(word: &[char]) -> bool {
     WORD_SET.contains(word)
 }
 
-/// True if `c`, of a script without spaces between words, is a common word or part of one.
+/// True if `c` is a common word or part of one, in a script without spaces between words.
 pub fn is_common_char(c: char) -> bool {
     CHAR_SET.contains(&c)
 }
@@ -74,7 +75,8 @@ mod tests {
         assert!(words.is_sorted(), "in alphabetical order");
         assert_eq!(words.len(), WORD_SET.len(), "each once");
         assert_eq!(CHARS.chars().count(), CHAR_SET.len(), "each once");
-        // Features are computed from folded text, so an entry that is not folded would never match.
+        // Features are computed from case-folded text, so an entry that is not folded would never
+        // match.
         assert_eq!(rulec_base::text::fold(WORDS), WORDS);
     }
 }

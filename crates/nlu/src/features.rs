@@ -20,8 +20,8 @@
 use super::common::{is_common_char, is_common_word};
 use rulec_base::text::{Form, TextMode, WordSearcher, is_word_char};
 
-/// Maximum number of bytes of a text that are read: 8 KiB. Applied before preparing and again after
-/// it.
+/// Maximum number of bytes of a text that are read: 8 KiB. The limit applies to the original text
+/// and, because preparation can expand a text, again to the prepared text.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Lengths of character n-grams inside words.
@@ -76,8 +76,8 @@ fn cut(text: &str) -> &str {
 /// The keywords of all intents, searched in one pass.
 #[derive(Clone, Debug, Default)]
 pub struct Keywords {
-    /// `None` if there are no keywords. Building fails only for billions of bytes. Keywords then
-    /// only count as training sentences.
+    /// Searcher for all keywords. `None` if there are no keywords, or if building failed, which
+    /// needs billions of bytes. Keywords then only count as training sentences.
     searcher: Option<WordSearcher<'static>>,
 }
 
@@ -103,8 +103,8 @@ impl Keywords {
 #[derive(Debug, Default)]
 pub struct FeatureExtractor {
     prepared: String,
-    /// The current word with a leading space, or the current run of unspaced characters without
-    /// one.
+    /// The current word with a leading space, or the current run of characters of an unspaced
+    /// script, without a leading space.
     run: Vec<char>,
     tokens: Vec<Token>,
     features: Vec<Feature>,
@@ -117,8 +117,8 @@ struct Token {
 }
 
 impl FeatureExtractor {
-    /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. Empty
-    /// if the text contains no token and no keyword.
+    /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. The
+    /// result is empty if the text contains no token and no keyword.
     pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
         self.prepared = prepare(text);
         self.tokens.clear();
@@ -139,7 +139,7 @@ impl FeatureExtractor {
     /// Fills `tokens`, and adds the n-grams to `features`.
     fn cut_into_tokens(&mut self) {
         let mut rest = self.prepared.chars();
-        // `run` starts with a space for a word, and without a space for unspaced characters.
+        // In `run`, a leading space marks a word; unspaced characters have no leading space.
         self.run.clear();
         while let Some(c) = rest.next() {
             if is_word_char(c) {
@@ -171,7 +171,7 @@ impl FeatureExtractor {
         }
     }
 
-    /// Adds the features of the tokens.
+    /// Adds the features of the group [`Group::Word`]: tokens, pairs, and the first and last token.
     fn words(&mut self) {
         let word = |hash: Hash, common| Feature { hash: hash.finish(), group: Group::Word, common };
         for token in &self.tokens {
@@ -220,8 +220,8 @@ fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl 
     }
 }
 
-/// True for symbols such as emoji, arrows and currency signs: non-ASCII characters that are not
-/// punctuation. Letters, digits and spaces are excluded by the caller.
+/// True if `c`, which is no letter, digit or space, is a symbol such as an emoji, an arrow or a
+/// currency sign. ASCII characters and punctuation are not symbols.
 fn is_symbol(c: char) -> bool {
     !matches!(c,
         '\0'..='\u{a1}' | '§' | '«' | '\u{ad}' | '¶'..='¸' | '»' | '¿'
@@ -233,8 +233,8 @@ fn is_symbol(c: char) -> bool {
 struct Hash(u64);
 
 impl Hash {
-    /// Each kind has its own initial hash, so that the word `to` and the n-gram `to` are different
-    /// features.
+    /// Initial hashes, one per kind of hashed text. So the word `to` and the n-gram `to` are
+    /// different features.
     const TOKEN: Hash = Hash(0xcbf2_9ce4_8422_2325);
     const WORD: Hash = Hash(0x9e37_79b9_7f4a_7c15);
     const PAIR: Hash = Hash(0x3c6e_f372_fe94_f82a);
@@ -264,7 +264,7 @@ mod tests {
         FeatureExtractor::default().read(text, &Keywords::default()).to_vec()
     }
 
-    /// Counts the features of each group, and the common features.
+    /// Counts the features of each group, and the features that consist of common words.
     fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
         let keywords = Keywords::new(keywords.iter().copied());
         let mut counts = [0; GROUPS];
@@ -281,12 +281,13 @@ mod tests {
             ("", [0, 0, 0], 0),
             (" \t\u{3000}\n", [0, 0, 0], 0),
             ("?! ... \u{ff0c} -- ''", [0, 0, 0], 0),
-            // The token, first and last; ` r`, `re`, …, `d `; ` re`, …; ` ref`, ….
+            // Features: the token, first and last; then the n-grams ` r`, `re`, …, `d `; ` re`, …;
+            // ` ref`, ….
             ("refund", [3, 7 + 6 + 5, 0], 0),
             ("the", [3, 4 + 3 + 2, 0], 3 + 9),
-            // Two tokens, a pair, first and last.
+            // Features: two tokens, a pair, first and last.
             ("the refund", [5, 9 + 18, 0], 2 + 9),
-            // Two characters are two tokens.
+            // Two characters are two tokens, because the script has no spaces.
             ("退款", [5, 1, 0], 0),
             ("我的", [5, 1, 0], 5 + 1),
             ("我退款", [7, 2 + 1, 0], 2),
@@ -349,7 +350,8 @@ mod tests {
         assert_eq!(read(&format!("{}refund", " ".repeat(1 << 20))), read("refund"));
     }
 
-    /// Computed once. A change here would change every score of deployed rule sets.
+    /// The expected hashes were computed once. A change here would change every score of deployed
+    /// rule sets.
     #[test]
     fn hashes_never_change() {
         let hash = |text| read(text).iter().fold(0, |sum: u64, feature| sum.wrapping_add(feature.hash));

@@ -30,13 +30,13 @@
 //! vector machine, with squared hinge loss and ridge penalty. There is no constant term, so a text
 //! that shares no feature with any sentence scores 0, whatever the number of intents. Features
 //! outside the vocabulary lower the scores, because they take a share of the vector's length. One
-//! `threshold` therefore works for three intents with five sentences each and for 150 with a
-//! hundred.
+//! `threshold` therefore works for three intents with five sentences each and for 150 intents with
+//! a hundred sentences each.
 //!
-//! The score is the value of that function, clamped to 0..=1 and rounded to four decimals. The
-//! displayed number is therefore the number that is compared. A score near 1 is as certain as for
-//! an example of the intent; 0 means nothing in common. The score measures evidence and is not a
-//! probability.
+//! An intent's score is the value of its function, clamped to 0..=1 and rounded to four decimals.
+//! The rounded score is also the number that is compared with the threshold. A score near 1 means
+//! that the text is like an example of the intent; 0 means that the text shares nothing with the
+//! intent. The score measures evidence and is not a probability.
 //!
 //! # Guarantees
 //!
@@ -74,8 +74,8 @@ pub use vocabulary::MAX_FEATURES;
 /// Maximum number of intents in the ranking of a [`Verdict`].
 pub const MAX_RANKED: usize = 5;
 
-/// Maximum product of the numbers of sentences and intents in training; 2²⁶ take 256 MiB while
-/// training.
+/// Maximum product of the number of sentences and the number of intents in training. At this
+/// maximum, 2²⁶, training takes 256 MiB.
 pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 
 /// An intent as the author declares it. Each of its texts counts as one sentence.
@@ -130,8 +130,8 @@ impl Intent {
     }
 }
 
-/// The thresholds for abstaining. A higher threshold or margin gives fewer wrong answers and fewer
-/// answers.
+/// The thresholds for abstaining. A higher threshold or margin gives fewer wrong answers, but also
+/// fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Minimum score of the chosen intent, from 0 to 1.
@@ -141,8 +141,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns 0.3 and 0.05, which were tuned on sets of 2 to 150 intents with 3 to 100 sentences
-    /// each.
+    /// Returns the threshold 0.3 and the margin 0.05. They were tuned on sets of 2 to 150 intents
+    /// with 3 to 100 sentences each.
     fn default() -> Self {
         Options { threshold: 0.3, margin: 0.05 }
     }
@@ -177,17 +177,17 @@ impl Options {
 pub enum TrainError {
     /// An intent has no text that contains a word, a symbol or a keyword.
     NoText {
-        /// The id of the intent.
+        /// The id of the intent without such a text.
         id: String,
     },
     /// Two intents have the same id.
     Duplicate {
-        /// The id.
+        /// The id that occurs twice.
         id: String,
     },
     /// A threshold or margin is outside 0..=1.
     Option {
-        /// The name of the option.
+        /// The name of the invalid option: `threshold` or `margin`.
         name: &'static str,
         /// The invalid value.
         value: f64,
@@ -343,7 +343,7 @@ impl Classifier {
         Verdict { ranked, chosen }
     }
 
-    /// Returns the ids in declaration order.
+    /// Returns the ids of the intents in declaration order.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }

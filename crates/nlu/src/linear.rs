@@ -1,9 +1,9 @@
 //! One linear function per intent, fitted to the sentences of all intents.
 //!
 //! For an intent, *w* minimises a sum of three terms. They are `½|w|²`, `Σ c · max(0, 1 - w·x)²`
-//! over its own sentences, and `Σ c' · max(0, w·x)²` over all other sentences. The dual problem has
-//! one variable α ≥ 0 per sentence. It is solved by repeated passes over the sentences, each step
-//! setting one α to its best value. (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual
+//! over the sentences of the intent, and `Σ c' · max(0, w·x)²` over all other sentences. The dual
+//! problem has one variable α ≥ 0 per sentence. It is solved by repeated passes over the sentences,
+//! each step setting one α to its best value. (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual
 //! coordinate descent method for large-scale linear SVM", ICML 2008.)
 //!
 //! All intents are fitted together. The weights of a feature for all intents are one row, so that
@@ -13,17 +13,19 @@
 
 use super::vocabulary::Vector;
 
-/// `c`, the cost of missing one of the intent's own sentences. It is higher because they are few.
+/// `c`, the cost of rejecting a sentence of the intent. It is higher than `c'`, because an intent
+/// has few sentences of its own.
 const OWN_COST: f32 = 5.0;
 /// `c'`, the cost of accepting a sentence of another intent.
 const OTHER_COST: f32 = 1.0;
 
-/// Training ends after a pass in which no α changes by more than this.
+/// Training ends after a pass in which no α changes by more than this tolerance.
 const TOLERANCE: f32 = 1e-3;
-/// Maximum number of visits to sentences; the number of passes stays within [`PASSES`]. Many passes
-/// cost little for few sentences, and gain little for many.
+/// Total number of visits to sentences that training aims for; the number of passes stays within
+/// [`PASSES`]. With few sentences, many passes cost little. With many sentences, many passes gain
+/// little.
 const VISITS: usize = 40_000;
-/// Minimum and maximum number of passes.
+/// Minimum and maximum number of passes over the sentences.
 const PASSES: (usize, usize) = (8, 100);
 
 /// A training sentence.
@@ -31,17 +33,17 @@ const PASSES: (usize, usize) = (8, 100);
 pub struct Row {
     /// The features, each at most once.
     pub vector: Vector,
-    /// Index of the intent.
+    /// Index of the intent that the sentence belongs to.
     pub label: usize,
 }
 
-/// The fitted functions.
+/// The fitted linear functions, one per intent; their labels are the indices of the intents.
 #[derive(Clone, Debug)]
 pub struct Linear {
     labels: usize,
-    /// A row of `labels` quantized weights for each feature.
+    /// A row of quantized weights for each feature, with one weight per label.
     weights: Vec<i8>,
-    /// The factor that restores the weights of each row.
+    /// For each row, the factor that converts quantized weights back to weights.
     scales: Vec<f32>,
 }
 
@@ -71,7 +73,7 @@ impl Linear {
         fitting.finish()
     }
 
-    /// Returns the value of each function at `vector`, by label.
+    /// Returns the value of each intent's function at `vector`, in the order of the labels.
     pub fn scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
         let mut sums = vec![0.0; self.labels];
         for &(feature, value) in vector {
@@ -92,18 +94,18 @@ impl Linear {
 
 struct Fitting {
     labels: usize,
-    /// As in [`Linear`], but not quantized.
+    /// Weights in the layout of [`Linear::weights`], but not quantized.
     weights: Vec<f32>,
-    /// A row of `labels` variables α for each sentence.
+    /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,
-    /// For the current visit: the value of each function, and the change of the sentence's
-    /// contribution to each.
+    /// Buffers of the current visit to a sentence: the value of each function, and the change of
+    /// the sentence's contribution to each function.
     sums: Vec<f32>,
     steps: Vec<f32>,
 }
 
 impl Fitting {
-    /// Sets all α of sentence `i` to their best values, and returns the largest change.
+    /// Sets all α of sentence `i` to their best values, and returns the largest change of an α.
     fn visit(&mut self, i: usize, row: &Row) -> f32 {
         let labels = self.labels;
         self.sums.fill(0.0);
@@ -116,13 +118,13 @@ impl Fitting {
         let square: f32 = row.vector.iter().map(|(_, value)| value * value).sum();
         let alphas = &mut self.alphas[i * labels..][..labels];
 
-        // The sentence's own intent requires w·x ≥ 1. Its α is saved, so that the loop below treats
-        // all labels alike.
+        // The function of the sentence's intent should have w·x ≥ 1. The new α is computed first,
+        // so that the loop below can treat all labels alike.
         let own = alphas[row.label];
         let ridge = 0.5 / OWN_COST;
         let own_new = (own + (1.0 - self.sums[row.label] - ridge * own) / (square + ridge)).max(0.0);
 
-        // The other intents require w·x ≤ 0.
+        // The functions of the other intents should have w·x ≤ 0.
         let ridge = 0.5 / OTHER_COST;
         let factor = 1.0 / (square + ridge);
         let mut largest = 0.0_f32;
@@ -182,7 +184,8 @@ mod tests {
         Row { vector: vector.to_vec(), label }
     }
 
-    /// Two labels, each with one feature of its own and one shared feature.
+    /// Returns two sentences with different labels. Each has one feature of its own and one shared
+    /// feature.
     fn rows() -> Vec<Row> {
         vec![row(0, &[(0, 0.8), (2, 0.6)]), row(1, &[(1, 0.8), (2, 0.6)])]
     }

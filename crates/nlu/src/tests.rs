@@ -50,7 +50,7 @@ fn the_same_intents_give_the_same_bits() {
     }
 }
 
-/// Scores recorded on one machine; every machine must give the same.
+/// Checks scores that were recorded on one machine; every machine must compute the same scores.
 #[test]
 fn golden_scores() {
     let classifier = trained();
@@ -233,8 +233,8 @@ fn errors_name_the_intent_and_the_remedy() {
     }
 }
 
-/// Random texts from all pieces that are handled specially. Scores stay in range and sorted, and
-/// the chosen intent agrees with the ranking.
+/// Checks random texts built from pieces that the extractor handles specially. Scores stay in range
+/// and sorted, and the chosen intent agrees with the ranking.
 #[test]
 fn holds_for_any_text() {
     const PIECES: [&str; 24] = [

@@ -3,8 +3,8 @@
 //! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))`. Here a feature occurs *n* times
 //! in the text and in *d* of *s* sentences, including the sentences of the prior
 //! ([`super::common`]). Each group of features is scaled to equal length, and the whole vector to
-//! length 1. A feature outside the vocabulary is weighted as one that occurs in no sentence. It is
-//! left out of the vector but counts towards its length.
+//! length 1. A feature outside the vocabulary is weighted like a feature that occurs in no
+//! sentence. Such a feature is left out of the vector but counts towards the vector's length.
 
 use super::common::{PRIOR_COMMON, PRIOR_SENTENCES};
 use super::features::{Feature, GROUPS};
@@ -18,7 +18,7 @@ pub type Vector = Vec<(u32, f32)>;
 
 type Map<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 
-/// Counts the number of sentences that contain each feature.
+/// Counter of the number of sentences that contain each feature.
 #[derive(Debug, Default)]
 pub struct Counting {
     sentences: u32,
@@ -53,13 +53,13 @@ impl Counting {
     }
 }
 
-/// The known features with their weights.
+/// The features of the training sentences, with their weights.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     numbers: Map<u32>,
     /// Weights by feature id.
     weights: Vec<f32>,
-    /// The weight of an unknown feature, and of an unknown common feature.
+    /// Weights of features outside the vocabulary: of ordinary features, then of common words.
     unknown: [f32; 2],
 }
 
@@ -78,7 +78,8 @@ impl Vocabulary {
     pub fn vector(&self, features: &[Feature]) -> Vector {
         let mut vector = Vec::with_capacity(features.len());
         let mut squares = [0.0_f32; GROUPS];
-        // Until the group lengths are known, the low bits of an id hold the group.
+        // Until the group lengths are known, the low bits of a feature id store the feature's
+        // group.
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
             let Feature { hash, group, common } = same[0];
             let number = self.numbers.get(&hash);

@@ -21,7 +21,7 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that answers one batch; each thread uses its own.
+/// A function that decides or checks the rows of one batch. Each thread uses a worker of its own.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {
@@ -44,7 +44,7 @@ impl Workers {
     }
 }
 
-/// Rules or a judge, bound to the columns of a schema.
+/// Rules, or a checker of payloads, bound to the columns of a schema.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
@@ -88,7 +88,7 @@ impl Columns {
         Ok(Columns { workers: Arc::new(Workers::new(make)), schema })
     }
 
-    /// Binds a judge of payloads to columns.
+    /// Binds a checker of payloads to columns.
     #[staticmethod]
     #[pyo3(signature = (judge, schema, *, json = None))]
     fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Vec<String>>) -> Columns {
@@ -108,13 +108,14 @@ impl Columns {
         PyArrowType((*self.schema).clone())
     }
 
-    /// Answers each row of a batch, in row order.
+    /// Decides or checks each row of a batch. Returns the answers in row order.
     fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
         let answers = without_gil(py, || self.workers.answer(&batch.0));
         answers.map(PyArrowType).map_err(|error| mismatch(&error))
     }
 
-    /// Answers the batches of a stream lazily.
+    /// Returns a stream of answers. Each batch of `stream` is read and answered when its answers
+    /// are requested.
     fn answer_stream(
         &self,
         stream: PyArrowType<ArrowArrayStreamReader>,

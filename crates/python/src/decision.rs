@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(pub rulec::Decision);
 
-/// Serializes a library value as JSON text.
+/// Serializes a value of the library as JSON text.
 pub fn json_text(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(failed)
 }
@@ -69,19 +69,19 @@ impl Decision {
         self.0.to_user()
     }
 
-    /// The id of the flow whose pattern matched.
+    /// The id of the flow whose pattern matched; None if no pattern matched.
     #[getter]
     fn flow(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.id)
     }
 
-    /// The flow's pattern that matched.
+    /// The pattern of that flow which matched; None if no pattern matched.
     #[getter]
     fn pattern(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.pattern)
     }
 
-    /// The next nodes that a router chose.
+    /// The ids of the next nodes that a router selected.
     #[getter]
     fn next(&self) -> Vec<String> {
         self.0.next().map_or_else(Vec::new, |next| next.nodes.to_vec())

@@ -18,8 +18,8 @@ create_exception!(
 );
 create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do not have.");
 
-/// A range of text, as in `rulec check --format json`. Lines and columns start at 1, columns count
-/// characters, and the end is exclusive.
+/// A range of the rules text, in the format of `rulec check --format json`. Lines and columns start
+/// at 1, columns count characters, and the end is exclusive.
 #[derive(Debug, Serialize)]
 struct TextRange {
     file: String,
@@ -59,7 +59,7 @@ struct Fix {
     applicability: &'static str,
 }
 
-/// A diagnostic about the author's text.
+/// An error or warning about the text of the rules.
 #[pyclass(frozen, module = "rulec")]
 #[derive(Debug, Serialize)]
 pub struct Diagnostic {
@@ -112,7 +112,7 @@ impl Diagnostic {
         }
     }
 
-    /// Converts a list of diagnostics.
+    /// Converts a list of diagnostics to Python objects.
     pub fn all(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
         diagnostics.iter().map(|diagnostic| Diagnostic::new(diagnostic, sources)).collect()
     }

@@ -1,5 +1,5 @@
-//! Flows that a message may start, and choices by a language model: the prompt, the tool
-//! definition, and the answers.
+//! Python classes for flows that a message may start, and for choices that a language model makes.
+//! Both provide a prompt section and a tool definition for the model.
 
 use super::message::object;
 use super::shutdown::without_gil;
@@ -12,7 +12,7 @@ use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
 #[pyclass(frozen, module = "rulec")]
 pub struct Flows(FlowMatcher);
 
-/// A flow that was found.
+/// A flow that was found for a text, by a pattern or by the classifier.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct FlowHit {
     id: String,
@@ -59,7 +59,7 @@ impl Flows {
         })
     }
 
-    /// Returns the intent flows nearest to a text without a match, best first.
+    /// Returns the intent flows most similar to a text, best first; empty if `find` returns a flow.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         without_gil(py, || match self.0.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
@@ -87,7 +87,7 @@ impl Flows {
     }
 }
 
-/// The question of a choice that a language model makes.
+/// The question that a language model answers to make a choice.
 #[pyclass(frozen, module = "rulec")]
 pub struct Question(pub choice::Question);
 
@@ -118,19 +118,20 @@ impl Question {
         self.0.to_user()
     }
 
-    /// The section of the prompt that asks the question.
+    /// The section of the model's prompt that contains the question.
     #[getter]
     fn prompt(&self) -> String {
         self.0.prompt()
     }
 
-    /// The tool definition with which the model answers.
+    /// The definition of the tool that the model calls to answer.
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)
     }
 
-    /// Returns the message without its text and answers, as text for the model.
+    /// Returns the other fields of a message as JSON text for the model. The fields `text` and
+    /// `answers` are left out, and private values are masked. None if no fields remain.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         Ok(self.0.known(&object(message)?))
     }

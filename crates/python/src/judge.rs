@@ -1,4 +1,4 @@
-//! Payloads: proposals of a language model, checked by rules.
+//! Python classes that check payloads, which are proposals of a language model, by rules.
 
 use super::decision::json_text;
 use super::message::{MessageError, tree};
@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 use pythonize::pythonize;
 use rulec::payload;
 
-/// A judge of payloads of one kind.
+/// A checker of payloads of one kind.
 #[pyclass(frozen, module = "rulec")]
 pub struct Judge(pub payload::Judge);
 
@@ -19,7 +19,7 @@ impl Judge {
         self.0.kind()
     }
 
-    /// Checks a payload: a dict, a dataclass, a pydantic model or JSON text.
+    /// Checks a payload, given as a dict, a dataclass, a pydantic model or JSON text.
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
@@ -30,7 +30,7 @@ impl Judge {
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
-    /// Returns the JSON Schema of the kind.
+    /// Returns the JSON Schema of the payload kind.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.schema())?)
     }
@@ -108,7 +108,7 @@ impl Judgement {
         all(self.0.warnings())
     }
 
-    /// The corrected payload, if it is accepted.
+    /// The corrected payload; None if the payload was rejected.
     #[getter]
     fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
@@ -120,17 +120,17 @@ impl Judgement {
         self.0.fallback()
     }
 
-    /// Returns the result as text that a language model can act on.
+    /// Returns the result of the check as text that a language model can act on.
     fn feedback(&self) -> String {
         self.0.feedback()
     }
 
-    /// Returns the result as JSON text, as `rulec run --decision` prints it.
+    /// Returns the result of the check as JSON text, as `rulec run --decision` prints it.
     fn to_json(&self) -> PyResult<String> {
         json_text(&self.0)
     }
 
-    /// Returns the result as a dict.
+    /// Returns the result of the check as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0)?)
     }

@@ -1,8 +1,8 @@
 //! The native half of the Python package `rulec`: Python classes for the library's rules,
-//! decisions, judges and routers. All logic and all messages come from the library. `python/rulec`
-//! is the pure Python half.
+//! decisions, payload checks and routers. All logic and all messages come from the library.
+//! `python/rulec` is the pure Python half.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
@@ -10,7 +10,7 @@
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
 //! | `decision` | decisions and explanations |
-//! | `judge` | payloads |
+//! | `judge` | checks of payloads |
 //! | `flows` | flows, and choices by a language model |
 //! | `router` | async handlers |
 //! | `batch` | record batches |

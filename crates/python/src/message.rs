@@ -1,6 +1,6 @@
-//! Converts Python values to messages. Dicts, lists and scalars are read directly into slots,
-//! without a JSON tree and without running Python code. Other values that represent JSON (models,
-//! dataclasses, times, enumerations) become a tree first.
+//! Converts Python values to messages. Dicts, lists and scalars are read directly into the engine's
+//! slots, without a JSON tree and without running Python code. Other values that represent JSON
+//! (models, dataclasses, times, enumerations) become a tree first.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ create_exception!(
     "A message that cannot be decided on, with the place of what is wrong."
 );
 
-/// A value whose types exist in JSON: dicts, lists and scalars.
+/// A Python value that is read without a JSON tree: a dict, a list or a scalar.
 pub struct Plain<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
@@ -31,7 +31,8 @@ impl<'a, 'py> Plain<'a, 'py> {
     }
 }
 
-/// Error for a value that needs the tree path; that path also reports invalid values.
+/// Returns the error for a value that must be converted to a JSON tree instead. That conversion
+/// then reports invalid values.
 fn other<E: Error>() -> E {
     E::custom("not plain")
 }
@@ -90,7 +91,7 @@ impl Serialize for Plain<'_, '_> {
 }
 
 impl Plain<'_, '_> {
-    /// Returns the depth inside a list or dict; an error if it is too deep.
+    /// Returns the depth of the values inside this list or dict; an error if they are too deep.
     fn enter<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(other()) } else { Ok(self.depth + 1) }
     }
@@ -121,7 +122,7 @@ pub fn tree(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Json> {
     Tree { what, path: Vec::new() }.value(value)
 }
 
-/// Converts a message to a JSON tree; other values than objects are an error.
+/// Converts a message to a JSON tree; a value that is not an object is an error.
 pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     match tree(value, "the message")? {
         Json::Object(map) => Ok(Json::Object(map)),
@@ -147,7 +148,7 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// Builds a tree, and keeps the current path for errors.
+/// Converter to a JSON tree; keeps the path of the current value for errors.
 struct Tree<'w> {
     what: &'w str,
     path: Vec<String>,
@@ -190,7 +191,7 @@ impl Tree<'_> {
         self.inside(|tree| tree.other(value))
     }
 
-    /// Works one level deeper, with a limit on the depth.
+    /// Runs `work` for a value inside the current one; an error if the nesting is too deep.
     fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
             return Err(
@@ -274,22 +275,23 @@ impl Tree<'_> {
     }
 }
 
-/// How a type that JSON lacks is converted.
+/// How a value of a type that JSON lacks is converted.
 #[derive(Clone, Copy)]
 enum Like {
-    /// A member of an enumeration.
+    /// A member of a Python enumeration; its value is converted.
     Member,
     Moment,
     Day,
     Text,
     Number,
-    /// A NumPy scalar.
+    /// A NumPy scalar; the equal Python scalar is converted.
     Scalar,
     Mapping,
     List,
 }
 
-/// Classes with a JSON conversion; the first matching one is used.
+/// Classes with a JSON conversion: module, class name and conversion. The first class that matches
+/// a value is used.
 const CLASSES: [(&str, &str, Like); 12] = [
     ("enum", "Enum", Like::Member),
     ("datetime", "datetime", Like::Moment),

@@ -94,7 +94,7 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Removes a message from the map on drop, even if the caller has stopped waiting.
+/// Guard that removes a message from [`Calls`] on drop, even if the caller has stopped waiting.
 struct Entered {
     calls: Calls,
     /// Keeps the tree alive, so that its address stays unique.
@@ -127,7 +127,7 @@ impl Drop for Cancel {
     }
 }
 
-/// Calls a Python handler on the event loop of its message.
+/// Calls a Python handler on the event loop of the message's caller.
 async fn handle(
     function: Arc<Py<PyAny>>,
     calls: Calls,
@@ -219,7 +219,7 @@ impl Request {
     }
 }
 
-/// The outcome of a message.
+/// The result of routing a message to a handler.
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
@@ -255,7 +255,7 @@ impl Outcome {
         self.outcome.reply().is_none().then(|| self.outcome.result.to_string())
     }
 
-    /// The exception that the handler raised.
+    /// The exception that the handler raised; None if the message was handled or no handler raised.
     #[getter]
     fn exception(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.raised.as_ref().map(|raised| raised.clone_ref(py))
@@ -289,7 +289,7 @@ impl Outcome {
     }
 }
 
-/// Decides messages and awaits their handlers.
+/// Router that decides messages and awaits their handlers.
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     router: route::Router,
@@ -350,7 +350,7 @@ impl Router {
         Ok(Router { router, calls })
     }
 
-    /// Decides a message and awaits its handler; `permissions` are the sender's permissions.
+    /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
     #[pyo3(signature = (message, *, permissions = None))]
     fn route<'py>(
         &self,
@@ -375,7 +375,7 @@ impl Router {
         })
     }
 
-    /// Replaces the rules, and returns the new generation.
+    /// Replaces the rules, and returns the generation number of the new rules.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
         let rules = rules.get().rules.clone();
         let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;

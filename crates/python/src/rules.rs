@@ -1,4 +1,4 @@
-//! Rule sets and their queries.
+//! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
 use super::error::{Diagnostic, compile_error, failed, unknown};
@@ -16,23 +16,23 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// File name of a text that has no file.
+/// File name under which a text without a file is compiled.
 const TEXT: &str = "<text>";
 
-/// A compiled rule set. It is cheap to copy, can be shared between threads, and pickles as its
+/// A compiled rule set. It is cheap to copy, can be shared between threads, and is pickled as an
 /// artifact.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions, for a pickled copy.
+    /// The host functions, which a pickled copy of the rules needs again.
     functions: Option<Py<PyMapping>>,
 }
 
-/// Result of `__reduce__`: the function that loads the rules, and its arguments, the artifact and
-/// the host functions.
+/// Result of `__reduce__`: a function that loads the rules, and the arguments of that function,
+/// which are the artifact and the host functions.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>));
 
-/// Compiles without the GIL.
+/// Registers the host functions, then runs `compile` without the GIL.
 fn compiled(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -85,7 +85,7 @@ impl Rules {
         })
     }
 
-    /// Compiles a text; `imports` maps the paths that it may import to their texts.
+    /// Compiles a text; `imports` maps the paths that the text may import to the imported texts.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None))]
     fn from_text(
@@ -202,7 +202,7 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Reads a message once, for several decisions.
+    /// Reads the fields of a message once, so that several decisions share the work.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let message = object(&as_dict(message)?)?;
         Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
@@ -240,8 +240,8 @@ impl Rules {
         payload::kinds(&self.rules).collect()
     }
 
-    /// Creates a judge for payloads of one kind. `inputs` are values of the rules' `input` other
-    /// than context and options.
+    /// Creates a checker for payloads of one kind. `inputs` maps names of the rules' inputs to
+    /// values. `options` is the value of the input `options`.
     #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
     fn judge(
         &self,
@@ -265,12 +265,12 @@ impl Rules {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown)?)?)
     }
 
-    /// Creates a finder of flows; the built-in classifier finds intent flows.
+    /// Creates a finder of flows, which uses the built-in classifier for intent flows.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         without_gil(py, || Flows::new(&self.rules)).map_err(failed)
     }
 
-    /// Returns the question of a choice that a language model makes.
+    /// Returns the question that a language model answers to make the choice `name`.
     fn question(&self, name: &str) -> PyResult<Question> {
         choice::Question::new(&self.rules, name).map(Question).map_err(unknown)
     }
@@ -287,12 +287,12 @@ impl Rules {
         self.rules.entries().filter(|name| choice::tool(&self.rules, name).is_ok()).collect()
     }
 
-    /// Returns the definition of a choice as a tool that an agent may call.
+    /// Returns the definition of a choice as a tool that a language model may call.
     fn choice_tool<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &choice::tool(&self.rules, name).map_err(unknown)?)?)
     }
 
-    /// Returns the reasons for a choice's outcome, as text for the user.
+    /// Explains the outcome of a choice as text for the user, one sentence per reason.
     fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let message = whole(message)?;
         Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.map(Into::into).collect())
@@ -315,7 +315,7 @@ impl Rules {
     }
 }
 
-/// Returns a message as a JSON tree.
+/// Returns a message, prepared or not, as a JSON tree.
 fn whole(message: &Bound<'_, PyAny>) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
@@ -331,7 +331,7 @@ self_cell! {
     }
 }
 
-/// A message whose fields have been read for one rule set; other rule sets read it again.
+/// A message whose fields have been read for one rule set. Other rule sets read the message again.
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(Resolved);
 

@@ -1,6 +1,6 @@
 //! Work without the GIL, and safe interpreter shutdown. Before Python 3.14, a thread that requests
 //! the GIL during shutdown is unwound by force, and Rust then aborts the process. So shutdown waits
-//! for the threads that are working here, and blocks threads that arrive later.
+//! for the calls that run in this module, and blocks threads that call later.
 
 use pyo3::prelude::*;
 use std::sync::OnceLock;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 /// The thread that ends the interpreter, once shutdown has begun.
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
-/// Number of running calls. It changes only while the GIL is held or while shutdown waits.
+/// Number of running calls. The number changes only while the GIL is held or while shutdown waits.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 /// Maximum time that shutdown waits for running calls.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running call; dropping it decrements the count.
+/// Guard of a running call; dropping the guard decrements the count.
 struct Busy;
 
 impl Drop for Busy {
@@ -36,13 +36,13 @@ fn enter(py: Python<'_>) -> Busy {
     Busy
 }
 
-/// Runs work without the GIL.
+/// Runs work without the GIL, counted as a running call.
 pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let _busy = enter(py);
     py.detach(work)
 }
 
-/// Runs work with the GIL on a thread of the runtime.
+/// Runs work with the GIL on a thread of the runtime, counted as a running call.
 pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
         let _busy = enter(py);

@@ -27,7 +27,7 @@ const MARK: &[u8; 8] = b"ARROW1\0\0";
 /// Maximum rows per returned part, because a batch of a few bytes can claim many rows.
 const ROWS: usize = 1 << 16;
 
-/// The bytes already inspected, followed by the rest of the input.
+/// The first bytes, which were already inspected, followed by the rest of the input.
 type Input = std::io::Chain<Cursor<Vec<u8>>, Counted>;
 
 pub(super) struct Reader {
@@ -51,7 +51,7 @@ impl Reader {
         Ok(Reader { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
-    /// Reads the next batch; `None` at the end.
+    /// Reads messages up to the next record batch; `None` at the end.
     fn batch(&mut self) -> Result<Option<RecordBatch>, Message> {
         while let Some(message) = Encapsulated::read(&mut self.input)? {
             let head = message.head();

@@ -33,8 +33,8 @@ const END: u64 = 8;
 /// Rows per row group, and so between two footers.
 const GROUP: usize = 1 << 17;
 
-/// Maximum number of magic numbers inside a truncated file that are tried as its end. A text in the
-/// data may contain the same bytes.
+/// Maximum number of magic numbers that are tried as the end of a truncated file. Data in the file
+/// may contain the bytes of a magic number.
 const TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
@@ -82,8 +82,8 @@ impl ChunkReader for Beginning {
     type T = Head;
 
     fn get_read(&self, start: u64) -> ParquetResult<Head> {
-        // The library also requests the bytes after a page header that it has read, without using
-        // them.
+        // After each page header, the library requests the bytes that follow, but never uses them.
+        // So a page header is read only when the library reads from the returned `Head`.
         let is_end = start.checked_add(END) == Some(self.length);
         let bytes = if is_end { self.get_bytes(start, END as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
@@ -95,7 +95,7 @@ impl ChunkReader for Beginning {
     }
 }
 
-/// A page header, or the end of a file.
+/// Reader of a page header, which is checked before use, or of the end of a file.
 struct Head {
     /// File and offset of a page header that is not yet read.
     head: Option<(File, u64)>,
@@ -164,7 +164,8 @@ fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Be
     caught(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
 }
 
-/// Opens the longest prefix that ends in a complete footer; returns its length.
+/// Opens the longest prefix of a truncated file that ends in a complete footer, and returns the
+/// length of the prefix. `None` if no footer is found.
 fn whole(
     mut file: File,
     length: u64,
@@ -209,7 +210,7 @@ pub(super) struct Writer<W: Write + Send> {
     writer: ArrowWriter<W>,
     columns: SchemaDescPtr,
     properties: WriterProperties,
-    /// Number of row groups that a footer covers.
+    /// Number of row groups that the last written footer covers.
     ended: usize,
 }
 

@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// Column layout of a field with values of several types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mixed {
-    /// A union.
+    /// The field becomes a union column.
     Union,
-    /// JSON text.
+    /// The field becomes a column of JSON text.
     Json,
-    /// JSON text for every field of the message.
+    /// Every field of the message becomes a column of JSON text, whatever its values.
     AllJson,
 }
 
@@ -106,7 +106,7 @@ fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, Ar
     keys.into_iter().map(column).collect()
 }
 
-/// Returns the type of a value, as a number; a column has one type.
+/// Returns the type of a value, as a number. Values of one type fit into one column.
 fn kind(value: &Json) -> u8 {
     match value {
         Json::Null => 0,

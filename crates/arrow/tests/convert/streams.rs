@@ -1,4 +1,5 @@
-//! Corrupt Arrow streams: valid streams in each layout, and a reader for mutated ones.
+//! Generates valid Arrow streams and Parquet files in each column layout, for tests that corrupt
+//! them. Also reads the corrupted files.
 
 use super::{Mixed, batch};
 use crate::support::generate::message;
@@ -10,8 +11,7 @@ use rulec_arrow::formats::{Format, FormatError, create, open, stream};
 use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 
-/// Number of rows after which reading stops, because a corrupt stream may claim two thousand
-/// million.
+/// Number of rows after which reading stops, because a corrupt stream may claim two billion rows.
 const ROWS: usize = 1 << 18;
 
 /// Returns random messages in every column layout.
@@ -52,8 +52,8 @@ pub fn streams(random: &mut Random) -> Vec<Vec<u8>> {
     compressions.into_iter().flat_map(written).collect()
 }
 
-/// Reads bytes that may be a valid stream or file. Returns the number of rows read before the end
-/// or the error, and the error message.
+/// Reads bytes that may be a valid stream or file. Returns the number of rows that were read, and
+/// the error message if reading failed.
 pub fn read(format: Format, bytes: &[u8]) -> (usize, Option<String>) {
     let mut rows = 0;
     let mut read = || {

@@ -22,7 +22,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Returns a program with the table `routes`.
+    /// Creates a program whose only table is `routes`.
     pub fn new() -> Fixture {
         let mut fixture = Fixture::default();
         fixture.table(ROUTES);
@@ -108,7 +108,7 @@ impl Fixture {
         self.test_with(op, None, false, left, Some(right))
     }
 
-    /// Builds `path op literal`, where the path is read as the literal's kind.
+    /// Builds the condition `path op literal`; the field at `path` is read as the literal's kind.
     pub fn field(&mut self, path: &str, op: Op, json: Json) -> Cond {
         let kinds = match &json {
             Json::Number(_) => KindSet::NUMBER,
@@ -119,7 +119,7 @@ impl Fixture {
         self.test(op, left, right)
     }
 
-    /// Builds a bool field as a condition.
+    /// Builds a condition that consists of a bool field.
     pub fn flag(&mut self, path: &str) -> Cond {
         let left = self.slot(path, KindSet::BOOL);
         let predicate =
@@ -193,7 +193,7 @@ impl Fixture {
         Outcome::Handler { name: name.into(), args: Vec::new(), metadata: Arc::new(Map::new()) }
     }
 
-    /// Adds a route after the existing ones of the table.
+    /// Adds a route at the end of a table.
     pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
         let id = RuleId(self.program.rules.len() as u32);
         let span = self.span(name);
@@ -227,7 +227,7 @@ impl Fixture {
         self.program.input = Some(fields.into_iter().map(field).collect());
     }
 
-    /// Decides by the table `routes`.
+    /// Decides a message by the table `routes`, without host functions.
     pub fn decide(&self, message: &Json) -> Choice {
         self.decide_with(message, &[])
     }

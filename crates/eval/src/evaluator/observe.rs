@@ -10,31 +10,32 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 /// outer one.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// The search of a table.
+    /// The search through the rules of a table.
     Table(TableId),
     /// A `goto` to a table that was already searched, which chooses nothing.
     SearchedBefore(TableId),
-    /// A rule that is tried: its condition, and the search of its `goto` target if the condition is
-    /// true.
+    /// The trial of a rule: the evaluation of its condition and, if the condition is true, the
+    /// search of its `goto` target.
     Rule(RuleId),
-    /// The default of a table.
+    /// The use of a table's default, because no rule of the table chose a statement.
     Default(TableId),
     /// The evaluation of a condition.
     Cond(&'a Cond),
-    /// The test whether a condition of a branch is usable.
+    /// The test whether a branch's condition is usable: all values that the condition reads are
+    /// present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
-    /// The evaluation of a quantifier's or `count`'s condition for one element.
+    /// The evaluation of the condition of a quantifier or `count` for one element.
     Element(&'a Var, Value<'a>),
 }
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Reached<'a> {
-    /// The statement that a table, rule or default chose; `None` if it chose nothing.
+    /// The statement that a table, rule or default chose; `None` if nothing was chosen.
     Chosen(Option<Chosen>),
-    /// The truth of a condition.
+    /// The result of a condition: true, false or unknown.
     Truth(Tri),
     /// The value of an operand.
     Value(Value<'a>),
@@ -65,7 +66,7 @@ pub trait Observer<'a>: Sized {
     }
 }
 
-/// No observer.
+/// The unit type as an observer that ignores all steps.
 impl Observer<'_> for () {}
 
 impl From<Option<Chosen>> for Reached<'_> {

@@ -1,11 +1,12 @@
-//! Delays host function calls until all cheaper operands are evaluated, the only deviation from
-//! source order. The delay affects whether a call is made, but never the decision.
+//! Orders the operands of `and` and `or`: operands that call host functions come last. This is the
+//! only deviation from source order. The order affects whether a call is made, but never the
+//! decision.
 
 use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// Which parts of a program call host functions.
+/// Cache of which parts of a program call host functions.
 #[derive(Debug)]
 pub struct HostUse {
     /// Whether the program declares any host function.
@@ -26,7 +27,8 @@ impl HostUse {
                 if let Some(known) = self.lets[id.index()] {
                     return known;
                 }
-                // Set first, so that even a cycle (which the checker rejects) terminates.
+                // The entry is set before the recursion, so that even a cycle terminates. The
+                // checker rejects cycles.
                 self.lets[id.index()] = Some(false);
                 let calls = self.calls_host(program.let_body(id).part(), program);
                 self.lets[id.index()] = Some(calls);

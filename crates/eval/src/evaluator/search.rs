@@ -1,4 +1,5 @@
-//! The search through tables: rules in evaluation order, `goto`s, defaults.
+//! Searches tables for the statement of a decision: first the rules in evaluation order, then the
+//! default. A `goto` searches another table.
 
 use super::Evaluator;
 use super::observe::{Observer, Step};
@@ -9,15 +10,15 @@ use smallvec::SmallVec;
 
 /// The state of a search.
 struct Walk {
-    /// The rules whose `goto` was taken.
+    /// Rules whose `goto` led to the current table, outermost first.
     path: SmallVec<[RuleId; 4]>,
-    /// Whether each table was searched. A second visit cannot choose anything: `goto`s are acyclic,
-    /// and a table that chose a statement ends the search.
+    /// For each table, whether its search has begun. A table is not searched twice: if its first
+    /// search had chosen a statement, the decision would have ended.
     searched: Vec<bool>,
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Decides by a table: the first rule whose condition is true, otherwise the default.
+    /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let mut walk = Walk { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
         match self.search(entry, &mut walk) {
@@ -65,8 +66,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
     }
 
-    /// Returns every enabled rule of the table whose condition is true, in evaluation order. A
-    /// `goto` is included by its own condition; its target is not searched.
+    /// Returns every enabled rule of the table whose condition is true, in evaluation order. A rule
+    /// with a `goto` needs only its own condition to be true; the target table is not searched.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let rules = self.rules(entry);
         rules.filter(|(_, rule)| self.cond(&rule.condition).holds()).map(|(id, _)| id).collect()
@@ -81,7 +82,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         found
     }
 
-    /// Collects the statements that a table may choose; returns true if it certainly chooses one.
+    /// Collects the statements that a table may choose. Returns true if the table certainly chooses
+    /// one.
     fn reachable(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
         if std::mem::replace(&mut seen[id.index()], true) {
             return false;

@@ -41,7 +41,7 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     }
 }
 
-/// Builds a message with the fields a and b as bools: true, false, or unknown (given as text).
+/// Builds a message with the bool fields `a` and `b`. An unknown field contains a text, not a bool.
 fn two(a: Tri, b: Tri) -> Json {
     let field = |tri| match tri {
         True => json!(true),
@@ -135,7 +135,7 @@ fn ranges_are_two_comparisons() {
     check(range(false, false), &[(x(2), False), (x(3), True), (x(10), False)]);
     check(range(false, true), &[(x(10), True), (x(11), False)]);
     check(range(true, true), &[(x(10), False), (x(11), True)]);
-    // Below the start the test is false, even if the end is missing.
+    // A value below the range's start makes the test false, even if the range's end is missing.
     check(
         range(false, true),
         &[(json!({ "x": 2 }), False), (json!({ "x": 4 }), Unknown), (json!({}), Unknown)],
@@ -296,7 +296,7 @@ fn a_let_may_be_a_condition_or_a_value() {
     let used = f.use_let(id);
     assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
     assert_eq!(truth(&f, &used, &json!({})), Unknown);
-    // A chain of `let`s that doubles at every step must not take exponential time.
+    // Each `let` uses the previous one twice. The evaluation must not take exponential time.
     let mut last = id;
     for step in 0..60 {
         let (a, b) = (f.use_let(last), f.use_let(last));
@@ -307,7 +307,7 @@ fn a_let_may_be_a_condition_or_a_value() {
     assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
 }
 
-/// Builds a `routes` table with a `goto` to `inner`, followed by `late`.
+/// Builds a table `routes` of two rules: a `goto` to the table `inner`, then the rule `late`.
 fn with_jump() -> (Fixture, [RuleId; 3], TableId) {
     let mut f = Fixture::new();
     let inner = f.table("inner");
@@ -332,7 +332,7 @@ fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
     assert_eq!(f.decide(&all), chosen(Chosen::Rule(leaf), &[jump]));
     assert_eq!(f.decide(&no_leaf), chosen(Chosen::Rule(late), &[]));
     assert_eq!(f.decide(&json!({ "a": 1 })), Choice::nothing());
-    // The inner table's default ends the search.
+    // If the inner table has a default, the search ends there.
     let handler = f.handler("inner_default");
     f.set_default(inner, handler);
     let choice = f.decide(&no_leaf);

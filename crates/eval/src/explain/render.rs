@@ -32,13 +32,13 @@ impl Default for RenderOptions {
     }
 }
 
-/// The width of the titles in the head, with the gap after them.
+/// Width of the titles above the tree, such as `metadata`, with the gap after a title.
 const TITLE: usize = 10;
 
-/// The widest text whose notes are still aligned with the column.
+/// Widest line whose notes are aligned in the column; notes of wider lines follow the text.
 const WIDEST: usize = 52;
 
-/// A line before layout.
+/// A line of the tree, before its notes are aligned.
 struct Line {
     depth: usize,
     mark: Option<Mark>,
@@ -240,7 +240,7 @@ impl Tree {
         line.aside = aside;
         if route.chosen || route.result == Mark::True {
             let gap = if line.aside.is_empty() { "" } else { " " };
-            // The id of a branch is the route's name, so there is no target to show.
+            // A branch of a choice has no target to show: the id of a branch is the route's name.
             if !route.to.is_empty() {
                 let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
             }
@@ -262,7 +262,7 @@ impl Tree {
         }
     }
 
-    /// Adds a condition under its heading; the operands of a top-level `and` are added directly.
+    /// Adds the lines of a condition. A top-level `and` has no line, only its operands have lines.
     fn body(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -341,7 +341,7 @@ impl Tree {
         }
     }
 
-    /// Adds the elements of each `count`.
+    /// Adds the elements that each `count` among the operands evaluated.
     fn counted(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.elements(elements, depth);
@@ -379,8 +379,8 @@ fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = Strin
     node.because.iter().map(move |sentence| plain(&sentence.localized(language), 200))
 }
 
-/// Adds the values of a test to its line. If the test is unknown, the reason replaces missing
-/// values.
+/// Adds the values of a test as notes to the line of the test. If the test is unknown, the reason
+/// replaces missing values.
 fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: Language) {
     let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
     line.warn = !node.because.is_empty();
@@ -472,7 +472,7 @@ fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
     }
 }
 
-/// Terminal colours, if enabled.
+/// Writer of terminal colours; if false, texts stay plain.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 

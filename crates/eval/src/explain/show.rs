@@ -10,10 +10,10 @@ use std::fmt::Write;
 
 /// The greatest length of a printed text, in characters.
 const TEXT_LIMIT: usize = 60;
-/// The greatest number of printed elements or keys.
+/// The greatest number of printed elements of a list or keys of a dict.
 const ITEM_LIMIT: usize = 5;
 
-/// Formats an operand: `ctx.n = 3`, `ctx.n is missing`.
+/// Formats an operand, such as `ctx.n = 3` or `ctx.n is missing`.
 pub(super) fn operand(operand: &Operand, language: Language) -> String {
     let name = plain(&operand.text, 50);
     match &operand.value {
@@ -32,7 +32,7 @@ pub(super) fn value(json: &Json, language: Language) -> String {
     shown.text
 }
 
-/// A printed value, in a language.
+/// Printer of a value; generated words are in `language`.
 struct Shown {
     text: String,
     language: Language,

@@ -1,5 +1,6 @@
-//! The summary of an explanation in a sentence: the chosen statement, the conditions that decided,
-//! and the near misses. The rendered tree has the details.
+//! Summarizes an explanation: one sentence with the chosen statement and the conditions that
+//! decided, then the near misses. A near miss is a route whose condition was partly true. The
+//! rendered tree has the details.
 
 use super::show::{operand, plain};
 use super::{Explanation, headline_target};
@@ -10,10 +11,10 @@ use rulec_base::text::on_one_line;
 use rulec_sema::hir::{ROUTES, TableKind};
 use std::borrow::Cow;
 
-/// The greatest number of conditions per route, and of near misses, in a summary.
+/// Maximum number of items in each list of a summary, such as near misses or conditions per route.
 const TOLD: usize = 3;
 
-/// Returns the sentence, and a line for each near miss.
+/// Returns the summary: the sentence, a line for each near miss, and warnings.
 pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![chosen(explanation, language)];
     for name in &explanation.missing_args {
@@ -29,7 +30,7 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut missed = Vec::new();
     misses(&explanation.trace, &mut missed);
     let near = missed.iter().any(|miss| miss.near);
-    // If no route is true, the tried routes are listed even without a true part.
+    // If no route was chosen, tried routes are listed even if no part of their condition was true.
     let by_default =
         explanation.trace.routes.iter().all(|route| !route.chosen) && explanation.intents.is_none();
     missed.retain(|miss| if near { miss.near } else { by_default });
@@ -109,7 +110,7 @@ struct Miss<'a> {
     near: bool,
 }
 
-/// Collects the routes that were tried and whose condition was not true.
+/// Collects the tried routes whose condition was not true, including routes of `goto` targets.
 fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
@@ -131,8 +132,8 @@ fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
     }
 }
 
-/// Collects the parts of a condition with the wanted result; unknown parts count as failed. A `let`
-/// counts as a whole.
+/// Collects the parts of a condition that have the result `wanted`; unknown parts count as false. A
+/// use of a `let` is a single part.
 fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
     let is_wanted = match wanted {
         Mark::True => node.result == Mark::True,

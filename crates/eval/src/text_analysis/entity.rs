@@ -10,8 +10,8 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Prepares an entity, whose expressions are known to compile. An invalid expression would find
-    /// nothing.
+    /// Prepares the regular expressions of an entity. The checker verified that they compile; an
+    /// invalid expression would match nothing.
     pub fn new(entity: &Entity) -> Finder {
         let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
         Finder { patterns: entity.patterns.iter().map(known).collect() }

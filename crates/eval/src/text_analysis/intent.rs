@@ -38,7 +38,8 @@ fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
     }
 }
 
-/// Classifies a text; returns a record in which absent results are omitted.
+/// Classifies a text. Returns a record with the chosen intent, the best candidate and the score; a
+/// result that does not exist is omitted.
 pub fn classify(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);

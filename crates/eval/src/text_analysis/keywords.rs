@@ -17,7 +17,7 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Prepares the built-in stop words and the author's.
+    /// Prepares the built-in stop words, and the author's stop words in `more`.
     pub fn new(more: &[Arc<str>]) -> Keywords {
         let more = more.iter().map(|word| MODE.prepare(word.trim()).into());
         Keywords { stop_words: stop_words::words().map(Box::from).chain(more).collect() }
@@ -45,9 +45,9 @@ impl Keywords {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Run {
-    /// A single word.
+    /// A run of characters that forms one word.
     Word,
-    /// A run of a script that has no spaces between words.
+    /// A run of characters of a script that has no spaces between words.
     Unspaced,
 }
 
@@ -73,7 +73,7 @@ fn runs(text: &str) -> Vec<(Run, &str)> {
     while let Some((at, c)) = chars.next() {
         let next_is_word = chars.peek().is_some_and(|(_, next)| kind(*next) == Some(Run::Word));
         let found = match (c, open) {
-            // An apostrophe inside a word, as in "don't".
+            // An apostrophe inside a word, as in "don't", belongs to the word.
             ('\'', Some((Run::Word, _))) if next_is_word => Some(Run::Word),
             _ => kind(c),
         };

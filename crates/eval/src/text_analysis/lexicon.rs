@@ -1,4 +1,4 @@
-//! The score of a lexicon.
+//! Computes the score of a lexicon: the total weight of the lexicon words that occur in a text.
 
 use super::MODE;
 use rulec_base::text::WordSearcher;
@@ -6,7 +6,8 @@ use rulec_sema::request::Lexicon;
 
 #[derive(Debug)]
 pub struct Scorer {
-    /// `None` if the words exceed the capacity of a searcher, which is billions of bytes.
+    /// Searcher for all words of the lexicon. `None` if the words exceed its capacity, which is
+    /// billions of bytes.
     words: Option<WordSearcher<'static>>,
     weights: Vec<f64>,
 }
@@ -20,9 +21,9 @@ impl Scorer {
         }
     }
 
-    /// Returns the total weight of the words that occur, as `contains word` finds them. Each word
-    /// counts once, and the sum is at most 1. Rounded to nine decimals, so that 0.7 and 0.1 are
-    /// 0.8.
+    /// Returns the total weight of the lexicon words that occur in a text. A word matches as in the
+    /// operator `contains word`. Each word counts once, and the sum is at most 1. The sum is
+    /// rounded to nine decimals, so that 0.7 and 0.1 give 0.8.
     pub fn score(&self, text: &str) -> f64 {
         let mut found = vec![false; self.weights.len()];
         if let Some(words) = &self.words {

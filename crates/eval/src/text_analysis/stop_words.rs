@@ -28,7 +28,7 @@ pub(super) fn words() -> impl Iterator<Item = &'static str> {
     ENGLISH.split_whitespace().chain(CHINESE.split_whitespace())
 }
 
-/// True if a Chinese character has no meaning of its own.
+/// True for a Chinese function character, such as a particle or pronoun.
 #[cfg(not(feature = "chinese"))]
 pub(super) fn is_function_character(c: char) -> bool {
     FUNCTION_CHARACTERS.contains(c)

@@ -64,7 +64,7 @@ impl<'a> Traced<'a, '_> {
         node
     }
 
-    /// Builds a node without results.
+    /// Builds the trace node of a condition, with the result `Skipped` and no details.
     pub(super) fn node(&self, cond: &Cond) -> TraceNode {
         let (kind, name) = match &cond.kind {
             CondKind::Const(_) => (NodeKind::Constant, None),
@@ -95,7 +95,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Returns the source text on one line.
+    /// Returns the source text of a span, on one line.
     pub(super) fn text(&self, span: Span) -> String {
         one_line(&self.observer.source.text(span))
     }
@@ -105,12 +105,13 @@ impl<'a> Traced<'a, '_> {
         TraceNode { note: Some(Note::Decided), ..self.node(part) }
     }
 
-    /// True if a condition of a branch is usable.
+    /// True if a branch's condition is usable: all values that the condition reads are present.
     pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
         self.aside(|eval| eval.cond(&condition.usable)).holds()
     }
 
-    /// Builds the node of an unusable condition, with the values that are missing.
+    /// Builds the node of an unusable condition, with the values that the condition reads and
+    /// reasons why values are missing.
     pub(super) fn left_out(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {
@@ -132,7 +133,7 @@ impl<'a> Traced<'a, '_> {
         node
     }
 
-    /// Records why a predicate is unknown, or what text it found.
+    /// Records in `node` why a predicate is unknown, or which text the predicate's operator found.
     fn explain_test(
         &mut self,
         predicate: &'a Predicate,
@@ -150,7 +151,7 @@ impl<'a> Traced<'a, '_> {
     }
 }
 
-/// Indexes the nodes by their conditions.
+/// Indexes trace nodes by the address of their condition.
 fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }

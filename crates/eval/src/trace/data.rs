@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// The result of a step.
+/// The result of a step of the decision, such as the evaluation of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
@@ -24,7 +24,7 @@ pub enum Mark {
     False,
     /// The condition is unknown: a value was missing or had the wrong type.
     Unknown,
-    /// The step was not evaluated.
+    /// The step was skipped, not evaluated.
     Skipped,
 }
 
@@ -38,13 +38,13 @@ impl From<Tri> for Mark {
     }
 }
 
-/// The search of a table.
+/// Trace of the search through one table of routes.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TableTrace {
     /// The name of the table.
     pub table: String,
-    /// The kind of the table, which determines how its routes are called in texts.
+    /// Kind of the table; texts name its rules by kind: routes, branches, patterns or cases.
     #[serde(skip)]
     pub kind: TableKind,
     /// Whether the search chose a statement.
@@ -55,18 +55,18 @@ pub struct TableTrace {
     pub searched_before: bool,
     /// The routes tried, in evaluation order.
     pub routes: Vec<RouteTrace>,
-    /// The number of routes after the chosen one.
+    /// Number of enabled routes that were not tried, because an earlier route was chosen.
     pub not_tried: usize,
     /// The names of the disabled routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<String>,
-    /// The default, if the table has one.
+    /// The table's default; `None` if the table has no default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub default: Option<DefaultTrace>,
 }
 
-/// A route that was tried.
+/// Trace of a route that was tried.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouteTrace {
@@ -79,7 +79,8 @@ pub struct RouteTrace {
     /// The priority of the route.
     #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
-    /// The handler, or `goto TABLE`.
+    /// The route's target, such as a handler's name or `goto TABLE`; empty for a branch of a
+    /// choice.
     pub to: String,
     /// The doc comment of the route.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -96,13 +97,13 @@ pub struct RouteTrace {
     pub table: Option<Box<TableTrace>>,
 }
 
-/// The default of a table.
+/// Trace of a table's default.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
     /// `true` if the default was reached, otherwise `skipped`.
     pub result: Mark,
-    /// The handler, or `goto TABLE`.
+    /// The default's target, such as a handler's name or `goto TABLE`.
     pub to: String,
     /// The search of the target table, if the default is a `goto` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,34 +111,36 @@ pub struct DefaultTrace {
     pub table: Option<Box<TableTrace>>,
 }
 
-/// The form of a condition node.
+/// The form of the condition in a trace node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// `true` or `false`.
+    /// The constant condition `true` or `false`.
     Constant,
-    /// `not C`
+    /// The negation `not C`.
     Not,
-    /// An exception after `unless`: true if its child is false or unknown.
+    /// An exception after `unless`: true if the exception's condition is false or unknown.
     Unless,
-    /// True if every child is true.
+    /// An `and`: true if every child is true.
     And,
-    /// True if at least one child is true.
+    /// An `or`: true if at least one child is true.
     Or,
-    /// A predicate over values.
+    /// A comparison, a text search or another predicate over values.
     Test,
-    /// `any x in L: C`
+    /// The quantifier `any x in L: C`: true if `C` is true for at least one element of `L`.
     Any,
-    /// `all x in L: C`
+    /// The quantifier `all x in L: C`: true if `C` is true for every element of `L`.
     All,
-    /// A use of a `let`; the children are the parts of its body.
+    /// A use of a `let`; the children are the parts of the `let`'s body.
     Let,
-    /// A call of a `def`; the child is its body.
+    /// A call of a `def`; the only child is the `def`'s body.
     Call,
-    /// The conditions of a choice's branch, where all usable ones must be true.
+    /// A branch of a choice that requires all its conditions. Conditions on missing values are
+    /// ignored.
     AllUsable,
-    /// The conditions of a choice's branch, where one usable condition must be true.
+    /// A branch of a choice that requires one of its conditions. Conditions on missing values are
+    /// ignored.
     AnyUsable,
 }
 
@@ -146,25 +149,25 @@ pub enum NodeKind {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// Not evaluated, because another operand of the same `and` or `or` decided.
+    /// The node was not evaluated: an earlier operand of the same `and` or `or` decided the result.
     Decided,
-    /// The parts of this `let` are shown above, under the same route.
+    /// The node is a `let` whose parts are shown above, under the same route.
     ShownAbove,
-    /// An unusable condition of a branch: a value that it reads is missing.
+    /// The node is a branch's condition that was ignored, because a value that it reads is missing.
     LeftOut,
 }
 
-/// A condition, or a part of one.
+/// Trace of a condition, or of a part of a condition.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
-    /// The form of the node.
+    /// The form of the node's condition.
     pub kind: NodeKind,
-    /// The source text, on one line.
+    /// Source text of the condition, on one line.
     pub text: String,
     /// The result of the node.
     pub result: Mark,
-    /// The name of the `let` or `def`.
+    /// Name of the `let` or `def` that the node uses; `None` for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub name: Option<String>,
@@ -175,7 +178,7 @@ pub struct TraceNode {
     /// The operands of a predicate with their values; for a quantifier, its list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
-    /// The text that an operator found: the keyword of a list, or the match of a regular
+    /// The text that a text operator found: the keyword of a list, or the match of a regular
     /// expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
@@ -188,10 +191,10 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub note: Option<Note>,
-    /// The parts of the node.
+    /// Trace nodes of the condition's parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,
-    /// The elements of a quantifier.
+    /// Elements that a quantifier evaluated; `None` for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
@@ -201,13 +204,14 @@ pub struct TraceNode {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Operand {
-    /// The path of a field, or the source text of a value.
+    /// Path of the field, or source text of the expression, that the value comes from.
     pub text: String,
     /// The value, truncated if it is long; `None` if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, type = "JsonValue"))]
     pub value: Option<Json>,
-    /// Whether the value is missing, or counts as missing.
+    /// Whether the value is missing, or counts as missing because its kind is wrong or it exceeds a
+    /// limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
     /// Whether the value is private and masked.
@@ -217,7 +221,7 @@ pub struct Operand {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub length: Option<usize>,
-    /// The elements counted by `count x in L: C`.
+    /// The elements that were evaluated, if the operand is `count x in L: C`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
@@ -229,14 +233,14 @@ pub struct Operand {
 pub struct Elements {
     /// The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
     pub shown: Vec<ElementTrace>,
-    /// The number of other evaluated elements.
+    /// Number of evaluated elements that are not in `shown`.
     pub more: usize,
     /// The number of elements skipped by short-circuiting.
     pub skipped: usize,
 }
 
 impl TableTrace {
-    /// Translates the sentences of this search and nested searches.
+    /// Translates the generated sentences of this search and of the searches inside it.
     pub fn localize(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();
@@ -265,32 +269,32 @@ impl Elements {
         self.shown.len() + self.more
     }
 
-    /// Adds an evaluated element that is shown.
+    /// Adds an evaluated element to the shown elements.
     pub(super) fn push(&mut self, element: Operand, when: TraceNode) {
         self.shown.push(ElementTrace { index: self.asked(), element, when });
     }
 }
 
-/// One element of a quantifier.
+/// Trace of the condition of a quantifier or `count` for one element.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ElementTrace {
-    /// The index in the list, from 0.
+    /// Index of the element in the list, from 0.
     pub index: usize,
-    /// The element, under the name of the quantifier's variable.
+    /// Value of the element; its name is the quantifier's variable.
     pub element: Operand,
     /// The quantifier's condition, evaluated on the element.
     pub when: TraceNode,
 }
 
-/// An unusable condition of a choice's branch.
+/// A condition of a choice's branch that was ignored, because a value that it reads is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedCondition {
-    /// The id of the branch.
+    /// The id of the branch that contains the condition.
     pub branch: String,
-    /// The source text, on one line.
+    /// Source text of the condition, on one line.
     pub condition: String,
-    /// The reason in a sentence: the values that are missing.
+    /// A sentence that names the missing values.
     pub reason: Message,
 }
 

@@ -17,8 +17,8 @@ use rulec_sema::hir::{
 };
 
 impl<'a> Traced<'a, '_> {
-    /// Lists the values to show for an operand: its own value, unless it is a literal, and the
-    /// fields and elements that it reads.
+    /// Adds the values to show for an operand to `listed`: the operand's value, unless the operand
+    /// is a literal, and the fields and elements that the operand reads.
     pub(super) fn list_operand(
         &mut self,
         expr: &'a Expr,
@@ -47,7 +47,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Lists a message field or a quantifier's element.
+    /// Adds a message field or a quantifier's element to `listed`.
     fn leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -68,14 +68,16 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Lists the fields and elements that a condition or value reads, evaluated or not.
+    /// Adds the fields and elements that a condition or value reads to `listed`, even if they were
+    /// not evaluated.
     fn leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let bodied = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
                 return self.leaf(expr, listed);
             }
             Part::Let(id) => return self.leaves(self.program().let_body(id).part(), listed),
-            // Limits how many values one operand lists; conditions as values are small.
+            // Limits the number of values that one operand lists; conditions used as values are
+            // usually small.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
@@ -132,7 +134,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Returns the limit that makes a predicate over present values unknown.
+    /// Returns the exceeded limit that makes a predicate unknown although its operands are present.
     fn predicate_beyond(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
@@ -253,14 +255,14 @@ impl<'a> Traced<'a, '_> {
     }
 
     /// Explains which limit makes a value missing although its operands are present; `None` if no
-    /// limit does.
+    /// limit was exceeded.
     fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<Message> {
         let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
             return None;
         };
         let arena = self.arena();
         let (value, beyond) = arena.listening(|| self.value_of(expr));
-        // If an operand itself exceeds the limit, the operand is named instead.
+        // If an operand exceeds the limit, the message is about the operand instead.
         let of_part = expr.parts().into_iter().any(|part| match part {
             Part::Expr(part) => self.value_of(part).is_missing(),
             _ => false,
@@ -329,7 +331,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Explains why a function of valid arguments returned no value.
+    /// Explains why a function whose arguments have the right kinds returned no value.
     fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.value_of(arg);
@@ -359,7 +361,8 @@ impl<'a> Traced<'a, '_> {
         if slot.root.is_some() {
             return message!("{} is missing", slot.name());
         }
-        // The outermost missing record explains more than the field.
+        // The sentence names the outermost missing record, which explains more than the missing
+        // field.
         let mut value = Value::from_json(self.message());
         for (depth, key) in slot.path.iter().enumerate() {
             let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
@@ -395,7 +398,8 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Returns the name of an expression for a sentence: a field's path, otherwise the source text.
+    /// Returns the name of an expression in a sentence: the path of a field, otherwise the source
+    /// text.
     fn name(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Slot(id) => self.program().slots[id.index()].name(),

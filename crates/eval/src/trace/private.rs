@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// The text that replaces a private value.
 pub const MASK: &str = "•••";
 
-/// The greatest length of a text in a value, in characters.
+/// Maximum length of a text inside a shown value, in characters.
 pub(super) const TEXT_LIMIT: usize = 1000;
-/// The greatest number of elements or keys of a value.
+/// Maximum number of shown elements of a list or keys of a dict.
 const ITEM_LIMIT: usize = 20;
-/// The greatest nesting depth of a value.
+/// Maximum nesting depth of a shown value.
 const DEPTH_LIMIT: usize = 8;
 
 pub(super) struct Privacy<'a> {
@@ -24,8 +24,8 @@ pub(super) struct Privacy<'a> {
     pub(super) show: bool,
     /// Whether each `let` reads a private value; `None` if not computed yet.
     lets: Vec<Option<bool>>,
-    /// The quantifier variables in scope: whether the list is private, and the type of its
-    /// elements.
+    /// The quantifier variables in scope, each with two facts about its list: whether the list is
+    /// private, and the type of the list's elements.
     vars: Vec<(VarId, bool, Ty)>,
 }
 
@@ -45,8 +45,8 @@ impl<'a> Privacy<'a> {
         self.vars.push((var, private, ty));
     }
 
-    /// Removes the innermost quantifier variable; returns whether its list is private, and the
-    /// element type.
+    /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
+    /// and the type of the list's elements.
     pub(super) fn leave(&mut self) -> (bool, Ty) {
         self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
@@ -71,7 +71,7 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// True if the node is private or contains a private value.
+    /// True if the node reads a private value.
     fn part(&mut self, part: Part<'_>) -> bool {
         match part {
             Part::Expr(expr) => holds_private(&self.ty(expr)) || self.expr(expr),
@@ -110,7 +110,7 @@ impl<'a> Privacy<'a> {
                 (Some(_), Inner::Unknown) => (Ty::ANY, private),
             }
         }
-        // The fields of a binding are not part of the declared input.
+        // A declared input describes only the message, not the bindings of payload rules.
         let input = self.program.input.as_ref().filter(|_| slot.root.is_none());
         let first = slot.path.split_first().zip(input);
         match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
@@ -119,8 +119,8 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// Returns the type of an expression, with the declared types of message fields where they show
-    /// private fields inside the value.
+    /// Returns the type of an expression. If the declared type of a message field contains private
+    /// fields, the declared type is returned.
     pub(super) fn ty(&self, expr: &Expr) -> Ty {
         match &expr.kind {
             ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
@@ -140,14 +140,14 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// Formats the value of an expression, masked and truncated.
+    /// Converts the value of an expression to an operand, masked and truncated.
     pub(super) fn operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.ty(expr);
         self.shown(text, value, private, &ty)
     }
 
-    /// Masks the private parts of a handler's arguments; the rest keeps its full length.
+    /// Masks the private parts of a handler's arguments; other parts are not truncated.
     pub(super) fn arguments(&mut self, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
         let Outcome::Handler { args, .. } = outcome else { return given.clone() };
         let program = self.program;
@@ -158,7 +158,7 @@ impl<'a> Privacy<'a> {
                 Some(expr) if value.is_null() || !self.is_private(expr) => {
                     masked(value.clone(), &self.ty(expr))
                 }
-                // The argument is private, or its origin is unknown.
+                // The argument is private, or no argument of this name exists.
                 _ => Json::from(MASK),
             };
             (name.clone(), shown)
@@ -166,14 +166,14 @@ impl<'a> Privacy<'a> {
         shown.collect()
     }
 
-    /// Formats the value at a slot's path in the message, of any kind.
+    /// Converts the value at a slot's path to an operand, whatever the kind of the value.
     pub(super) fn raw_field(&self, slot: &Slot, found: Value<'_>) -> Operand {
         let (ty, private) = self.declared(slot);
         let private = !self.show && (private || slot.private);
         self.shown(slot.name(), found, private, &ty)
     }
 
-    /// Formats a value of this type, masked and truncated.
+    /// Converts a value of this type to an operand, masked and truncated.
     pub(super) fn shown(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {
@@ -194,7 +194,7 @@ impl<'a> Privacy<'a> {
     }
 }
 
-/// True if values of the type contain a private field.
+/// True if values of the type may contain a private field.
 fn holds_private(ty: &Ty) -> bool {
     match &ty.inner {
         Inner::Unknown => false,
@@ -207,7 +207,7 @@ fn any_private(record: &RecordType) -> bool {
     record.fields.iter().any(|field| field.private || holds_private(&field.ty))
 }
 
-/// Masks the values of `@private` fields in a message; the rest keeps its full length.
+/// Masks the values of `@private` fields in a message; other values are not truncated.
 pub fn masked_message(program: &Program, message: &Json) -> Json {
     match (&program.input, message) {
         (Some(input), Json::Object(map)) if any_private(input) => masked_fields(map.clone(), input),
@@ -253,8 +253,8 @@ fn masked(json: Json, ty: &Ty) -> Json {
     }
 }
 
-/// Converts a value to JSON with long texts, lists and dicts truncated; returns the full length if
-/// truncated.
+/// Converts a value to JSON, and truncates long texts, lists and dicts. Also returns the full
+/// length if the value itself was truncated.
 fn cut(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),

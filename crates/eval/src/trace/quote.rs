@@ -8,7 +8,7 @@ use std::fmt;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// A location in a rules file, for people.
+/// A position in a rules file, as shown to users.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Location {
@@ -31,7 +31,7 @@ pub trait Source {
     /// Returns the text of the span; empty if it is not available.
     fn text(&self, span: Span) -> String;
 
-    /// Returns the location where the span begins.
+    /// Returns the location where the span begins; `None` if it is not available.
     fn place(&self, span: Span) -> Option<Location> {
         let _ = span;
         None
@@ -42,7 +42,7 @@ impl Source for SourceMap {
     fn text(&self, span: Span) -> String {
         let file = self.get(span.file);
         match file {
-            // The text is not part of the artifact, so its location is shown instead.
+            // The artifact was built without source texts, so the location is returned instead.
             Some(file) if file.is_stripped() => self.place(span).unwrap_or_default().to_string(),
             file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
         }
@@ -72,7 +72,8 @@ pub(super) fn one_line(text: &str) -> String {
     let mut gap = false;
     let text = text.trim();
     for token in lex::tokens(text, 0) {
-        // Rules never contain `//`. A file name may, if it is quoted for an unavailable text.
+        // Rules never contain `//`. A file name may contain it, in a location that replaces the
+        // text.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
             gap = !line.is_empty();
             continue;

@@ -1,5 +1,5 @@
-//! The observer that records a trace. Steps of the reference evaluator are assembled as they end,
-//! each into the step that encloses it.
+//! The observer that records a trace. When a step of the reference evaluator ends, its result is
+//! added to the enclosing step.
 
 use super::private::Privacy;
 use super::quote::Source;
@@ -11,56 +11,58 @@ use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 
-/// The number of elements of a quantifier that are shown: at the top level, and nested.
+/// Number of a quantifier's first elements that are shown: at the top level, and inside another
+/// quantifier.
 const SHOWN: usize = 20;
 const SHOWN_INSIDE: usize = 5;
 
-/// An evaluator that is being traced.
+/// An evaluator whose steps are recorded by a [`Recorder`].
 pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
 
 pub(super) struct Recorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: Privacy<'a>,
-    /// The innermost open step; at first the trace itself.
+    /// The innermost step that has not ended. Outside every step, collects the finished trace.
     pub(super) frame: Frame<'a>,
-    /// The enclosing steps, outermost first.
+    /// The steps that enclose the innermost one, outermost first.
     outer: Vec<Frame<'a>>,
-    /// The number of open steps that are not recorded: steps inside an operand, and steps of values
-    /// that are evaluated only to be shown.
+    /// Number of open steps that are not recorded. Steps inside an operand are not recorded, nor
+    /// are steps of values that are evaluated only to be shown.
     muted: usize,
-    /// The slots read so far, in order.
+    /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts were already shown under the current route.
     shown: Vec<LetId>,
-    /// For each failed call so far, whether its error text may contain a private value.
+    /// For each host call that failed so far, whether the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
 /// An open step, with the results of the steps that ended inside it.
 #[derive(Default)]
 pub(super) struct Frame<'a> {
-    /// The step; `None` for the trace itself.
+    /// The open step; `None` for the outermost frame, which collects the finished trace.
     step: Option<Step<'a>>,
-    /// Whether this is a `let` whose parts were not shown above.
+    /// Whether the step is a `let` whose parts the trace has not shown under this route.
     pub(super) shows_let: bool,
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
-    /// The values to show.
+    /// The operands of the step, formatted for the trace.
     pub(super) operands: Vec<Operand>,
-    /// The values of the operands.
+    /// The unformatted values of the operands, in evaluation order.
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// The default that was reached, with the search of its `goto` target.
+    /// Set if the default was reached; contains the search of the default's `goto` target, if any.
     default: Option<Option<Box<TableTrace>>>,
     pub(super) table: Option<TableTrace>,
 }
 
-/// For a quantifier or `count`: the list, the condition on an element, and the truth that
-/// short-circuits.
+/// For a quantifier or `count`: the list, the condition on an element, and the result that ends the
+/// loop early (`None` for `count`).
 type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> Frame<'a> {
-    /// Returns the parts of the step's quantifier, if `element` is its variable.
+    /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is the
+    /// variable of that quantifier or `count`.
     fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
         let (list, own, body, decides) = match self.step? {
             Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -103,7 +105,7 @@ impl<'a, 's> Recorder<'a, 's> {
                 self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
             }
             Step::Guard(_) => true,
-            // Operands only list their fields; a `count` also records its elements.
+            // The steps inside an operand are not recorded, except the elements of a `count`.
             Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
             Step::Operand(_) => true,
             _ => self.frame.is_operand(),
@@ -185,7 +187,7 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
 }
 
 impl<'a> Traced<'a, '_> {
-    /// Evaluates something that is not a step of the trace.
+    /// Runs an evaluation whose steps are not recorded.
     pub(super) fn aside<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.muted += 1;
         let answer = ask(self);
@@ -198,13 +200,14 @@ impl<'a> Traced<'a, '_> {
         self.aside(|eval| eval.expr(expr))
     }
 
-    /// Marks the calls that failed since the last call: whether they may have seen a private value.
+    /// Records, for each host call that failed since the previous record, whether its error text
+    /// may contain a private value.
     fn mark_failures(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
     }
 
-    /// Adds the result of a step to the enclosing step.
+    /// Adds the result of a step that ended to the enclosing step.
     fn keep(&mut self, step: Step<'a>, reached: Reached<'a>, frame: Frame<'a>) {
         match (step, reached) {
             (Step::Cond(cond), Reached::Truth(truth)) => {
@@ -274,7 +277,8 @@ impl<'a> Traced<'a, '_> {
         })
     }
 
-    /// Records an evaluated element. Only the first elements and the deciding one are shown.
+    /// Records an evaluated element. Only the first elements are shown, and the element that
+    /// decided the result.
     fn keep_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<Frame<'a>>) {
         let Some((_, body, decides)) = self.observer.frame.quantified(var) else { return };
         if frame.is_none() {
@@ -297,7 +301,7 @@ impl<'a> Traced<'a, '_> {
         self.observer.frame.elements.push(shown, when);
     }
 
-    /// Records the values to show for an operand.
+    /// Records the value of an operand, and the values to show for the operand.
     fn keep_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
         if self.observer.frame.is_operand() {
             return;
@@ -313,8 +317,8 @@ impl<'a> Traced<'a, '_> {
     }
 }
 
-/// Shows a flow's pattern as the text of its condition, and of the operands only message fields.
-/// The author wrote only a list of patterns, not this condition.
+/// Replaces the text of a flow's condition by the flow's pattern, and keeps only message fields as
+/// operands. The author wrote only a list of patterns; the compiler generated the condition.
 fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCHINGS.iter().find(|(_, op)| Some(*op) == test.op) {

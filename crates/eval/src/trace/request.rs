@@ -8,8 +8,8 @@ use rulec_sema::hir::{Expr, ExprKind};
 use rulec_sema::request::{BEST, Feature, INTENT, SCORE};
 
 impl<'a> Traced<'a, '_> {
-    /// Explains why a value of the request analysis is missing although there is a text. `None` for
-    /// other expressions.
+    /// Explains why a value of the request analysis (`request.…`) is missing although the message
+    /// has a text. `None` for other expressions.
     pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)

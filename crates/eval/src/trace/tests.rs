@@ -21,8 +21,8 @@ pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: b
         .decide(TableId(0))
 }
 
-/// Returns the trace of one route with this condition, after a check that it agrees with the
-/// evaluator.
+/// Returns the trace of a route with this condition, after a check that the recorded decision
+/// equals the decision without a trace.
 fn one(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
     let mut f = Fixture::new();
     let cond = build(&mut f);
@@ -88,7 +88,7 @@ fn what_no_function_or_network_knows_is_named() {
         json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
         "zone is \"Mars\", a string, but a time zone is needed",
     );
-    // A valid network was once reported as "no text".
+    // Regression test: a valid network was once reported as "no text".
     let network = |ip: &str, network: Json, quantity, expected: &str| {
         let because = one(
             |f| {
@@ -266,20 +266,20 @@ fn private_values_show_nowhere() {
         span,
     });
     let mut routes = vec![f.field("user.phone", Op::Gt, json!(1)), f.field("user.phone", Op::Eq, json!("1"))];
-    // A value computed from a private value.
+    // A route that reads a value computed from a private value.
     let phone = f.slot("user.phone", KindSet::STRING);
     let upper = f.call(Function::Upper, vec![phone.clone()]);
     let other = f.lit(json!("x"));
     routes.push(f.test(Op::Eq, upper, other));
-    // The match of a regular expression in a private value.
+    // A route that matches a regular expression in a private value.
     let pattern = f.lit(json!("5+"));
     let found = f.test(Op::Matches, phone.clone(), pattern);
     routes.push(f.not(found));
-    // The error text of a failed host function.
+    // A route with a host function whose error text contains a private value.
     let asked = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
     let yes = f.lit(json!(true));
     routes.push(f.test(Op::Eq, asked, yes));
-    // Inside the record, in a list of records, and in a value that is not the declared record.
+    // Routes that read a record with private fields, and a list of such records.
     let record = Expr { ty: user.clone(), ..f.slot("user", KindSet::DICT) };
     let role = f.lit(json!("role_"));
     routes.push(f.test(Op::HasKey, record.clone(), role));

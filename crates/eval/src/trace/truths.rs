@@ -7,7 +7,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use std::collections::HashMap;
 
-/// The number of times that a condition had each result.
+/// The number of times that a condition was true, false, unknown or left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Number of times the condition was true.
@@ -30,7 +30,8 @@ impl Truths {
         self.0.get(&place).copied().unwrap_or_default()
     }
 
-    /// Adds the results of one decision by a table, and of the values that are evaluated after it.
+    /// Adds the results of the conditions that a decision by a table evaluates, including
+    /// conditions inside the values of the chosen outcome.
     pub fn see_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
         self.listen(evaluator, |eval| {
             let program = eval.program();
@@ -44,14 +45,14 @@ impl Truths {
         });
     }
 
-    /// Adds the results of a rule's condition.
+    /// Evaluates a rule's condition and adds the results.
     pub fn see_rule(&mut self, evaluator: Evaluator<'_>, rule: RuleId) {
         self.listen(evaluator, |eval| {
             eval.cond(&eval.program().rules[rule.index()].condition);
         });
     }
 
-    /// Adds the results of the conditions inside a value.
+    /// Evaluates a value and adds the results of the conditions inside the value.
     pub fn see_value(&mut self, evaluator: Evaluator<'_>, value: ValueId) {
         self.listen(evaluator, |eval| {
             eval.expr(eval.program().value(value));
@@ -72,7 +73,8 @@ fn is_leaf(cond: &Cond) -> bool {
 /// The observer that counts results.
 struct Listener<'t> {
     truths: &'t mut Truths,
-    /// The number of open usability tests, which the engine adds and which are not counted.
+    /// Number of open tests of whether a condition is usable. The compiler generates these tests,
+    /// so their results are not counted.
     guards: usize,
 }
 

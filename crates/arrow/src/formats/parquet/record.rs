@@ -15,7 +15,7 @@ const DICTIONARY: i16 = 7;
 /// Thrift field id of `DictionaryPageHeader.num_values`.
 const VALUES: i16 = 1;
 
-/// A record that was skipped, with the fields of interest.
+/// A record that was skipped over, with its bytes and the sizes to check.
 pub struct Record<R> {
     input: R,
     /// Bytes of the record.
@@ -23,12 +23,12 @@ pub struct Record<R> {
     /// Sizes of a page in bytes, if the record is a page header.
     pub compressed: i64,
     pub uncompressed: i64,
-    /// Number of values of a dictionary page.
+    /// Number of values of a dictionary page, if the record is the header of such a page.
     pub values: i64,
 }
 
 impl<R: Read> Record<R> {
-    /// Skips over a record.
+    /// Skips over a record and keeps its bytes.
     ///
     /// # Errors
     /// Returns an error if the input ends inside the record, or if the bytes are not a record.
@@ -38,7 +38,8 @@ impl<R: Read> Record<R> {
         Ok(record)
     }
 
-    /// Skips over the fields of a record; `outer` is the field id if the record is nested.
+    /// Skips over the fields of a record. `outer` is the field id under which the enclosing record
+    /// contains this record; `None` at the top level.
     fn fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(wrong());
