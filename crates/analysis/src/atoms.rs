@@ -45,8 +45,8 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// Index of the term, the operand that is compared with the constant. The condition tests the
-    /// value of the term without a message.
+    /// Index of the term, the operand that is compared with the constant; and a condition that
+    /// tests the term's value without a message.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<Shape>,
     /// Message fields that the atom reads, as indexes into `Atoms::paths`.

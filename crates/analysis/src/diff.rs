@@ -4,8 +4,8 @@
 //!
 //! Only routes without an equal counterpart are examined; a counterpart is equal if its condition,
 //! outcome and order are equal. The two versions agree on every message that matches only routes
-//! with equal counterparts. For each examined route, the solver searches for a message that the
-//! route takes and that the other version decides differently.
+//! with equal counterparts. For each examined route, the solver searches for a message that selects
+//! the route and that the other version decides differently.
 
 use super::joint_program::MergedPrograms;
 use super::pairing::twins;
@@ -76,10 +76,10 @@ pub struct Change {
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Messages that the versions decide differently: at most one that the old statement takes, and
-    /// one that the new statement takes.
+    /// Messages that the versions decide differently: at most one that selects the old statement,
+    /// and one that selects the new statement.
     pub examples: Vec<Example>,
-    /// The verdict on all messages that the old or the new statement takes.
+    /// The verdict on all messages that select the old or the new statement.
     pub verdict: Verdict,
 }
 
@@ -290,8 +290,7 @@ struct Side<'v, 'p> {
 }
 
 impl Side<'_, '_> {
-    /// Decides a message; returns the index of the statement that takes the message, and the
-    /// decision.
+    /// Decides a message; returns the index of the selected statement, and the decision.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
@@ -360,8 +359,8 @@ impl Comparison<'_, '_, '_, '_> {
         &self.sides[side].own.leaves[at]
     }
 
-    /// Finds messages that the versions decide differently: one that the old statement takes, and
-    /// one that the new statement takes. Also returns the verdict on all such messages.
+    /// Finds messages that the versions decide differently: one that selects the old statement, and
+    /// one that selects the new statement. Also returns the verdict on all such messages.
     fn examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
@@ -383,7 +382,7 @@ impl Comparison<'_, '_, '_, '_> {
         (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
     }
 
-    /// Finds a message that a statement of one side takes and that the other side decides
+    /// Finds a message that selects a statement of one side and that the other side decides
     /// differently. Returns `Some(None)` if it is proven that there is no such message, and `None`
     /// if undecided.
     fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
@@ -398,7 +397,8 @@ impl Comparison<'_, '_, '_, '_> {
             let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
             let places = [before.0, after.0];
             if places[side] != at {
-                // An earlier statement takes the message: exclude that statement and search again.
+                // The message selects an earlier statement: exclude that statement and search
+                // again.
                 let earlier = (self.leaf(side, places[side]).cond, false);
                 if places[side] > at || goals.contains(&earlier) {
                     return None;

@@ -24,8 +24,8 @@ pub(super) struct Near {
     pub changed: Vec<usize>,
     /// Whether it is proven that no smaller change is enough.
     pub smallest: bool,
-    /// Indexes of the earlier statements that take the message unless their conditions become
-    /// false.
+    /// Indexes of the earlier statements that the message would select, so that their conditions
+    /// must become false.
     pub beaten: Vec<usize>,
 }
 
@@ -79,8 +79,8 @@ pub(super) fn nearest(
     Nearest::Unknown
 }
 
-/// Returns the smallest set of paths that intersects each core, a set of paths of which at least
-/// one must change. `None` if more than [`MOST`] paths are needed.
+/// Returns the smallest set of paths that intersects each core. A core is a set of paths of which
+/// at least one must change. `None` if more than [`MOST`] paths are needed.
 fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
     let hits = |chosen: &[usize], core: &[usize]| {
@@ -92,8 +92,8 @@ fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     })
 }
 
-/// Extends `chosen` by at most `most` paths so that it intersects each core. Returns false if that
-/// is impossible.
+/// Adds at most `most` paths to `chosen`, so that `chosen` intersects each core (a set of paths).
+/// Returns false if that is impossible.
 fn choose(
     cores: &[Vec<usize>],
     most: usize,

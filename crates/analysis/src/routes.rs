@@ -14,7 +14,7 @@ use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
 use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
-/// Maximum number of routes that are considered together, as a set that takes all messages of
+/// Maximum number of routes that are considered together, for example as the routes that hide
 /// another route.
 const ABOVE: usize = 40;
 /// The greatest number of pairs of routes that are compared for strict ties.
@@ -46,8 +46,9 @@ pub(super) fn table(
     }
 }
 
-/// Returns a minimal set of earlier routes that together take every message that a route matches.
-/// `None` if some message still selects the route, or if the solver cannot decide.
+/// Returns a minimal set of earlier routes that together match every message that a route matches,
+/// so that the route is never selected. `None` if some message still selects the route, or if the
+/// solver cannot decide.
 fn hiding(
     solver: &mut Solver<'_>,
     subject: &Subject<'_>,
@@ -90,7 +91,7 @@ fn hiding(
     }
 }
 
-/// Returns the route of the table that takes a message. If the route is a `goto`, the decision
+/// Returns the route of the table that a message selects. If the route is a `goto`, the decision
 /// itself may come from another table.
 fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
@@ -274,7 +275,7 @@ fn no_default(
     report.say(found, Some(message));
 }
 
-/// Finds a message that no statement takes. `takes` returns the statement that takes a message;
+/// Finds a message that selects no statement. `takes` returns the statement that a message selects;
 /// `holds` returns the condition of a statement.
 pub(super) fn untaken(
     solver: &mut Solver<'_>,

@@ -38,7 +38,7 @@ pub(super) struct Theory {
     sketch: Sketch,
 }
 
-/// The greatest number of combinations of values over several paths.
+/// Maximum number of combinations of candidate values that are tried over several paths.
 const COMBINED: usize = 600;
 
 impl Theory {

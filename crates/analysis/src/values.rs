@@ -131,7 +131,7 @@ impl Values {
         }
     }
 
-    /// Searches for a text with automata.
+    /// Searches for a text that satisfies the literals, by means of automata.
     fn text(&mut self, term: usize, literals: &[Literal]) -> Solved {
         let mut languages: Vec<(Language, bool)> = Vec::new();
         let mut exact = true;

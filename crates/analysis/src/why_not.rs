@@ -1,5 +1,5 @@
-//! Explains why a message does not select a route. The explanation names the route that takes the
-//! message now, and the smallest change with which the message would select the requested route.
+//! Explains why a message does not select a route. The explanation names the route that the message
+//! selects now, and the smallest change with which the message would select the requested route.
 //! The reference evaluator checks the change before it is reported.
 
 use super::minimal_change::{Near, Nearest, nearest};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct WhyNot {
     /// The requested statement, preceded by the names of the `goto`s that lead to it.
     pub route: String,
-    /// The statement that takes the message; `None` if no statement takes it.
+    /// The statement that the message selects now; `None` if the message selects none.
     pub taken_by: Option<String>,
     /// The change that would select the statement.
     pub remedy: Remedy,
@@ -77,9 +77,9 @@ pub enum Remedy {
 pub struct FieldChange {
     /// The path of the field, as authors write it.
     pub field: String,
-    /// The current value; null if missing.
+    /// The current value of the field; null if the field is missing.
     pub is: Json,
-    /// A value that would be accepted; null if the field must be missing.
+    /// A value of the field that would be accepted; null if the field must be missing.
     pub would_be: Json,
     /// What the rules require of the field, in words, such as "more than 3".
     pub needs: Vec<Message>,
