@@ -1,5 +1,6 @@
-//! Numbers the predicates of a program as *atoms*. Each atom has a *term*, the operand that is
-//! compared with a constant, and *paths*, the message fields that it reads.
+//! Gives each predicate of a program an index (an *atom*), for the SAT solver. The *term* of an
+//! atom is the operand that the predicate compares with a constant. The *paths* of an atom are the
+//! message fields that it reads.
 
 use super::lift::{self, NormalToHir};
 use super::shape::{Shape, shape};
@@ -17,7 +18,7 @@ use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A set of truth values, as bits.
+/// A set of truth values (true, false, unknown), one bit for each.
 pub(super) type Truths = u8;
 pub(super) const TRUE: Truths = 1;
 pub(super) const FALSE: Truths = 2;
@@ -31,65 +32,72 @@ pub(super) fn bit(truth: Tri) -> Truths {
     }
 }
 
-/// An atom whose truth is in the set `allowed`.
+/// The requirement that the truth value of an atom is in the set `allowed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Literal {
     pub atom: usize,
     pub allowed: Truths,
 }
 
-/// A predicate, or a quantifier; for a quantifier only "true" and "not true" are distinguished.
+/// A predicate or a quantifier, as the solver sees it. For a quantifier, only "true" and "not true"
+/// are distinguished.
 pub(super) struct Atom {
-    /// The condition that the reference evaluator evaluates for a message.
+    /// The predicate or quantifier as a typed condition, which the reference evaluator can
+    /// evaluate.
     cond: Cond,
-    /// The operand that is compared with the constant, and the condition on its value alone.
+    /// Index of the term, the operand that is compared with the constant; and a condition that
+    /// tests the term's value without a message.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<Shape>,
-    /// The message fields that the atom reads.
+    /// Message fields that the atom reads, as indexes into `Atoms::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
-    /// Whether the atom depends on more than the message: host functions, or bindings of a payload.
+    /// Whether the truth also depends on host functions or on bindings of a payload, not only on
+    /// the message.
     pub outside: bool,
-    /// The slot, if the atom is the test whether that slot is missing.
+    /// Slot that the atom tests with `is missing`; `None` for any other atom.
     pub missing: Option<SlotId>,
-    /// The predicate; `None` for a quantifier.
+    /// The predicate in the normal form; `None` for a quantifier.
     pub pred: Option<PredId>,
 }
 
-/// An operand that is compared with constants.
+/// An operand that predicates compare with constants.
 pub(super) struct Term {
     pub expr: ExprId,
     pub kinds: KindSet,
     pub range: Range,
-    /// Whether the operand is a field itself, without a function.
+    /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
     pub paths: SmallVec<[usize; 2]>,
-    /// The slot that is missing exactly if the term is missing, if there is one.
+    /// Slot that is missing exactly when the term is missing; `None` if there is no such slot.
     pub missing_with: Option<SlotId>,
-    /// The slot that replaces the term in the condition on its value alone.
+    /// Slot of the field `$value`, which replaces the term when its value is tested without a
+    /// message.
     value: SlotId,
 }
 
-/// The results that a function can have.
+/// Bounds of the results that an expression can have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Range {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The idempotent function, such as `lower`, that leaves its own results unchanged.
+    /// The idempotent function, such as `lower`, of which the expression is a call. Its results are
+    /// the texts that the function leaves unchanged.
     pub fixed_by: Option<Function>,
 }
 
 /// A message field that some atom reads.
 pub(super) struct Path {
     pub keys: Vec<Arc<str>>,
-    /// The kinds that slots read at this path.
+    /// Union of the kinds of all slots at this path.
     pub kinds: KindSet,
 }
 
-/// The name of the field with the value of a term that is tested alone.
+/// Name of an artificial message field. It contains a term's value while conditions on that value
+/// are evaluated.
 const VALUE: &str = "$value";
 
-/// The atoms of a program, created on demand.
+/// The atoms of a program, with their terms and paths. All of them are created on demand.
 pub(super) struct Atoms {
     pub atoms: Vec<Atom>,
     pub terms: Vec<Term>,
@@ -99,7 +107,8 @@ pub(super) struct Atoms {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// A program that has only slots: the real program's slots and the slots for term values.
+    /// Program for the evaluator. It contains only slots: the slots of the real program, and a slot
+    /// for each kind of term value.
     fields: Program,
     externs: Vec<KindSet>,
 }
@@ -120,7 +129,7 @@ impl Atoms {
         }
     }
 
-    /// Returns the atom of a predicate.
+    /// Returns the index of the predicate's atom; the first call creates the atom.
     pub fn of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
         if let Some(known) = self.by_pred.get(&id) {
             return *known;
@@ -153,7 +162,7 @@ impl Atoms {
         atom
     }
 
-    /// Returns the atom of a quantifier.
+    /// Returns the index of the quantifier's atom; the first call creates the atom.
     pub fn of_each(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(known) = self.by_cond.get(&id) {
             return *known;
@@ -224,8 +233,8 @@ impl Atoms {
         self.terms.len() - 1
     }
 
-    /// Returns the slot that is missing exactly if a term is: the term's own slot, or the slot
-    /// argument of a function that has a result for every argument.
+    /// Returns the slot that is missing exactly when a term is missing. The term is the slot
+    /// itself, or a function of the slot that has a result for every argument.
     fn missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
@@ -256,7 +265,7 @@ impl Atoms {
         }
     }
 
-    /// Returns the kinds that a value may have.
+    /// Returns the kinds of value that an expression may have.
     fn kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
         match normal.expr(expr) {
             NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
@@ -286,23 +295,23 @@ impl Atoms {
         }
     }
 
-    /// Evaluates an atom for a message.
+    /// Evaluates an atom for a message; returns the truth value as a set of one bit.
     pub fn truth(&self, atom: usize, message: &Json) -> Truths {
         self.ask(&self.atoms[atom].cond, message)
     }
 
-    /// True if an atom has one of its allowed truth values for a message.
+    /// True if a message satisfies the literal: its atom has one of the allowed truth values.
     pub fn holds(&self, literal: Literal, message: &Json) -> bool {
         self.truth(literal.atom, message) & literal.allowed != 0
     }
 
-    /// Returns the condition of an atom.
+    /// Returns the typed condition of an atom.
     pub fn cond(&self, atom: usize) -> &Cond {
         &self.atoms[atom].cond
     }
 
-    /// True if an atom has one of its allowed truth values for a value of its term, or if it has no
-    /// term.
+    /// True if the literal is satisfied when the term of its atom has this value. Also true if the
+    /// atom has no term.
     pub fn holds_for(&self, literal: Literal, value: &Json) -> bool {
         let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
         let message = match value {
@@ -328,7 +337,7 @@ impl Atoms {
     }
 }
 
-/// Returns the results that a function can have, whatever its arguments are.
+/// Returns bounds on the results of a function call or `count`, valid for all arguments.
 fn range(expr: &NExpr) -> Range {
     let between = |low, high| Range { low: Some(low), high: Some(high), fixed_by: None };
     let from = |low| Range { low: Some(low), ..Range::default() };
@@ -352,7 +361,7 @@ fn range(expr: &NExpr) -> Range {
     }
 }
 
-/// The slots that a condition reads.
+/// The slots that a condition reads, and whether the condition reads anything outside the message.
 #[derive(Default)]
 struct Reads {
     slots: SmallVec<[SlotId; 2]>,
@@ -360,7 +369,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Adds the slots that a node reads.
+    /// Adds the slots that a node and its descendants read.
     fn add(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {

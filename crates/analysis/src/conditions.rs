@@ -12,7 +12,7 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
 use rulec_sema::normal::{CondId, NCond};
 use serde_json::Value as Json;
 
-/// Facts about a rule's condition.
+/// Results of the analysis of one rule's condition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// The normal form of "the condition is true".
@@ -26,8 +26,8 @@ pub(super) struct Facts {
 /// Parts of a condition, each with the constant that replaces it.
 type Replaced = Vec<(*const Cond, bool)>;
 
-/// Analyses a condition and its parts. `told` is true if compilation already reported that the
-/// condition is constant.
+/// Reports a condition that is never or always true, or that has redundant parts. `told` is true if
+/// compilation already reported that the condition is constant.
 pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, told: bool) -> Facts {
     let cond: &Cond = &rule.condition;
     let holds = solver.builder.cond(cond, true);
@@ -61,7 +61,8 @@ pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     facts
 }
 
-/// Reports why a condition can never be true: a minimal set of operands that exclude each other.
+/// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
+/// exclude each other.
 fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Option<&str>) {
     let mut parts: Vec<&Cond> = match &cond.kind {
         CondKind::And(_) => operands(cond).to_vec(),
@@ -149,7 +150,7 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
     Some(Diagnostic::new(Code::EmptyRange, place, message!("the range `{range}` is empty")).help(help))
 }
 
-/// Describes the possible results of the function in a comparison.
+/// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".
 fn values(test: &Predicate) -> Option<Message> {
     let of = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
@@ -187,7 +188,7 @@ fn is_presence(cond: &Cond) -> bool {
     }
 }
 
-/// The traversal of one condition's parts.
+/// Search for redundant parts of one rule's condition.
 struct Parts<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
     report: &'s mut Report<'r>,
@@ -218,7 +219,8 @@ impl<'a> Parts<'a, '_, '_, '_> {
         }
     }
 
-    /// True if the condition is true for the same messages after the replacements.
+    /// True if the rule's condition is true for the same messages before and after the
+    /// replacements.
     fn is_same(&mut self, replaced: &Replaced) -> bool {
         let other = with(self.solver, self.root, true, replaced);
         other == self.holds
@@ -266,7 +268,8 @@ impl<'a> Parts<'a, '_, '_, '_> {
     }
 }
 
-/// Builds the condition "`cond` is definitely `want`" with some parts replaced by constants.
+/// Builds the normal form of "`cond` is definitely `want`", with some parts replaced by constants.
+/// An unknown condition is neither definitely true nor definitely false.
 pub(super) fn with(
     solver: &mut Solver<'_>,
     cond: &Cond,

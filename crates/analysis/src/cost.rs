@@ -1,7 +1,7 @@
 //! The worst-case work of a decision, in steps: one comparison, or one byte or element read. The
-//! estimate assumes that no condition is skipped or shared, that the index finds nothing, and that
-//! values are as large as the limits allow. The result is an upper bound for any message, not the
-//! typical cost.
+//! estimate assumes that no condition is skipped or shared and that the index excludes no rule.
+//! Values are assumed to be as large as the limits allow. The result is an upper bound for any
+//! message, not the typical cost.
 
 use hashbrown::HashMap;
 use rulec_base::text;
@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 pub struct TableCost {
     /// The name of the table; `routes` for the routes outside any table.
     pub table: String,
-    /// The steps of all statements, tables reached by `goto` included.
+    /// Steps of all statements in the table and in the tables that it reaches by `goto`.
     pub steps: u64,
     /// The number of host function calls.
     pub calls: u64,
@@ -27,7 +27,7 @@ pub struct TableCost {
     pub statements: Vec<StatementCost>,
 }
 
-/// The worst-case work of one condition.
+/// The worst-case work of one statement's condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StatementCost {
@@ -39,7 +39,7 @@ pub struct StatementCost {
     pub calls: u64,
 }
 
-/// Steps, and host function calls.
+/// An amount of work: steps, and host function calls.
 #[derive(Clone, Copy, Default)]
 struct Work {
     steps: u64,
@@ -83,7 +83,7 @@ pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
     entries.map(|(_, ((table, _), all))| TableCost { steps: all.steps, calls: all.calls, ..table }).collect()
 }
 
-/// Returns the work of a table and all tables reachable by `goto`, each searched once.
+/// Returns the work of a table and of all tables reachable by `goto`. Each table counts once.
 fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
     let (mut all, mut seen, mut open) = (Work::default(), vec![false; tables.len()], vec![from]);
     while let Some(at) = open.pop() {

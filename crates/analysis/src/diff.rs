@@ -1,11 +1,11 @@
-//! Compares two versions of rules by meaning: which routes were added, removed or changed, each
-//! with an example message that is decided differently. Both versions decide every example. That no
-//! such message exists is claimed only with a proof.
+//! Compares two versions of rules by meaning: which routes were added, removed or changed. Each
+//! difference has an example message, which both versions were run on. Two versions are only called
+//! equal if there is a proof.
 //!
-//! If two versions have equal conditions with equal answers in the same order, they agree on every
-//! message that no other condition matches. Therefore only the routes without an equal counterpart
-//! are examined. For each, the solver looks for a message that the route takes and that the other
-//! version answers differently.
+//! Only routes without an equal counterpart are examined; a counterpart is equal if its condition,
+//! outcome and order are equal. The two versions agree on every message that matches only routes
+//! with equal counterparts. For each examined route, the solver searches for a message that selects
+//! the route and that the other version decides differently.
 
 use super::joint_program::MergedPrograms;
 use super::pairing::twins;
@@ -24,8 +24,9 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The compared entry points: the routes outside any table, choices, routers, flows, and tables
-    /// without an incoming `goto`. Other tables are compared where a `goto` reaches them.
+    /// The differences by entry point. Entry points are the routes outside any table, choices,
+    /// routers, flows, and tables without an incoming `goto`. Other tables are compared where a
+    /// `goto` reaches them.
     pub entries: Vec<EntryDiff>,
     /// Notes on the parts that were not compared.
     pub notes: Vec<Message>,
@@ -37,47 +38,48 @@ pub struct Diff {
 pub struct EntryDiff {
     /// The name of the entry point; `routes` for the routes outside any table.
     pub entry: String,
-    /// The verdict on all messages.
+    /// Whether both versions decide all messages equally.
     pub verdict: Verdict,
-    /// The number of statements before and after, statements of tables reached by `goto` included.
+    /// Number of statements in the old and in the new version. Statements of tables that are
+    /// reached by `goto` also count.
     pub statements: (usize, usize),
     /// The added, removed and changed statements, in the order of the new rules; removed ones come
     /// last.
     pub changes: Vec<Change>,
-    /// The number of solver queries.
+    /// Number of solver queries that this comparison used.
     pub asked: usize,
-    /// The number of comparisons without an answer.
+    /// Number of searches that found neither a difference nor a proof of equality.
     pub open: usize,
 }
 
-/// The verdict on a set of messages.
+/// The result of comparing how two versions decide a set of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Proven: every message is answered equally.
+    /// Proven: both versions decide every message equally.
     Same,
-    /// Some message is answered differently.
+    /// The versions decide at least one message differently.
     Different,
-    /// No such message was found, but there is no proof that none exists.
+    /// No message with different decisions was found, but there is no proof that none exists.
     Undecided,
 }
 
-/// A statement that was added, removed or changed.
+/// A statement that was added, removed, changed, moved or renamed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
     /// How the statement changed.
     pub kind: ChangeKind,
-    /// The name of the statement, after the names of the routes that jump to it; `default` for a
-    /// default.
+    /// The name of the statement, preceded by the names of the `goto`s that lead to it; `default`
+    /// for a default.
     pub route: String,
-    /// The previous name, if it was different.
+    /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Messages that are answered differently: at most one that the statement took before, and one
-    /// that it takes now.
+    /// Messages that the versions decide differently: at most one that selects the old statement,
+    /// and one that selects the new statement.
     pub examples: Vec<Example>,
-    /// The verdict on all messages that the statement takes, before or after.
+    /// The verdict on all messages that select the old or the new statement.
     pub verdict: Verdict,
 }
 
@@ -89,23 +91,24 @@ pub enum ChangeKind {
     Added,
     /// The statement was removed.
     Removed,
-    /// The condition or the answer changed.
+    /// The condition or the outcome of the statement changed.
     Changed,
-    /// The statement is tried earlier or later.
+    /// The statement is now evaluated earlier or later than other statements.
     Moved,
-    /// Only the name changed.
+    /// Only the name of the statement changed.
     Renamed,
 }
 
-/// A message that is answered differently.
+/// A message that the two versions decide differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Example {
     /// The message.
     pub message: Json,
-    /// The decision before, as `rulec::Decision` serializes; null if there was no such table.
+    /// The decision of the old version, as `rulec::Decision` serializes; null if the old version has
+    /// no such table.
     pub before: Json,
-    /// The decision after.
+    /// The decision of the new version.
     pub after: Json,
 }
 
@@ -124,8 +127,8 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     })
 }
 
-/// Extracts the parts of a decision that a service acts on. Decisions with equal parts count as
-/// equal.
+/// Extracts the parts of a decision that a service acts on, such as the target and its arguments.
+/// Decisions with equal parts count as equal.
 pub fn answer(decision: &Json) -> Json {
     const PARTS: [&str; 9] =
         ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
@@ -149,15 +152,17 @@ fn is_nothing(value: &Json) -> bool {
 pub struct Version<'p> {
     /// The typed program.
     pub program: &'p Program,
-    /// Returns the statement that a table chooses for a message, and the decision as JSON.
+    /// Function that returns the statement that a table chooses for a message, and the decision as
+    /// JSON.
     pub decide: &'p dyn Fn(TableId, &Json) -> (Choice, Json),
 }
 
-/// The greatest number of rounds per statement, and of solver queries per comparison.
+/// Maximum number of search rounds per statement. `QUESTIONS` limits the solver queries of a whole
+/// comparison.
 const ROUNDS: usize = 300;
 const QUESTIONS: usize = 20_000;
 
-/// Compares two versions.
+/// Compares two versions of rules by meaning.
 #[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);
@@ -219,8 +224,8 @@ fn entries(old: &Program, new: &Program) -> Vec<Named> {
     found
 }
 
-/// Compares the declarations of intent flows. Decisions by intent cannot be compared, because the
-/// classifier finds flows by similarity.
+/// Compares the declarations of flows that are found by intent. Their decisions cannot be compared,
+/// because the classifier selects flows by similarity.
 fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     let all = |program: &Program| -> Vec<(String, Trigger, String)> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
@@ -277,7 +282,7 @@ fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     }
 }
 
-/// One version of a table.
+/// The old or the new version of a table, with its sequence of statements.
 struct Side<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
@@ -285,7 +290,7 @@ struct Side<'v, 'p> {
 }
 
 impl Side<'_, '_> {
-    /// Decides a message; returns the index of the statement that takes it, and the decision.
+    /// Decides a message; returns the index of the selected statement, and the decision.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
@@ -295,7 +300,7 @@ impl Side<'_, '_> {
     }
 }
 
-/// The comparison of two versions of a table.
+/// The comparison of the old with the new version of a table.
 struct Comparison<'c, 'v, 'p, 's> {
     questions: Questions<'c, 's>,
     sides: [Side<'v, 'p>; 2],
@@ -341,7 +346,7 @@ impl Comparison<'_, '_, '_, '_> {
             let (kind, route) = (ChangeKind::Removed, self.leaf(0, old).name.clone());
             changes.push(Change { kind, route, was: None, examples, verdict });
         }
-        // The final "nothing is chosen" leaf is not a statement of the author.
+        // The final leaf means "nothing is chosen". It does not count, because no author wrote it.
         let last = |side: usize| self.sides[side].own.leaves.len() - 1;
         let statements = (last(0), last(1));
         changes.retain(|change| change.route != "nothing" || !change.examples.is_empty());
@@ -354,8 +359,8 @@ impl Comparison<'_, '_, '_, '_> {
         &self.sides[side].own.leaves[at]
     }
 
-    /// Finds messages that a statement took before, or takes now, and that are answered
-    /// differently.
+    /// Finds messages that the versions decide differently: one that selects the old statement, and
+    /// one that selects the new statement. Also returns the verdict on all such messages.
     fn examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
@@ -377,9 +382,9 @@ impl Comparison<'_, '_, '_, '_> {
         (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
     }
 
-    /// Finds a message that a statement of one side takes and that the other side answers
-    /// differently. `Some(None)` if it is proven that there is none; `None` if the question is
-    /// undecided.
+    /// Finds a message that selects a statement of one side and that the other side decides
+    /// differently. Returns `Some(None)` if it is proven that there is no such message, and `None`
+    /// if undecided.
     fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
         let mut goals: Vec<Goal> = vec![(self.leaf(side, at).cond, true)];
         let mut proves = true;
@@ -392,7 +397,8 @@ impl Comparison<'_, '_, '_, '_> {
             let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
             let places = [before.0, after.0];
             if places[side] != at {
-                // An earlier statement takes the message: exclude that statement and search again.
+                // The message selects an earlier statement: exclude that statement and search
+                // again.
                 let earlier = (self.leaf(side, places[side]).cond, false);
                 if places[side] > at || goals.contains(&earlier) {
                     return None;
@@ -414,10 +420,10 @@ impl Comparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds the condition that a statement of the other side does not give the same answer. The
-    /// condition is true if the statement does not match, if an earlier statement with another
-    /// answer matches, or if the argument values differ. The returned bool is false if the
-    /// condition misses some messages with different answers, and therefore proves nothing.
+    /// Builds the condition under which the other side does not give the same answer as statement
+    /// `at`. This is so if statement `other` does not match, an earlier statement with another
+    /// answer matches, or arguments differ. The returned bool is false if the condition misses some
+    /// messages with different answers; the condition then proves nothing.
     fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
         let own = self.leaf(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
@@ -434,7 +440,7 @@ impl Comparison<'_, '_, '_, '_> {
     }
 }
 
-/// Builds the conditions under which two answers have different arguments.
+/// Builds the conditions under which the arguments of two decisions differ.
 fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondId> {
     let like = |given: &Given, among: &[Given]| among.iter().find(|like| like.name == given.name).cloned();
     let mut ways = Vec::new();
@@ -445,7 +451,7 @@ fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondI
         };
         let mut same = builder.alike(given.value, like.value);
         if given.optional != like.optional {
-            // A missing value is omitted by one answer but null in the other.
+            // One decision omits a missing value, the other decision contains null.
             let present = builder.present(given.value);
             same = builder.join([same, present], true);
         }
@@ -456,7 +462,7 @@ fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondI
     ways
 }
 
-/// Builds the condition that an answer has this argument.
+/// Builds the condition under which a decision contains this argument.
 fn told(builder: &mut Builder<'_>, given: &Given) -> CondId {
     if given.optional { builder.present(given.value) } else { builder.constant_cond(true) }
 }

@@ -1,5 +1,5 @@
-//! Merges the old and new program, so that one solver knows the conditions of both. Equal fields
-//! share a slot, and equally declared functions share an id.
+//! Merges the old and the new program into one, so that one solver can compare their conditions.
+//! Equal fields share a slot, and equally declared functions share an id.
 
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
@@ -73,11 +73,11 @@ fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -
     at as u32
 }
 
-/// The new ids of one program's fields, functions and `let`s.
+/// The ids in the merged program of one program's fields, functions and `let`s.
 struct Numbers {
     slots: Vec<SlotId>,
     externs: Vec<ExternId>,
-    /// The offset of the program's `let`s.
+    /// The offset that is added to the program's `LetId`s.
     lets: u32,
 }
 

@@ -1,6 +1,7 @@
 //! Static analysis of rules: conditions that are always or never true, redundant parts of
 //! conditions, hidden routes, and messages that no route matches. The analysis compares meanings,
-//! not spellings, and returns its findings as data for the shells to print.
+//! not spellings. It returns its findings as data, which the command line and other front ends
+//! print.
 //!
 //! A claim about *every* message is proven by the solver. A claim about *one* message is
 //! checked by the reference evaluator on that message. Without a proof or a check, nothing is
@@ -65,15 +66,16 @@ pub struct AnalysisOptions {
 }
 
 impl AnalysisOptions {
-    /// Whether any overlap of equal-priority routes with different targets is reported, default
-    /// priorities included; otherwise only subsumption.
+    /// Sets whether every overlap of equal-priority routes with different targets is reported, even
+    /// if no route sets a priority. By default, an overlap is only reported if one condition
+    /// implies the other and the table uses priorities.
     #[must_use]
     pub fn strict_ties(self, strict_ties: bool) -> AnalysisOptions {
         AnalysisOptions { strict_ties }
     }
 }
 
-/// The rules to analyse, with the engine that decides by them.
+/// The rules to analyse, with functions that decide by them.
 pub struct Subject<'p> {
     /// The typed program.
     pub program: &'p Program,
@@ -81,9 +83,9 @@ pub struct Subject<'p> {
     pub sources: &'p SourceMap,
     /// The warnings of compilation, suppressed ones included; the analysis does not repeat them.
     pub warnings: &'p [Diagnostic],
-    /// Returns the decision of a table for a message.
+    /// Function that returns the decision of a table for a message.
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
-    /// Returns the routes of a table that match a message, in evaluation order.
+    /// Function that returns the routes of a table that match a message, in evaluation order.
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
     /// The options of the analysis.
     pub options: AnalysisOptions,
@@ -117,7 +119,7 @@ pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// True if compilation already reported the finding, or the cause of it within the same span.
+/// True if compilation already reported the finding, or reported its cause within the same span.
 fn is_told(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
     let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];

@@ -8,13 +8,13 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate,
 use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 use std::sync::Arc;
 
-/// Converted nodes have no source text.
+/// Empty span, for converted nodes: they have no source text.
 const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
 
-/// The conversion from the normal form, in which an operand may be replaced by a slot.
+/// The conversion from the normal form to typed conditions. It can replace one operand by a slot.
 pub(super) struct NormalToHir<'n> {
     pub normal: &'n Normal,
-    /// The operand, and the slot that replaces it.
+    /// The operand to replace, and the slot that replaces it; `None` to replace nothing.
     pub instead: Option<(ExprId, SlotId)>,
 }
 
@@ -23,7 +23,7 @@ fn at(kind: CondKind) -> Cond {
 }
 
 impl NormalToHir<'_> {
-    /// Converts a predicate, which may be true, false or unknown.
+    /// Converts a predicate to a typed condition, which may be true, false or unknown.
     pub fn pred(&self, pred: &NPred) -> Cond {
         let op = match pred.ask {
             Ask::Truth => None,
@@ -37,7 +37,8 @@ impl NormalToHir<'_> {
         Predicate { mode: pred.mode, ..Predicate::plain(op, left, right) }.at(NOWHERE)
     }
 
-    /// Converts a condition, which is two-valued: only whether the result is true counts.
+    /// Converts a condition of the normal form. Callers may only check whether the result is true,
+    /// because a normal-form condition has just two values.
     pub fn cond(&self, id: CondId) -> Cond {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.cond(*part)).collect();
         match self.normal.cond(id) {
@@ -100,7 +101,7 @@ impl NormalToHir<'_> {
     }
 }
 
-/// Builds a value: true if `holds` is true, false if `fails` is true, otherwise missing.
+/// Builds a bool value: true if `holds` is true, false if `fails` is true, otherwise missing.
 fn value(holds: Cond, fails: Cond) -> ExprKind {
     let constant = |json: serde_json::Value| Box::new(value_of(ExprKind::Const(Const::Json(Arc::new(json)))));
     let missing = constant(serde_json::Value::Null);
@@ -112,13 +113,14 @@ fn value_of(kind: ExprKind) -> Expr {
     Expr { kind, ty: Ty::ANY, optional: true, span: NOWHERE }
 }
 
-/// Returns the variable of a quantifier. Levels are unique among nested quantifiers, so they are
-/// ids.
+/// Returns the variable of a quantifier. Levels are unique among nested quantifiers, so a level
+/// serves as the variable's id.
 fn var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
     Var { id: VarId(level), name: "x".into(), kinds }
 }
 
-/// Returns the operator of a predicate; `None` for a bool value.
+/// Returns the operator of a predicate; `None` if the predicate is a bool value without an
+/// operator.
 pub(super) fn op(pred: &NPred) -> Option<Op> {
     match pred.ask {
         Ask::Truth => None,

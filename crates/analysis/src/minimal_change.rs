@@ -8,32 +8,33 @@ use super::solver::{Answer, Goal, Solver};
 use super::theory::Base;
 use serde_json::Value as Json;
 
-/// The result of the search.
+/// The result of the search for the nearest message that selects a statement.
 pub(super) enum Nearest {
     TextSolution(Near),
     /// No message selects the statement.
     Never,
-    /// No message was found.
+    /// No message was found, but there is no proof that none exists.
     Unknown,
 }
 
-/// A message, and how it differs from the given one.
+/// A message that selects the statement, and how it differs from the given message.
 pub(super) struct Near {
     pub message: Json,
     /// The changed paths, as indexes into `Atoms::paths`.
     pub changed: Vec<usize>,
     /// Whether it is proven that no smaller change is enough.
     pub smallest: bool,
-    /// The indexes of the earlier statements that must not match.
+    /// Indexes of the earlier statements that the message would select, so that their conditions
+    /// must become false.
     pub beaten: Vec<usize>,
 }
 
-/// The greatest number of changed fields, and of attempts.
+/// Maximum number of changed fields. `QUESTIONS` limits the number of attempts.
 const MOST: usize = 6;
 const QUESTIONS: usize = 300;
 
-/// Searches for the message nearest to `from` that selects the statement at `place`. `decide`
-/// returns the statement that takes a message.
+/// Searches for the message nearest to `from` that selects the statement with index `place`.
+/// `decide` returns the index of the statement that a message selects.
 pub(super) fn nearest(
     solver: &mut Solver<'_>,
     sequence: &Sequence,
@@ -78,8 +79,8 @@ pub(super) fn nearest(
     Nearest::Unknown
 }
 
-/// Returns the smallest set of paths that touches each core; `None` if more than [`MOST`] are
-/// needed.
+/// Returns the smallest set of paths that intersects each core. A core is a set of paths of which
+/// at least one must change. `None` if more than [`MOST`] paths are needed.
 fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
     let hits = |chosen: &[usize], core: &[usize]| {
@@ -91,8 +92,8 @@ fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     })
 }
 
-/// Extends `chosen` by at most `most` paths so that it touches each core; returns false if
-/// impossible.
+/// Adds at most `most` paths to `chosen`, so that `chosen` intersects each core (a set of paths).
+/// Returns false if that is impossible.
 fn choose(
     cores: &[Vec<usize>],
     most: usize,

@@ -11,8 +11,8 @@ use rulec_lang::ty::{RecordType, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
-/// Reports a message that a rule does not match only because a field in a negated condition is
-/// missing.
+/// Reports a message that a rule does not match only because a field is missing. A negated
+/// condition reads the field.
 pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
     let Some(record) = &report.program.input else { return };
     if facts.never || facts.always {
@@ -33,8 +33,8 @@ pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     }
 }
 
-/// Reports a message for which a branch matches although one of its conditions is left out, because
-/// an optional field is missing.
+/// Reports a message for which a branch of a choice matches although one of its conditions was
+/// skipped. The condition was skipped because an optional field is missing.
 pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
     let Some(record) = &report.program.input else { return };
     let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
@@ -64,7 +64,8 @@ pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &
     }
 }
 
-/// Reports the rule if a message demonstrates the problem; returns whether it did.
+/// Reports the rule if a message demonstrates the effect of the missing field; returns whether it
+/// was reported.
 fn tell(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,

@@ -1,6 +1,6 @@
-//! Finds the pairs of routes of a table that match the same message, so that their order decides,
-//! and a message that no route matches. A decision table shows both next to its rows. The engine
-//! has checked each example.
+//! Finds the pairs of routes in a table that match the same message, so that their order decides.
+//! Also finds a message that no route matches. The decision-table view shows both next to its rows.
+//! The engine has checked each example message.
 
 use super::Subject;
 use super::routes::{differ, untaken};
@@ -10,21 +10,22 @@ use rulec_sema::hir::{RuleId, TableId};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// The greatest number of solver queries for pairs that no example has shown yet.
+/// Maximum number of solver queries. A pair needs a query only if no earlier example message
+/// matches both of its routes.
 const QUESTIONS: usize = 2_000;
 /// The greatest number of pairs in the result.
 const TOLD: usize = 2_000;
 
-/// The pairs of a table's statements that may match together.
+/// The pairs of statements in a table that match the same message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overlaps {
     /// The pairs, ordered by the evaluation order of the first statement.
     pub pairs: Vec<Overlap>,
-    /// Whether every pair was examined and no pair is left out.
+    /// Whether `pairs` is complete: the solver decided every pair, and no limit was reached.
     pub all: bool,
-    /// A message that no statement matches, if there is no default. `None` if no such message was
-    /// found.
+    /// A message that no statement matches. `None` if the table has a default, or if no such
+    /// message was found.
     pub untaken: Option<Json>,
 }
 
@@ -32,11 +33,11 @@ pub struct Overlaps {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// The statement that is tried first.
+    /// The name of the statement that is tried first.
     pub first: String,
-    /// The other statement.
+    /// The name of the statement that is tried second.
     pub second: String,
-    /// A message that both match.
+    /// A message that both statements match.
     pub example: Json,
     /// Whether the statements have different targets.
     pub differs: bool,
@@ -94,7 +95,7 @@ struct OverlapCollector<'s, 'p> {
 }
 
 impl OverlapCollector<'_, '_> {
-    /// Records all pairs of statements that match a message.
+    /// Records every pair of statements that both match this message.
     fn message(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);

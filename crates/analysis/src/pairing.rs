@@ -1,19 +1,21 @@
-//! Matches the statements of a new version with the old version's. Statements of equal meaning
-//! match first, whatever their names and positions; the others match by name.
+//! Matches the statements of a new version of rules with the statements of the old version.
+//! Statements of equal meaning match first, whatever their names and positions; the others match by
+//! name.
 
 use super::sequence::Leaf;
 use super::solver::Questions;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// The old counterparts of the statements of a new version.
+/// The old counterparts of the new version's statements. Each vector is indexed by new statement.
 pub(super) struct Twins {
-    /// The old statement of equal meaning, or otherwise of equal name.
+    /// Index of the old statement of equal meaning, or else of equal name; `None` if there is
+    /// neither.
     pub of_new: Vec<Option<usize>>,
-    /// Whether the meanings are equal.
+    /// Whether the new statement and its old counterpart have equal meanings.
     pub same: Vec<bool>,
-    /// Whether the statement is part of the longest subsequence with equal meaning and unchanged
-    /// order.
+    /// Whether the statement is in the longest subsequence of statements with equal meaning and
+    /// unchanged order.
     pub kept: Vec<bool>,
 }
 
@@ -61,7 +63,7 @@ pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_
     Twins { kept: in_order(&places), of_new, same }
 }
 
-/// Marks a longest increasing subsequence.
+/// Marks the elements of a longest increasing subsequence; `None` elements are never marked.
 fn in_order(places: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.

@@ -1,6 +1,6 @@
-//! Builds messages from values. A term's value is converted to a value of the field that the term
-//! is computed from. Fields are combined to a message that satisfies the `input` contract as far as
-//! possible.
+//! Builds messages from values. The value of a term is converted to a value of the field that the
+//! term is computed from. The fields are then combined into a message that satisfies the `input`
+//! contract as far as possible.
 
 use super::atoms::{Atoms, Literal};
 use rulec_base::broken_invariant;
@@ -13,7 +13,8 @@ use rulec_sema::normal::{ExprId, NExpr, Normal};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
-/// Returns the field value for which a term has the given value; `None` if that cannot be computed.
+/// Returns a value of the message field for which the term has this value; `None` if the term
+/// cannot be inverted.
 pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
@@ -57,7 +58,8 @@ pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> 
     }
 }
 
-/// Inverts an operator with a constant operand: returns the other operand for the given result.
+/// Inverts an operator with a constant operand: returns the value of the other operand that gives
+/// this result.
 fn undone(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(at), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
@@ -91,7 +93,8 @@ fn number(number: f64) -> Option<Json> {
     }
 }
 
-/// Returns values of a field that cover all results of a function that cannot be inverted.
+/// Returns field values for a function that cannot be inverted, such as `hour`. Each result of the
+/// function occurs for at least one of the values.
 pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
@@ -108,7 +111,8 @@ pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
     values.into_iter().filter_map(|value| place(normal, *inner, value)).collect()
 }
 
-/// Returns one-element lists for a quantifier: the constants in its body, and their neighbours.
+/// Returns candidate lists for a quantifier. Each list has one element: a constant from the
+/// quantifier's body, or a neighbour of a constant.
 pub(super) fn lists(atoms: &Atoms, atom: usize) -> Vec<Json> {
     let mut found = Vec::new();
     if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
@@ -140,7 +144,7 @@ fn elements(part: Part<'_>, found: &mut Vec<Json>) {
     part.parts().into_iter().for_each(|part| elements(part, found));
 }
 
-/// The required fields of `input`, which complete a generated message.
+/// Sample values of the required fields of `input`, which complete a generated message.
 pub(super) struct Sketch {
     required: Json,
 }
@@ -150,7 +154,7 @@ impl Sketch {
         Sketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
     }
 
-    /// Writes values at some paths of a message; shorter paths first.
+    /// Writes values at some paths of a message. Shorter paths are written first.
     pub fn message<'v>(
         &self,
         atoms: &Atoms,
@@ -166,7 +170,8 @@ impl Sketch {
         message
     }
 
-    /// Adds the missing required fields to a message, unless a literal would then be unsatisfied.
+    /// Adds the missing required fields to a message. Returns the message unchanged if the added
+    /// fields would violate a literal.
     pub fn promised(&self, atoms: &Atoms, message: Json, literals: &[Literal]) -> Json {
         let mut whole = message.clone();
         fill(&mut whole, &self.required);
@@ -180,7 +185,7 @@ fn put(message: &mut Json, keys: &[&str], value: &Json) {
         return;
     };
     if !message.is_object() {
-        // A value that is not a record was put here on purpose, so it is kept.
+        // A value that is not a record was written by a shorter path, so it is kept.
         if value.is_null() || !message.is_null() {
             return;
         }

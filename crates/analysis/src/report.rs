@@ -9,14 +9,15 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Program};
 use serde_json::Value as Json;
 
-/// The findings so far.
+/// The findings of the analysis so far, and the sources that they quote.
 pub(super) struct Report<'p> {
     pub program: &'p Program,
     sources: &'p SourceMap,
     pub findings: Vec<Finding>,
 }
 
-/// The greatest length of a quotation, and of an input, in characters.
+/// Maximum length of quoted source text, in characters. `INPUT` limits the length of a shown
+/// message.
 const QUOTED: usize = 60;
 const INPUT: usize = 300;
 
@@ -35,7 +36,8 @@ impl<'p> Report<'p> {
         short(&on_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), QUOTED)
     }
 
-    /// Returns the source text of a part of a condition, with `unless` before an exception.
+    /// Returns the source text of a part of a condition. The text of an exception begins with
+    /// `unless`.
     pub fn part(&self, cond: &Cond) -> String {
         match &cond.kind {
             CondKind::NotTrue(inner) => format!("unless {}", self.quote(inner.span)),

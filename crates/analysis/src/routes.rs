@@ -14,7 +14,8 @@ use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
 use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
-/// The greatest number of earlier routes that are considered together.
+/// Maximum number of routes that are considered together, for example as the routes that hide
+/// another route.
 const ABOVE: usize = 40;
 /// The greatest number of pairs of routes that are compared for strict ties.
 const PAIRS: usize = 20_000;
@@ -45,8 +46,9 @@ pub(super) fn table(
     }
 }
 
-/// Returns a minimal set of earlier routes that together take all inputs of a route. `None` if an
-/// input is left, or if the question is undecided.
+/// Returns a minimal set of earlier routes that together match every message that a route matches,
+/// so that the route is never selected. `None` if some message still selects the route, or if the
+/// solver cannot decide.
 fn hiding(
     solver: &mut Solver<'_>,
     subject: &Subject<'_>,
@@ -89,7 +91,8 @@ fn hiding(
     }
 }
 
-/// Returns the route of the table that takes a message, possibly by a `goto`.
+/// Returns the route of the table that a message selects. If the route is a `goto`, the decision
+/// itself may come from another table.
 fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
@@ -99,7 +102,8 @@ fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleI
     })
 }
 
-/// True if a matching route ends the search. A `goto` does so only if its table has a default.
+/// True if the search always ends at this outcome. The search may continue after a `goto` to a
+/// table without a default.
 fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Goto(table) => program.tables[table.index()]
@@ -111,7 +115,8 @@ fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
 }
 
 fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &HashMap<RuleId, Facts>) {
-    // A condition that is always true is reported at that condition.
+    // The analysis already reports a condition that is always true, so the hidden route is not
+    // reported.
     if above.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always)) {
         return;
     }
@@ -148,8 +153,8 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     report.say(found.help(help), None);
 }
 
-/// Reports routes of equal priority where one implies the other, so that only their order decides.
-/// With `strict_ties`, reports all routes that match a common input.
+/// Reports routes of equal priority where one condition implies the other, so that only their order
+/// decides. With `strict_ties`, reports all pairs of routes that match a common message.
 fn ties(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -233,7 +238,7 @@ pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
     }
 }
 
-/// Reports an input that no route takes, if the routes outside any table have no default.
+/// Reports a message that no route matches, if the routes outside any table have no default.
 fn no_default(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -270,8 +275,8 @@ fn no_default(
     report.say(found, Some(message));
 }
 
-/// Finds a message that no statement takes. `takes` returns the statement that takes a message,
-/// `holds` its condition.
+/// Finds a message that selects no statement. `takes` returns the statement that a message selects;
+/// `holds` returns the condition of a statement.
 pub(super) fn untaken(
     solver: &mut Solver<'_>,
     takes: impl Fn(&Json) -> Option<RuleId>,

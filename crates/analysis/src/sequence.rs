@@ -1,6 +1,7 @@
-//! Flattens a table to one sequence of conditions, each with its answer. `goto`s are inlined, a
-//! default has a condition that is always true, and the last leaf is "nothing is chosen". Two
-//! tables can then be compared whatever tables they are divided into.
+//! Flattens a table into one sequence of conditions, each with the answer (the outcome) that it
+//! selects. `goto`s are inlined, a default has a condition that is always true, and the last leaf
+//! is "nothing is chosen". Rules can then be compared even if the two versions divide them into
+//! different tables.
 
 use super::solver::Solver;
 use hashbrown::HashMap;
@@ -11,34 +12,38 @@ use rulec_sema::hir::{
 use rulec_sema::normal::{CondId, ExprId};
 use smallvec::SmallVec;
 
-/// The greatest number of leaves; a statement that is reached by several paths counts for each.
+/// Maximum number of leaves in a sequence. A statement counts once for each path of `goto`s that
+/// reaches it.
 const LEAVES: usize = 100_000;
 
-/// A statement, with the `goto`s that lead to it.
+/// A statement that can be chosen, with the `goto`s that lead to it.
 pub(super) struct Leaf {
-    /// The name of the statement, after the names of the `goto`s to it.
+    /// The name of the statement, preceded by the names of the `goto`s that lead to it.
     pub name: String,
     /// The conjunction of the statement's condition and the conditions of the `goto`s.
     pub cond: CondId,
-    /// The id of the answer; leaves with equal ids give equal answers.
+    /// The id of the answer, the outcome with its arguments. Leaves with equal ids give equal
+    /// answers.
     pub answer: u32,
-    /// The id of the fixed part of the answer. Two leaves with equal ids give equal answers to all
-    /// messages for which their `args` are equal, if they do so for one message.
+    /// The id of the answer without its computed values. Assume that two leaves have equal ids and
+    /// give equal answers to one message. They then give equal answers to every message for which
+    /// their `args` are equal.
     pub form: u32,
     pub args: Vec<Given>,
 }
 
-/// A computed value in an answer.
+/// A computed value in an answer, such as an argument of a handler.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
     /// The name of the argument, or the index of a value without a name.
     pub name: String,
-    /// Whether a missing value is omitted.
+    /// Whether the answer omits a missing value; otherwise it contains null.
     pub optional: bool,
     pub value: ExprId,
 }
 
-/// The path to a statement: the `goto` rules, and the chosen statement.
+/// The key of a statement: the `goto` rules that lead to it, and the statement itself. `None` means
+/// that nothing is chosen.
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 #[derive(Default)]
@@ -48,8 +53,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the leaf's
-    /// rule.
+    /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
+    /// of the leaf itself.
     pub fn way(&self, place: usize) -> Vec<RuleId> {
         let way = self.places.iter().find(|(_, other)| **other == place);
         way.map_or_else(Vec::new, |((path, chosen), _)| {
@@ -67,7 +72,7 @@ impl Sequence {
     }
 }
 
-/// Ids of answers, shared by the sequences that are compared.
+/// Ids of answers. All sequences that are compared share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
     numbers: HashMap<String, u32>,
@@ -80,18 +85,17 @@ impl AnswerIds {
     }
 }
 
-/// Reads tables of a program into sequences; the program may be one of two merged programs.
+/// Flattens tables of a program into sequences. The program may be one of two merged programs.
 pub(super) struct SequenceBuilder<'r, 'p> {
     pub program: &'r Program,
-    /// The renumbered conditions of a merged program; `None` if the program's own conditions are
-    /// used.
+    /// The renumbered conditions of a merged program; `None` to use the program's own conditions.
     pub conditions: Option<&'r [Cond]>,
     pub values: &'r [Expr],
     pub solver: &'r mut Solver<'p>,
     pub answers: &'r mut AnswerIds,
 }
 
-/// The path to a table.
+/// The `goto`s that lead to a table: their names, conditions and rules.
 #[derive(Clone)]
 struct Prefix {
     name: String,
@@ -100,8 +104,8 @@ struct Prefix {
 }
 
 impl SequenceBuilder<'_, '_> {
-    /// Returns the sequence of a table; without a table, only "nothing is chosen". `None` if the
-    /// sequence would have too many leaves.
+    /// Returns the sequence of a table; without a table, the sequence has only "nothing is chosen".
+    /// `None` if there would be too many leaves.
     pub fn read(&mut self, table: Option<TableId>) -> Option<Sequence> {
         let mut sequence = Sequence::default();
         if let Some(table) = table {
@@ -161,7 +165,7 @@ impl SequenceBuilder<'_, '_> {
         });
         let cond = self.solver.builder.join(way.conds, true);
         let name = match outcome {
-            // All patterns of a flow have the same name.
+            // All patterns of a flow have the same name, so the pattern is added.
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
@@ -170,7 +174,8 @@ impl SequenceBuilder<'_, '_> {
         Some(())
     }
 
-    /// Returns the fixed part of an answer as a text, and the computed values.
+    /// Returns the fixed part of an answer as a text, and the values in the answer that are
+    /// computed.
     fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<Given>) {
         let mut given: Vec<Given> = Vec::new();
         let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {

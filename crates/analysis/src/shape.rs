@@ -1,6 +1,5 @@
-//! How a predicate with a constant depends on its other operand: the values at which its truth
-//! changes, and the language of the texts for which it is true. Unknown properties are never
-//! claimed.
+//! How a predicate with one constant operand depends on its other operand: the values at which its
+//! truth changes, and the texts for which it is true. A property is only claimed if it is certain.
 
 use super::string_theory::{Language, language};
 use regex_syntax::hir::Hir;
@@ -14,13 +13,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use time::Duration;
 
-/// How a predicate depends on one operand if the other is constant.
+/// How a predicate depends on one operand if the other operand is constant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
-    /// The constants that the operand is compared with.
+    /// The constants that the predicate compares the operand with.
     pub constants: Vec<Json>,
-    /// Whether only the constants themselves make the predicate true, without case folding or the
-    /// like.
+    /// Whether the predicate is true only for exactly these constants, without case folding or
+    /// similar.
     pub finite: bool,
     pub on_text: OnText,
     /// The elements that the predicate searches a list for.
@@ -29,30 +28,30 @@ pub(super) struct Shape {
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub nested: bool,
-    /// Whether a number is so large that neighbouring floats are not distinct.
+    /// Whether a constant is so large that neighbouring integers are equal as floats.
     pub huge: bool,
 }
 
-/// The truth of a predicate over texts.
+/// How the truth of a predicate depends on a text operand.
 #[derive(Clone, Debug, Default)]
 pub(super) enum OnText {
-    /// The same for every text.
+    /// The predicate has the same truth for every text.
     #[default]
     Constant,
-    /// True for the texts of some languages, otherwise false.
+    /// The predicate is true for the matched texts and false for all other texts.
     Texts(MatchedTexts),
-    /// Depends only on the order of the text and the constants.
+    /// The truth depends only on how the text and the constants are ordered.
     Order,
     Opaque,
 }
 
-/// The texts for which a predicate is true.
+/// The texts for which a predicate with keywords is true.
 #[derive(Clone, Debug)]
 pub(super) struct MatchedTexts {
-    /// How texts are searched; `None` if texts are compared for equality.
+    /// How a keyword is searched in the text; `None` if text and keyword are compared for equality.
     search: Option<Search>,
     keywords: Vec<String>,
-    /// Whether all keywords must be found, or only one.
+    /// True if all keywords must be found, false if one is enough.
     all: bool,
     mode: TestMode,
 }
@@ -60,18 +59,18 @@ pub(super) struct MatchedTexts {
 #[derive(Clone, Debug)]
 pub(super) struct Elements {
     pub values: Vec<Json>,
-    /// Whether all values are required, or only one.
+    /// True if the list must contain all values, false if one is enough.
     pub all: bool,
     pub mode: TestMode,
 }
 
-/// The greatest length of a text that is compiled to an automaton, in bytes.
+/// Maximum length of a keyword that is compiled to an automaton, in bytes.
 const LONGEST: usize = 2_000;
-/// The greatest number of keywords in one language.
+/// Maximum number of keywords of one predicate that are compiled to automata.
 const MOST: usize = 3_000;
 
-/// Returns the shape of a predicate; `None` if it is not known. `reversed` is true if the constant
-/// is the left operand.
+/// Returns how a predicate depends on its other operand; `None` if that is unknown. `reversed` is
+/// true if the constant is the left operand.
 pub(super) fn shape(
     op: Option<Op>,
     mode: TestMode,
@@ -133,7 +132,8 @@ fn equal(value: &Json, mode: TestMode) -> Shape {
     Shape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
-/// Returns the shape of a predicate that searches a text, or a list for elements.
+/// Returns the shape of a predicate that searches for keywords in a text, or for elements in a
+/// list.
 fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,
@@ -148,12 +148,12 @@ fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
     let elements = (op == Op::Contains).then(|| Elements { values: values.clone(), all, mode });
     let nested = op == Op::Contains
         && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
-    // The keywords themselves are texts worth trying.
+    // The keywords themselves are useful candidate texts.
     let constants = values.into_iter().filter(Json::is_string).collect();
     Shape { constants, on_text, elements, nested, ..Shape::default() }
 }
 
-/// Returns the truth over texts of a predicate with keywords.
+/// Returns how a predicate with keywords depends on a text operand.
 fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mode: TestMode) -> OnText {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
     if mode.text.form != Form::None || keywords.len() > MOST {
@@ -163,8 +163,8 @@ fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mo
 }
 
 impl MatchedTexts {
-    /// Returns the languages that must all contain the text; `None` if they are too large for
-    /// automata.
+    /// Returns languages (sets of texts). The predicate is true for a text that is in all of them.
+    /// `None` if they are too large for automata.
     pub fn languages(&self) -> Option<Vec<Language>> {
         let of = |keyword: &String| match self.search {
             Some(search) => found(search, keyword, self.mode),
@@ -182,7 +182,8 @@ fn parsed(pattern: &str) -> Option<Hir> {
     language(pattern).map(|language| (*language.0).clone())
 }
 
-/// Returns the language of a keyword between two patterns.
+/// Returns the language of the texts that consist of `before`, the keyword and `behind`. The
+/// keyword is literal; the other two are regular expressions.
 fn literal(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
     if text.len() > LONGEST {
         return None;
@@ -254,8 +255,8 @@ fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
 }
 
 impl Shape {
-    /// Adds candidate values: the constants and their nearest neighbours. For numbers, date-times
-    /// and ordered texts, they cover every satisfiable combination of such predicates.
+    /// Adds candidate values: the constants and their nearest neighbours. For predicates on
+    /// numbers, date-times or the order of texts, one candidate is a solution if there is any.
     pub fn candidates(&self, found: &mut Vec<Json>) {
         for constant in &self.constants {
             found.push(constant.clone());

@@ -1,7 +1,8 @@
 //! Searches for messages for which given conditions are true or false together. A SAT solver
-//! proposes truth values for predicates. The theory then finds such a message, or returns the
-//! predicates that exclude each other, which the solver learns. Undecided sets are excluded only
-//! under an assumption, and no proof may depend on that assumption.
+//! proposes truth values for predicates. The module `theory` then finds a message with these truth
+//! values, or returns predicates that exclude each other, which the solver learns. A proposal that
+//! `theory` cannot decide is excluded under an assumption. A result that depends on the assumption
+//! is not a proof.
 
 use super::atoms::{FALSE, Literal, TRUE, Truths, UNKNOWN};
 use super::theory::{Base, Conflict, Theory};
@@ -12,7 +13,7 @@ use rulec_sema::normal::{Builder, CondId, NCond, Normal};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// A condition of the normal form, and whether it must be true.
+/// A condition of the normal form, and whether the condition must be true or must not be true.
 pub(super) type Goal = (CondId, bool);
 
 /// The answer to the query whether all goals can be satisfied together.
@@ -20,7 +21,8 @@ pub(super) type Goal = (CondId, bool);
 pub(super) enum Answer {
     /// A message that satisfies all goals.
     Yes(Json),
-    /// No message does; the indexes are a subset of goals that exclude each other.
+    /// No message satisfies all goals. The indexes are a subset of the goals that exclude each
+    /// other.
     Never(Vec<usize>),
     Unknown,
 }
@@ -31,14 +33,15 @@ impl Answer {
     }
 }
 
-/// The greatest number of proposals per query.
+/// Maximum number of proposals of the SAT solver per query.
 const ROUNDS: usize = 60;
 
-/// The conditions of a program, and the search for messages.
+/// The conditions of a program in normal form, and the search for messages that satisfy them.
 pub(super) struct Solver<'p> {
     pub builder: Builder<'p>,
     pub theory: Theory,
-    /// Lemmas, indexed by their first atom: literals that no message satisfies together.
+    /// Sets of literals that no message satisfies together, indexed by the atom of the first
+    /// literal.
     lemmas: HashMap<usize, Vec<Vec<Literal>>>,
 }
 
@@ -53,7 +56,8 @@ impl<'p> Solver<'p> {
     }
 
     /// Searches for a message that satisfies all goals and differs from the base only in its free
-    /// paths. If there is none, also returns the other paths of which at least one must change.
+    /// paths. If there is none, also returns a set of other paths of which at least one must
+    /// change.
     pub fn ask_near(&mut self, goals: &[Goal], base: &Base<'_>) -> (Answer, Vec<usize>) {
         self.search(goals, Some(base))
     }
@@ -97,7 +101,7 @@ impl<'p> Solver<'p> {
     }
 }
 
-/// A counted budget of solver queries.
+/// A solver with a limited number of queries.
 pub(super) struct Questions<'c, 's> {
     pub solver: &'c mut Solver<'s>,
     /// The number of queries left.
@@ -124,15 +128,16 @@ impl<'c, 's> Questions<'c, 's> {
     }
 }
 
-/// One query to the SAT solver.
+/// One query, encoded as clauses of the SAT solver.
 struct Question {
     solver: BasicSolver,
     conds: HashMap<CondId, Lit>,
-    /// For each atom the variables "is true" and "is false".
+    /// For each atom, the SAT literals "the atom is true" and "the atom is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// The atom of each of these variables.
+    /// The atom of each SAT variable in `atoms`.
     owners: HashMap<u32, usize>,
-    /// Assumed true as long as no undecided set is excluded.
+    /// SAT literal that every query assumes to be true. Clauses that exclude undecided sets of
+    /// literals apply only if it is true.
     certain: Lit,
 }
 
@@ -151,7 +156,7 @@ impl Question {
         self.solver.add_clause_reuse(&mut lits.into_iter().collect());
     }
 
-    /// Returns the variable of a condition.
+    /// Returns the SAT literal of a condition; the first call adds its clauses.
     fn lit(&mut self, normal: &Normal, theory: &mut Theory, cond: CondId) -> Lit {
         if let Some(known) = self.conds.get(&cond) {
             return *known;
@@ -199,8 +204,8 @@ impl Question {
         (holds, fails)
     }
 
-    /// Adds clauses for missing fields: if a field is missing, predicates that read only that field
-    /// have the truth that they have for an empty message.
+    /// Adds clauses for missing fields. A predicate that reads only a missing field has the same
+    /// truth as for an empty message.
     fn missing(&mut self, normal: &Normal, theory: &Theory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
@@ -234,8 +239,8 @@ impl Question {
         }
     }
 
-    /// Adds clauses that fix the truth of atoms over paths that may not change. Returns for each
-    /// path the variable "the path is unchanged".
+    /// Adds clauses that fix the truth of atoms whose paths may not change. Returns each such path
+    /// with the SAT literal "the path is unchanged".
     fn hold(&mut self, theory: &Theory, base: &Base<'_>) -> Vec<(usize, Lit)> {
         let all = &theory.values.atoms;
         let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
@@ -259,7 +264,7 @@ impl Question {
         held.into_iter().collect()
     }
 
-    /// Returns the lemmas whose atoms are all part of the query.
+    /// Returns the lemmas whose atoms all occur in the query.
     fn known(&self, lemmas: &HashMap<usize, Vec<Vec<Literal>>>) -> Vec<Vec<Literal>> {
         let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
         about
@@ -268,8 +273,8 @@ impl Question {
             .collect()
     }
 
-    /// Adds a clause that excludes literals from being satisfied together; unproven ones only under
-    /// the assumption.
+    /// Adds a clause that excludes messages that satisfy all of these literals. If that is not
+    /// proven, the clause applies only under the assumption `certain`.
     fn learn(&mut self, literals: &[Literal], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
@@ -293,7 +298,8 @@ impl Question {
         self.clause(clause);
     }
 
-    /// Returns the goals that exclude each other; `Unknown` if the proof depends on the assumption.
+    /// Returns the indexes of goals that exclude each other. Returns `Unknown` if the proof depends
+    /// on the assumption `certain`.
     fn never(&self, wanted: &[Lit]) -> Answer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return Answer::Unknown;
@@ -303,7 +309,7 @@ impl Question {
         Answer::Never(core.map(|(at, _)| at).collect())
     }
 
-    /// Extracts a sufficient partial assignment from the model.
+    /// Extracts from the SAT model a subset of literals that is sufficient to satisfy the goals.
     fn proposal(&self, normal: &Normal, goals: &[Goal]) -> Vec<Literal> {
         let mut found: HashMap<usize, Truths> = HashMap::new();
         let mut seen = HashSet::new();
@@ -344,7 +350,8 @@ impl Question {
         literals
     }
 
-    /// Returns the atom of a condition, and whether the condition is "the atom is true".
+    /// Returns the atom of a condition. The bool is true if the condition is "the atom is true",
+    /// and false if it is "the atom is false".
     fn side(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))

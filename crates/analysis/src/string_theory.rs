@@ -1,6 +1,6 @@
-//! Finds texts that are in some languages and not in others, by a breadth-first search of the
-//! product of their automata. Breadth-first search finds the shortest text. Beyond the step limit
-//! the result is unknown.
+//! Finds texts that are in some languages (sets of texts) and not in others. The search is
+//! breadth-first over the product of their automata, so that it finds the shortest text. Beyond the
+//! step limit the result is unknown.
 
 use hashbrown::{HashMap, HashSet};
 use regex_automata::hybrid::LazyStateID;
@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// The greatest number of automaton steps of one search, and of all searches of an analysis.
+/// Maximum number of automaton steps of one search. `ALL_STEPS` limits all searches of an analysis
+/// together.
 const STEPS: usize = 300_000;
 const ALL_STEPS: usize = 10_000_000;
 /// The greatest memory of the states of one automaton, in bytes.
@@ -38,16 +39,16 @@ impl Hash for Language {
     }
 }
 
-/// The result of a search.
+/// The result of a search for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextSolution {
     Text(String),
-    /// There is no such text.
+    /// It is proven that no text satisfies the query.
     Nothing,
     Unknown,
 }
 
-/// A cache of automata, and the remaining steps.
+/// The automata of languages, cached, and the number of steps that are left for all searches.
 pub(super) struct AutomatonCache {
     automata: HashMap<Language, Option<Rc<DFA>>>,
     left: usize,
@@ -62,12 +63,13 @@ impl Default for AutomatonCache {
     }
 }
 
-/// Returns the language of a valid regular expression.
+/// Returns the language of a regular expression; `None` if the expression is invalid.
 pub(super) fn language(pattern: &str) -> Option<Language> {
     regex_syntax::parse(pattern).ok().map(|hir| Language(Rc::new(hir)))
 }
 
-/// Returns the texts that a function leaves unchanged, which are exactly its possible results.
+/// Returns the language of the texts that a function leaves unchanged, which are exactly its
+/// possible results. `None` if they are not known.
 pub(super) fn fixed(function: Function) -> Option<Language> {
     match function {
         Function::Lower => Some(unchanged(char::to_lowercase)),
@@ -77,7 +79,7 @@ pub(super) fn fixed(function: Function) -> Option<Language> {
     }
 }
 
-/// Returns the texts whose characters are all their own lower or upper case.
+/// Returns the language of the texts in which `case` leaves every character unchanged.
 fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut open: Option<(char, char)> = None;
@@ -165,11 +167,11 @@ struct Search<'a> {
     automata: &'a [Rc<DFA>],
     wanted: &'a [bool],
     caches: Vec<Cache>,
-    /// For each state, the previous state and the byte that leads from it.
+    /// For each state, the previous state and the byte that leads from there to this state.
     steps: Vec<(usize, u8)>,
     states: Vec<Product>,
     seen: HashSet<Product>,
-    /// The steps taken, and their limit.
+    /// The number of steps taken so far; `most` is their limit.
     taken: usize,
     most: usize,
     /// Whether an automaton quit at some byte, so that the search is incomplete.
@@ -183,7 +185,7 @@ impl<'a> Search<'a> {
         Search { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
     }
 
-    /// Returns one byte of each class of bytes that no automaton distinguishes.
+    /// Returns one byte of each class; no automaton distinguishes the bytes of a class.
     fn alphabet(&self) -> Vec<u8> {
         let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
         let group =
@@ -255,7 +257,7 @@ impl<'a> Search<'a> {
         Some(true)
     }
 
-    /// Returns the text that leads to a state.
+    /// Returns the text that leads from the start state to this state.
     fn text(&self, mut at: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while at != 0 {

@@ -19,10 +19,10 @@ pub(super) struct Conflict {
     pub proven: bool,
 }
 
-/// A message of which only some paths may change.
+/// A message of which only some paths may change during the search.
 pub(super) struct Base<'m> {
     pub message: &'m Json,
-    /// The paths that may change, with everything above and below them.
+    /// The paths that may change. The fields that contain them or are inside them may change too.
     pub free: &'m [usize],
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Theory {
     sketch: Sketch,
 }
 
-/// The greatest number of combinations of values over several paths.
+/// Maximum number of combinations of candidate values that are tried over several paths.
 const COMBINED: usize = 600;
 
 impl Theory {
@@ -47,7 +47,7 @@ impl Theory {
     }
 
     /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
-    /// message differs from it only in its free paths.
+    /// returned message differs from the base message only in the free paths.
     pub fn message(
         &mut self,
         normal: &Normal,
@@ -88,7 +88,8 @@ impl Theory {
         self.combined(literals, &mut choices, base).ok_or_else(unproven)
     }
 
-    /// Builds the message from the current values; `None` if it does not satisfy the literals.
+    /// Builds the message from the current value of each path; `None` if it does not satisfy the
+    /// literals.
     fn whole(&self, literals: &[Literal], choices: &[Choices], base: Option<&Base<'_>>) -> Option<Json> {
         let atoms = &self.values.atoms;
         let values = choices.iter().map(|choice| (choice.path, choice.value()));
@@ -100,8 +101,8 @@ impl Theory {
         Some(if base.is_some() { message } else { self.sketch.promised(atoms, message, literals) })
     }
 
-    /// Finds a conflict between two terms that are missing with the same field, if one term must be
-    /// present and the other must be missing.
+    /// Finds a conflict between two terms that are missing exactly when the same field is missing:
+    /// one term must be present, and the other must be missing.
     fn half_missing(&mut self, by_term: &[(usize, Vec<Literal>)]) -> Option<Vec<Literal>> {
         for (a, needing) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
@@ -124,7 +125,7 @@ impl Theory {
         None
     }
 
-    /// Returns for each path the values that its literals allow.
+    /// Returns, for each path, the candidate values that satisfy the literals on that path alone.
     fn choices(
         &self,
         normal: &Normal,
@@ -204,7 +205,8 @@ impl Theory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True if a literal restricts a field to finitely many texts, which were all tried.
+    /// True if a literal allows a text field only a finite number of texts. All of these texts were
+    /// tried, so the conflict is proven.
     fn is_finite(&self, literals: &[Literal]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
@@ -216,7 +218,7 @@ impl Theory {
         }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].outside)
     }
 
-    /// Tries combinations of the values of several paths.
+    /// Tries combinations of the candidate values of several paths.
     fn combined(
         &self,
         literals: &[Literal],
@@ -234,7 +236,7 @@ impl Theory {
     }
 }
 
-/// The values that a path may have, and the index of the current one.
+/// The candidate values of a path, and the index of the current value.
 struct Choices {
     path: usize,
     values: Vec<Json>,

@@ -7,7 +7,7 @@ use rulec_base::span::{FileId, Span};
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind, UnusedDeclaration};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The main file has the first id.
+/// The id of the main file, which is always the first file.
 const MAIN: FileId = FileId(0);
 
 pub(super) fn declarations(report: &mut Report<'_>) {
@@ -56,8 +56,8 @@ pub(super) fn declarations(report: &mut Report<'_>) {
 /// The greatest number of names that one finding lists.
 const LISTED: usize = 5;
 
-/// Reports unused `input` fields and imports, which the checker collected. All fields are one
-/// finding.
+/// Reports unused `input` fields and imports, which the checker collected. One finding lists all
+/// unused fields.
 fn idle(report: &mut Report<'_>) {
     let mut fields = Vec::new();
     for idle in &report.program.idle {

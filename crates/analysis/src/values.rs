@@ -1,6 +1,6 @@
 //! Finds a value of one term that satisfies given literals; exact for known
-//! [`Shape`](super::shape::Shape)s. Likely candidates are tried first. If none of them fits, each
-//! kind of value is examined for another one.
+//! [`Shape`](super::shape::Shape)s. Likely candidates are tried first. If no candidate fits, each
+//! kind of value, such as text or list, is searched.
 
 use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
 use super::shape::{Elements, OnText};
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub(super) enum Solved {
     Value(Json),
-    /// There is no such value.
+    /// It is proven that no value satisfies the literals.
     Never,
     Unknown,
 }
@@ -27,16 +27,16 @@ pub(super) struct Values {
     pub atoms: Atoms,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, Solved>,
-    /// The languages of atoms over texts.
+    /// For each atom on texts, the languages of the texts for which the atom is true.
     languages: HashMap<usize, Option<Vec<Language>>>,
-    /// The possible results of text functions.
+    /// For each function on texts, the language of its possible results.
     fixed: HashMap<Function, Option<Language>>,
 }
 
-/// A query: a term, its literals, and whether the term must be present.
+/// Key of a cached query: the index of a term, its literals, and whether the term must be present.
 type SolvedQuery = (usize, Vec<Literal>, bool);
 
-/// Sets of more literals than this are not minimised.
+/// Conflicts of more literals than this are not minimised.
 const MINIMISED: usize = 24;
 
 impl Values {
@@ -50,7 +50,7 @@ impl Values {
         }
     }
 
-    /// Removes literals that are not needed for the conflict.
+    /// Removes the literals that are not needed for the conflict.
     pub fn fewest(&mut self, term: usize, mut literals: Vec<Literal>, present: bool) -> Vec<Literal> {
         if literals.len() > MINIMISED {
             return literals;
@@ -66,7 +66,7 @@ impl Values {
         literals
     }
 
-    /// Returns a value of a term that satisfies the literals; not null if `present`.
+    /// Returns a value of a term that satisfies the literals; the value is not null if `present`.
     pub fn value(&mut self, term: usize, literals: &[Literal], present: bool) -> Solved {
         let key = (term, literals.to_vec(), present);
         if let Some(known) = self.solved.get(&key) {
@@ -114,7 +114,7 @@ impl Values {
         solved
     }
 
-    /// Returns a value of one kind, after the usual candidates failed.
+    /// Searches for a value of one kind, after the usual candidates failed.
     fn of_kind(&mut self, term: usize, kind: Kind, literals: &[Literal]) -> Solved {
         // For numbers and date-times, the candidates are exhaustive if all shapes are known.
         let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
@@ -131,7 +131,7 @@ impl Values {
         }
     }
 
-    /// Returns a text, found by automata.
+    /// Searches for a text that satisfies the literals, by means of automata.
     fn text(&mut self, term: usize, literals: &[Literal]) -> Solved {
         let mut languages: Vec<(Language, bool)> = Vec::new();
         let mut exact = true;
@@ -200,7 +200,7 @@ impl Values {
         }
     }
 
-    /// Returns a dict with the required keys.
+    /// Returns a dict with the keys that the literals require.
     fn dict(&self, literals: &[Literal]) -> Solved {
         let shape = |literal: &Literal| self.atoms.atoms[literal.atom].shape.as_ref();
         let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.nested));
@@ -214,7 +214,8 @@ impl Values {
         }
     }
 
-    /// Returns a list with some elements and without others.
+    /// Returns a list that contains the elements that the literals require, and none that they
+    /// forbid.
     fn list(&self, literals: &[Literal]) -> Solved {
         let wants = |all: bool| {
             literals.iter().filter_map(move |literal| {
@@ -274,8 +275,8 @@ impl Values {
         Solved::Unknown
     }
 
-    /// Returns values worth trying for a term. For predicates that compare numbers, date-times, or
-    /// texts in an order, the values are exhaustive.
+    /// Returns candidate values for a term. For predicates that compare numbers, date-times, or the
+    /// order of texts, one candidate is a solution if there is any.
     pub fn candidates(&self, term: &Term, literals: &[Literal]) -> Vec<Json> {
         let mut found = vec![Json::Null];
         for literal in literals {
@@ -306,7 +307,7 @@ impl Values {
         found
     }
 
-    /// Builds texts that combine a sample for each predicate that must be true.
+    /// Builds candidate texts. Each text joins one sample for every predicate that must be true.
     fn joined(&mut self, literals: &[Literal]) -> Vec<Json> {
         let mut parts: SmallVec<[&Language; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
@@ -329,7 +330,7 @@ impl Values {
         found
     }
 
-    /// Returns the languages of an atom over texts.
+    /// Returns the languages of the texts for which an atom is true; `None` if they are not known.
     fn made(&mut self, atom: usize) -> Option<&[Language]> {
         let OnText::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else { return None };
         self.languages.entry(atom).or_insert_with(|| texts.languages()).as_deref()

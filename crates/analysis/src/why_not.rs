@@ -1,6 +1,6 @@
-//! Explains why a message does not select a route: the smallest change of the message that would,
-//! and the route that takes the message now. The reference evaluator checks the change before it is
-//! reported.
+//! Explains why a message does not select a route. The explanation names the route that the message
+//! selects now, and the smallest change with which the message would select the requested route.
+//! The reference evaluator checks the change before it is reported.
 
 use super::minimal_change::{Near, Nearest, nearest};
 use super::report::Report;
@@ -22,17 +22,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WhyNot {
-    /// The requested statement, after the names of the routes that jump to it.
+    /// The requested statement, preceded by the names of the `goto`s that lead to it.
     pub route: String,
-    /// The statement that takes the message; `None` if none does.
+    /// The statement that the message selects now; `None` if the message selects none.
     pub taken_by: Option<String>,
     /// The change that would select the statement.
     pub remedy: Remedy,
 }
 
 impl WhyNot {
-    /// Masks the values of `@private` fields for logs. If a changed field is private, the message
-    /// is removed.
+    /// Masks the values of `@private` fields for logs. If a changed field is private, the changed
+    /// message is removed.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -54,11 +54,11 @@ impl WhyNot {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Remedy {
-    /// None is needed: the message already selects the statement.
+    /// No change is needed: the message already selects the statement.
     Chosen,
     /// The message must change.
     Change {
-        /// The fields that must change.
+        /// The fields of the message that must change.
         fields: Vec<FieldChange>,
         /// The changed message, which selects the statement.
         message: Json,
@@ -77,17 +77,17 @@ pub enum Remedy {
 pub struct FieldChange {
     /// The path of the field, as authors write it.
     pub field: String,
-    /// The current value; null if missing.
+    /// The current value of the field; null if the field is missing.
     pub is: Json,
-    /// A value that would be accepted; null if the field must be missing.
+    /// A value of the field that would be accepted; null if the field must be missing.
     pub would_be: Json,
-    /// The requirements of the rules in words, such as "more than 3".
+    /// What the rules require of the field, in words, such as "more than 3".
     pub needs: Vec<Message>,
     /// Whether the field is `@private`, so that its values must be masked.
     pub private: bool,
 }
 
-/// The query.
+/// A query: by which change would a message select a statement?
 #[doc(hidden)]
 pub struct WhyNotQuery<'p> {
     /// The typed program.
@@ -100,7 +100,7 @@ pub struct WhyNotQuery<'p> {
     pub route: &'p str,
     /// The message to start from.
     pub message: &'p Json,
-    /// Returns the statement that the reference evaluator chooses for a message.
+    /// Function that returns the statement that the reference evaluator chooses for a message.
     pub decide: &'p dyn Fn(&Json) -> Choice,
 }
 
@@ -196,7 +196,7 @@ fn change(
         words.wanted(&asked.program.rules[rule.index()].condition, true);
     }
     for beaten in &near.beaten {
-        // One of the conditions that this statement needed is no longer true.
+        // At least one condition of this earlier statement is no longer true.
         for rule in sequence.way(*beaten) {
             words.kept_from(
                 &asked.program.rules[rule.index()].condition,
@@ -225,7 +225,7 @@ fn change(
     }
 }
 
-/// Collects the requirements of tests, in words.
+/// The requirements of tests in conditions, described in words.
 struct Words<'w> {
     report: &'w Report<'w>,
     before: &'w Json,
@@ -247,8 +247,7 @@ impl Words<'_> {
         needs
     }
 
-    /// Collects the tests that had the wrong result before the change and have the wanted result
-    /// after it.
+    /// Collects the tests that have the wanted result after the change but not before it.
     fn wanted(&mut self, cond: &Cond, want: bool) {
         self.units(cond, want, &mut |words, unit, want| {
             if !comes_out_of(words, unit, words.before, want) && comes_out_of(words, unit, words.after, want)
@@ -259,7 +258,7 @@ impl Words<'_> {
         });
     }
 
-    /// Collects the tests of a competing statement whose result the change affects.
+    /// Collects the tests of an earlier statement whose result the change affects.
     fn kept_from(&mut self, cond: &Cond, name: &str) {
         self.units(cond, true, &mut |words, unit, want| {
             if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
@@ -270,7 +269,7 @@ impl Words<'_> {
         });
     }
 
-    /// Visits the tests in a condition, each with the result that it should have.
+    /// Calls `tell` for each test in a condition, with the result that the test should have.
     fn units(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}

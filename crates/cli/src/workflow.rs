@@ -7,6 +7,7 @@ use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
 use rulec::Rules;
 use rulec_base::json::JsonError;
+use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
@@ -138,13 +139,17 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
             known.map(|kind| format!("`{kind}`")).join(", ")
         )));
     }
+    let calling = || declared.nodes.iter().find(|node| matches!(&*node.kind, "http" | "council"));
+    if let Some(node) = calling().filter(|_| !cfg!(feature = "http")) {
+        let (id, kind) = (&node.id, &node.kind);
+        return Err(CliError::error(message!("`{id}` has the kind `{kind}`, but {}", without_http())));
+    }
     let built = outside(builder, &args.allow)?.build();
-    let calls = || declared.nodes.iter().any(|node| matches!(&*node.kind, "http" | "council"));
     built.map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
         let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
-        CliError::error(match args.allow.is_empty() && calls() {
+        CliError::error(match args.allow.is_empty() && calling().is_some() {
             true => message!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
             false => message!("the workflow cannot be run: {errors}"),
         })
@@ -166,10 +171,15 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(message!(
-            "`--allow` needs the feature `http`, and this program was built without it"
-        ))),
+        false => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
     }
+}
+
+/// Returns the error for a program that was built without an HTTP client.
+fn without_http() -> Message {
+    message!(
+        "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
+    )
 }
 
 fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {

@@ -52,7 +52,7 @@ use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The error was already reported as a diagnostic; the caller only stops.
+/// An error that was already reported as a diagnostic, so that callers only need to stop.
 pub struct Reported;
 
 pub type Checked<T> = Result<T, Reported>;
@@ -63,8 +63,8 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the facts about the message's fields, and the uses of fields by
-/// each route.
+/// Checks all files. Also returns the types of the message's fields, and the uses of fields by each
+/// route.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
@@ -128,7 +128,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// The meaning of a checked definition.
+/// A checked definition that expressions can use.
 #[derive(Clone)]
 enum Declared {
     Let(hir::LetId),
@@ -182,7 +182,7 @@ struct Checker<'a> {
     /// Names bound around the current expression, innermost last.
     scope: Scope,
     vars: u32,
-    /// Routes with errors. Tests may still expect them.
+    /// Names of routes with errors. A test that expects such a route gets no further error.
     failed_routes: HashSet<&'a str>,
     /// The tables that can be evaluated as an entry point, by name.
     entries: HashMap<Arc<str>, hir::TableId>,
@@ -198,12 +198,13 @@ struct Checker<'a> {
     /// name reads.
     alias: Option<(&'a str, &'static str)>,
     analysed: request::Analysed<'a>,
-    /// Conditions that the names used in the current rule have their declared types.
+    /// Tests that the names used in the current payload rule have values of their declared types.
     noted: Vec<hir::Cond>,
     payload: payload::State,
     /// Cache of message reads: the slot, its type, and whether it may be missing.
     reads: HashMap<path::Names<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The handler names so far, shared, and the metadata of handlers without any.
+    /// The handler names so far, so that rules share them. `no_metadata` is the metadata that all
+    /// handlers without metadata share.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     no_metadata: Arc<Map<String, Json>>,
 }
@@ -261,7 +262,7 @@ impl<'a> Checker<'a> {
         Err(Reported)
     }
 
-    /// Adds a diagnostic with a label on the origin of the value's type.
+    /// Reports a diagnostic with a label that shows where the value's type comes from.
     fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
         let diagnostic = self.with_origin(diagnostic, value);
         self.report(diagnostic)
@@ -272,8 +273,8 @@ impl<'a> Checker<'a> {
         if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
     }
 
-    /// Reports that no candidate has this name, with the nearest candidate as suggestion. Silent
-    /// for a name from a statement with a syntax error.
+    /// Reports that no candidate has this name, with the nearest candidate as suggestion. Reports
+    /// nothing if a statement with a syntax error declares the name.
     fn unknown<'n, T>(
         &mut self,
         code: Code,
@@ -298,7 +299,7 @@ impl<'a> Checker<'a> {
         if left.get() == 0 { None } else { nearest(name, few) }
     }
 
-    /// Returns the items without duplicates of a name; reports each duplicate.
+    /// Returns the first item of each name; reports all further items of the same name.
     fn each_once<'n, T>(
         &mut self,
         what: Message,
@@ -326,7 +327,7 @@ impl<'a> Checker<'a> {
         once
     }
 
-    /// Adds a value that is computed outside a condition.
+    /// Adds a value that is computed outside a condition to the program; returns its id.
     fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
@@ -347,7 +348,7 @@ impl<'a> Checker<'a> {
         self.fields.end_inference();
     }
 
-    /// Checks every definition, table, workflow, flow, payload and test once.
+    /// Runs one pass, which checks every definition, table, workflow, flow, payload and test.
     fn pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
         self.declare_analysis();

@@ -60,7 +60,7 @@ ids! {
     TableId;
     /// Index into [`Program::rules`].
     RuleId;
-    /// The element variable of a quantifier; unique in the program text.
+    /// Id of the element variable of a quantifier, unique in the program.
     VarId;
     /// Index into [`Program::flows`].
     FlowId;
@@ -71,7 +71,7 @@ ids! {
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that conditions, arguments and other values read, of the message or of a binding.
+    /// The fields of the message or of a binding that conditions, arguments and other values read.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -86,16 +86,17 @@ pub struct Program {
     pub values: Vec<Expr>,
     /// The flows, in source order.
     pub flows: Vec<Flow>,
-    /// The tool that executes the flows; `None` if the rules declare none.
+    /// The tool (a function that a language model can call) that executes the flows; `None` if the
+    /// rules declare no tool.
     pub flow_tool: Option<FlowTool>,
-    /// The questions for the choices that a language model makes.
+    /// The questions that a language model answers, one for each choice that it makes.
     pub questions: Vec<Question>,
     /// The declared handlers; `None` if the rules declare none.
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<RecordType>,
-    /// The undeclared fields whose types were inferred, where one statement reads a field with
-    /// fewer kinds than another statement would accept.
+    /// The inferred types of undeclared fields. Only a field that one statement reads with fewer
+    /// kinds than another statement would accept is included.
     pub inferred: Vec<Inferred>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
@@ -106,8 +107,8 @@ pub struct Program {
     /// The regular expressions, keyed by pattern text and whether case is ignored. Empty in a
     /// program that was read from an artifact.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// The parts of the main file that no rule uses. Empty in a program that was read from an
-    /// artifact.
+    /// The declarations of the main file that no rule uses. Empty in a program that was read from
+    /// an artifact.
     pub idle: Vec<UnusedDeclaration>,
     /// The declarations for `request`, the analysis of the message text.
     pub analysis: Analysis,
@@ -123,28 +124,28 @@ pub const ROUTES: &str = "routes";
 pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS: &str = "flows";
-/// The message field from which choices read the outputs of workflow steps.
+/// The name of the message field from which choices read the outputs of workflow steps.
 pub const STEPS: &str = "steps";
-/// The message field with a language model's answers, keyed by the name of the choice.
+/// The name of the message field with a language model's answers, keyed by the name of the choice.
 pub const ANSWERS: &str = "answers";
-/// The message field from which a router reads the output of a node.
+/// The name of the message field from which a router reads the output of a node.
 pub const OUTPUT: &str = "output";
-/// The message field from which a router reads the ids of the next nodes.
+/// The name of the message field from which a router reads the ids of the next nodes.
 pub const NEXT: &str = "next";
 
 /// A declaration in the main file that no rule uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnusedDeclaration {
-    /// A field of `input`, by its path.
+    /// A field of `input` that no rule reads, by its path.
     Field(Arc<str>, Span),
-    /// An import, by its path.
+    /// An import of which no rule uses a definition, by its path.
     Import(Arc<str>, Span),
 }
 
 /// A field of the message or of a binding, with the kinds of value that it is read as.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The binding that contains the field; `None` for the message.
+    /// The binding that contains the field; `None` for a field of the message.
     pub root: Option<Root>,
     /// The keys that lead from the top of the message or binding to the field.
     pub path: Vec<Arc<str>>,
@@ -216,7 +217,7 @@ pub struct Table {
     /// The enabled rules in evaluation order: priority descending, then source order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// Whether this is a choice whose outcome is shown to the user.
+    /// Whether the table is a choice whose outcome is shown to the user.
     pub to_user: bool,
     /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
@@ -227,21 +228,21 @@ pub struct Table {
 /// may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableKind {
-    /// Routes, outside any `table` or in one.
+    /// A table of routes: a `table` statement, or the routes outside any `table`.
     #[default]
     Routes,
-    /// The branches of a `choice`, in evaluation order: the last branch first.
+    /// A `choice` with its branches in evaluation order: the last branch first.
     Choice,
-    /// The patterns of all keyword `flow`s.
+    /// The patterns of all `flow`s that are triggered by keywords.
     Flows,
     /// The cases of a `router`.
     Router,
-    /// The requirements of a `payload`. The condition of each is true when the requirement is
-    /// violated; all are evaluated, not only the first match.
+    /// The requirements of a `payload`. The condition of a requirement is true when the requirement
+    /// is violated. All requirements are evaluated, not only the first match.
     Requirements,
 }
 
-/// Facts about a regular expression.
+/// Facts about a regular expression that the rules use.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     pub place: Span,
@@ -272,44 +273,46 @@ pub struct Rule {
 pub enum Outcome {
     Handler {
         name: Arc<str>,
-        /// The arguments, evaluated after the rule was selected.
+        /// Arguments of the handler call; evaluated only after the rule was selected.
         args: Vec<Argument>,
-        /// Constants that are passed to the embedding program.
+        /// Constants of the handler call that are passed on to the embedding program.
         metadata: Arc<Map<String, Json>>,
     },
     /// Continues with another table. If that table selects nothing, the search resumes after this
     /// rule.
     Goto(TableId),
-    /// A branch of a choice; the branch id is the name of the rule.
+    /// A branch of a choice, whose id is the name of the rule. `default` marks the default branch.
     Branch { default: bool },
-    /// A flow that was found by one of its patterns.
+    /// A flow that was selected by one of its keyword patterns.
     Flow {
         flow: FlowId,
-        /// The pattern as the author wrote it.
+        /// The pattern that matched, as the author wrote it.
         pattern: Arc<str>,
     },
-    /// The next nodes of a workflow.
+    /// The next nodes of a workflow, which a router selected.
     Next {
         destinations: Vec<Destination>,
-        /// The value that reads the list of next node ids from the message.
+        /// The value that reads the ids of all next nodes from the message.
         next: ValueId,
         /// Whether the edge to these nodes is a back edge (a loop in the workflow).
         loopback: bool,
     },
 }
 
-/// The destination of a node's output.
+/// A destination to which a router sends the output of a workflow node.
 #[derive(Clone, Debug)]
 pub enum Destination {
     All,
-    /// The next node with this index, from 0; all next nodes if the index is out of range.
+    /// The node with this index, from 0, in the list of next nodes. An index out of range means all
+    /// next nodes.
     At(u32),
     Node(Arc<str>),
-    /// The node or nodes whose ids are in a value of the output; none if the value is missing.
+    /// The nodes whose ids a value of the output contains; no node if the value is missing.
     Named(ValueId),
 }
 
-/// The match modes of a keyword pattern: the keyword of each mode and the operator it compiles to.
+/// The match modes of a flow's pattern: the word that selects each mode, and the operator that the
+/// pattern compiles to.
 pub const MATCHINGS: [(&str, Op); 3] =
     [("exact", Op::Eq), ("contains", Op::Contains), ("regex", Op::Matches)];
 
@@ -317,7 +320,7 @@ pub const MATCHINGS: [(&str, Op); 3] =
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub name: Arc<str>,
-    /// The id that a decision returns.
+    /// The id by which a decision names the flow.
     pub id: Arc<str>,
     pub description: Arc<str>,
     pub trigger: Trigger,
@@ -328,13 +331,13 @@ pub struct Flow {
 /// How messages are matched to a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// By patterns, which are rules of the table [`FLOWS`].
+    /// Messages are matched by patterns, which are rules of the table [`FLOWS`].
     Keyword,
-    /// By the meaning of the message, which the intent classifier scores.
+    /// Messages are matched by their meaning, which the intent classifier scores.
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
-/// The tool that executes all flows.
+/// The tool that executes all flows. A language model calls the tool like a function.
 #[derive(Clone, Debug)]
 pub struct FlowTool {
     /// The name by which a language model calls the tool.
@@ -357,7 +360,7 @@ pub struct Question {
     pub text: Arc<str>,
     /// The id and the description of each branch.
     pub branches: Vec<(Arc<str>, Arc<str>)>,
-    /// The branch that is taken if no answer is usable.
+    /// The id of the branch that is taken if the model gives no usable answer.
     pub default: Arc<str>,
     pub span: Span,
 }
@@ -386,7 +389,7 @@ pub struct Argument {
 pub struct Test {
     pub name: Arc<str>,
     pub message: Json,
-    /// The table that makes the decision.
+    /// The table that decides the message of the test.
     pub entry: TableId,
     pub expect: Expect,
     /// The expectations after `expect RULE`, such as the handler.
@@ -398,15 +401,17 @@ pub struct Test {
 /// `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
-    /// The handler.
+    /// The expected handler.
     pub handler: Option<Arc<str>>,
-    /// Expected arguments, possibly not all. Null expects that the argument is absent or null.
+    /// Expected arguments of the handler; other arguments are not checked. Null expects that the
+    /// argument is absent or null.
     pub args: Map<String, Json>,
-    /// Expected metadata, possibly not all. Null expects that the key is absent or null.
+    /// Expected metadata; other keys are not checked. Null expects that the key is absent or null.
     pub metadata: Map<String, Json>,
-    /// The next nodes, and whether the edge to them is a back edge.
+    /// The next nodes that a router should select, and whether the edge to them is a back edge.
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The bound of an intent flow's score: one of `>=`, `>`, `<=`, `<`, and a number.
+    /// The expected bound on the score of an intent flow: one of `>=`, `>`, `<=`, `<`, and a
+    /// number.
     pub score: Option<(Arc<str>, f64)>,
 }
 
@@ -414,15 +419,15 @@ pub struct Then {
 pub enum Expect {
     Rule(RuleId),
     Default(TableId),
-    /// No route and no default.
+    /// The decision selects no rule and no default.
     Nothing,
-    /// Any outcome of the table.
+    /// The decision may have any outcome of the table; only [`Then`] restricts it.
     Any,
-    /// An intent flow that the built-in classifier found.
+    /// An intent flow that the built-in classifier should select.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,
-        /// `accept`, `accept_corrected` or `reject`.
+        /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
         /// The expected violations, sorted: rule name and field path; a path of `None` matches any
         /// path. An empty list is not compared.

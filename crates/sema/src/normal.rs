@@ -31,7 +31,7 @@ ids! {
     ExprId;
 }
 
-/// A whole program in normal form. Each vector lists operands before their users.
+/// A whole program in normal form. In each vector, operands come before the nodes that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
     pub exprs: Vec<NExpr>,
@@ -55,16 +55,16 @@ pub struct NRoute {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NCond {
-    /// Always true or always false.
+    /// A condition that is always true or always false.
     Const(bool),
-    /// The predicate is definitely `want`.
+    /// True if the predicate is definitely `want`, false if it is the opposite or unknown.
     Test { pred: PredId, want: bool },
-    /// All of the conditions: at least two, cheapest first, none of them an `And`.
+    /// The conjunction of at least two conditions, cheapest first. None of them is an `And`.
     And(Box<[CondId]>),
-    /// At least one of the conditions: at least two, cheapest first, none of them an `Or`.
+    /// The disjunction of at least two conditions, cheapest first. None of them is an `Or`.
     Or(Box<[CondId]>),
-    /// The complement of a condition, which is neither constant nor a `Not`. Unlike the `not` of
-    /// the language, the complement is also true where the author's condition is unknown.
+    /// The complement of a condition that is neither constant nor a `Not`. Unlike the `not` of the
+    /// language, the complement is also true where the author's condition is unknown.
     Not(CondId),
     /// A quantifier over a list's elements; false if the list is missing.
     Each {
@@ -72,7 +72,7 @@ pub enum NCond {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition on the element, which is [`NExpr::Var`] of `level`.
+        /// The condition on the element; the element is [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
         nest: Nest,
@@ -82,14 +82,15 @@ pub enum NCond {
 /// How a quantifier depends on other quantifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Nest {
-    /// The number of quantifiers in the longest chain through this one that depend on each other.
+    /// The length of the longest chain of dependent quantifiers that contains this quantifier.
     pub depth: u32,
-    /// The levels of the enclosing quantifiers whose elements the source text of this one reads.
+    /// The levels of the enclosing quantifiers whose elements this quantifier reads, according to
+    /// its source text.
     pub reads: Levels,
 }
 
-/// A set of quantifier levels, as bits. Levels from 63 on share the last bit, which is never
-/// cleared.
+/// A set of quantifier levels (nesting depths), one bit for each. Levels from 63 on share the last
+/// bit, which is never cleared.
 ///
 /// A node that reads an element is evaluated once per element, and its work counts accordingly. The
 /// source text determines the set, not the folded form: where constant folding removes the read of
@@ -117,7 +118,8 @@ impl Levels {
         Levels(self.0 | others.0)
     }
 
-    /// Returns the set without the level of a quantifier, as seen from outside it.
+    /// Returns the set without the level of a quantifier, whose element cannot be read outside the
+    /// quantifier.
     #[must_use]
     pub fn outside(self, level: u32) -> Levels {
         if level < 63 { Levels(self.0 & !Levels::new(level).0) } else { self }
@@ -126,10 +128,10 @@ impl Levels {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ask {
-    /// The bool on the left is true.
+    /// Tests whether the left operand, a bool, is true; there is no operator.
     Truth,
-    /// A predicate of the operator table. Of two operators that negate each other, only one is
-    /// used.
+    /// Tests an operator of the operator table. Of two operators that negate each other, the normal
+    /// form uses only one.
     Op(Op),
 }
 
@@ -137,7 +139,7 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
     pub ask: Ask,
-    /// The modifiers. The quantity is never `None`, which is expressed as a negated `Any`.
+    /// The modifiers. The quantity `none` never occurs, because it is expressed as a negated `any`.
     pub mode: TestMode,
     pub left: ExprId,
     pub right: Option<ExprId>,
@@ -146,12 +148,12 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message, read as the slot's kinds.
+    /// A field of the message or of a binding, read as the kinds of the slot.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),
     Field(ExprId, Arc<str>),
-    /// `list[i]`, `dict[key]`
+    /// An element `list[i]` or an entry `dict[key]`.
     Index(ExprId, ExprId),
     List(Box<[ExprId]>),
     /// Arithmetic, `??` (two operands) or a sign (one operand).
@@ -167,27 +169,28 @@ pub enum NExpr {
         level: u32,
         nest: Nest,
     },
-    /// `any` or `all` over a list's elements as a value; missing if the list is missing. One
-    /// traversal computes both polarities. Two traversals per level would be exponential in the
-    /// nesting depth.
+    /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
+    /// computes both whether it is true and whether it is false. Two traversals per level would be
+    /// exponential in the nesting depth.
     Quantifier {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// Two conditions on the element: the body is true, and the body is false.
+        /// The condition that the body is true for the element; `fails` is the condition that the
+        /// body is false.
         holds: CondId,
         fails: CondId,
         level: u32,
         nest: Nest,
     },
-    /// A condition as a value: true if `holds` is true, false if `fails` is true, otherwise
+    /// A condition as a bool value: true if `holds` is true, false if `fails` is true, otherwise
     /// missing.
     Cond {
         holds: CondId,
         fails: CondId,
         reads: Levels,
     },
-    /// `then` if the condition is true, otherwise `other`.
+    /// The value `then` if the condition is true, otherwise the value `other`.
     If {
         cond: CondId,
         then: ExprId,

@@ -6,14 +6,15 @@ use rulec_base::span::Span;
 use rulec_nlu::Options;
 use std::sync::Arc;
 
-/// The lexicon that every program has.
+/// The name of the lexicon (a list of weighted words) that every program has.
 pub const URGENCY: &str = "urgency";
 /// The default words of [`URGENCY`], each of weight 1; used if the program declares no such
 /// lexicon.
 pub const URGENCY_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-/// The fields of `request` that every program has. Each lexicon adds a field with its name.
+/// The names of the fields of `request` that every program has. Each lexicon adds a field with its
+/// name.
 pub const FIELDS: [&str; 6] = ["intent", "intent_score", "entities", "keywords", URGENCY, "context_score"];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,14 +55,14 @@ pub struct Intent {
     pub span: Span,
 }
 
-/// An entity: a pattern in the text, found by regular expressions.
+/// An entity: a part of the text, such as an order number, that regular expressions find.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     pub name: Arc<str>,
     /// The regular expressions, known to compile; the first one that matches is used.
     pub patterns: Vec<Arc<str>>,
-    /// The fields: the named groups of the expressions, and [`MATCH`] for an expression without
-    /// any.
+    /// The fields of the entity: the named groups of the expressions. An expression without named
+    /// groups has the field [`MATCH`].
     pub fields: Vec<Arc<str>>,
     pub ignore_case: bool,
     pub span: Span,
@@ -80,23 +81,23 @@ pub enum Feature {
     /// The best intent: a record with [`BEST`], [`SCORE`] and [`INTENT`]. [`INTENT`] is omitted if
     /// no intent is clear enough.
     Intent,
-    /// A record of the texts that the named groups matched. The index is into
-    /// [`Analysis::entities`].
+    /// An entity, by its index in [`Analysis::entities`]: a record of the texts that its named
+    /// groups matched.
     Entity(usize),
     Keywords,
-    /// A lexicon's score. The index is into [`Analysis::lexicons`].
+    /// The score of a lexicon, by its index in [`Analysis::lexicons`].
     Lexicon(usize),
 }
 
-/// The keyword for the analysis.
+/// The name under which rules read the analysis, as in `request.intent`.
 pub const REQUEST: &str = "request";
-/// The field with the name of the intent, if one is clear enough.
+/// The name of the field that contains the intent, if one intent is clear enough.
 pub const INTENT: &str = "intent";
-/// The field with the name of the intent that scores highest.
+/// The name of the field that contains the intent with the highest score.
 pub const BEST: &str = "best";
-/// The field with the highest score.
+/// The name of the field that contains the highest score of an intent.
 pub const SCORE: &str = "score";
-/// The field of an entity with the whole match, for an expression without named groups.
+/// The name of the field that contains the whole match of an entity without named groups.
 pub const MATCH: &str = "match";
 
 impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });

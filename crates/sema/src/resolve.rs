@@ -39,7 +39,7 @@ pub struct Symbol<'a, T> {
     pub name: &'a Ident,
 }
 
-/// The names of one kind, in declaration order.
+/// The declared names of one kind, such as all types, in declaration order.
 #[derive(Debug)]
 pub struct Names<'a, T> {
     symbols: Vec<Symbol<'a, T>>,
@@ -123,7 +123,7 @@ pub struct HandlerDecl<'a> {
 /// All names of a rule set.
 #[derive(Default)]
 pub struct Symbols<'a> {
-    /// `let`, `def`, `list`, `extern fn`.
+    /// Names that `let`, `def`, `list` or `extern fn` declares.
     pub definitions: Names<'a, Definition<'a>>,
     pub types: Names<'a, &'a ast::TypeExpr>,
     pub handlers: Names<'a, HandlerDecl<'a>>,
@@ -131,7 +131,7 @@ pub struct Symbols<'a> {
     pub intents: Names<'a, &'a ast::Intent>,
     pub entities: Names<'a, &'a ast::Entity>,
     pub lexicons: Names<'a, &'a ast::Lexicon>,
-    /// `payload`, with its doc comment.
+    /// Names that `payload` declares, each with the statement and its doc comment.
     pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
     pub groups: Names<'a, &'a ast::Group>,
     visible: HashMap<FileId, HashSet<FileId>>,

@@ -47,6 +47,7 @@ fn a_graph_is_drawn_for_mermaid_and_for_graphviz() {
     assert!(ran.err.contains("`repat`") && ran.err.contains("`repeat`"), "{}", ran.err);
 }
 
+#[cfg(feature = "http")]
 #[test]
 fn a_workflow_runs_from_its_artifact_too_and_reports_as_data() {
     let folder = Folder::with(LOOP);
@@ -70,9 +71,13 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     refused("default -> h", input, 2, "declare no workflow");
     refused("workflow w { node a magic }", input, 1, "`a` has the kind `magic`");
     refused("workflow w { node a loop }", input, 1, "max_rounds");
-    refused("workflow w { node a http { url: \"http://127.0.0.1:9/\" } }", input, 1, "`--allow HOST`");
-    refused("workflow w { node a http { ulr: \"x\" } }", input, 1, "ulr");
-    refused("workflow w { node a council { member: 1 } }", input, 1, "`members`");
+    for (rules, what) in [
+        ("workflow w { node a http { url: \"http://127.0.0.1:9/\" } }", "`--allow HOST`"),
+        ("workflow w { node a http { ulr: \"x\" } }", "ulr"),
+        ("workflow w { node a council { member: 1 } }", "`members`"),
+    ] {
+        refused(rules, input, 1, if cfg!(feature = "http") { what } else { "--features http" });
+    }
     refused("workflow w { node a echo }", &["--input", "[1]"], 1, "E0602");
     refused("workflow w { node a echo } workflow v { node a echo }", input, 2, "`--name`");
     refused("workflow w { node a echo -> b }", input, 1, "E0530");
@@ -106,6 +111,7 @@ fn answer(stream: &TcpStream, body: Option<&str>) {
 }
 
 /// The program is killed while it waits for a server. On resume, completed nodes do not run again.
+#[cfg(feature = "http")]
 #[test]
 fn a_run_goes_on_after_the_program_was_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -152,6 +158,7 @@ fn a_run_goes_on_after_the_program_was_killed() {
 
 /// A failed node gives exit status 1. With `--retry-failed`, only this node runs again on the saved
 /// run.
+#[cfg(feature = "http")]
 #[test]
 fn a_node_that_failed_is_run_again_on_a_saved_run() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");

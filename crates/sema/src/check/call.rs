@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
         Ok(Declared::Extern(id))
     }
 
-    /// Checks `name(args)`.
+    /// Checks a call `name(args)`.
     pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
         if let Some(function) = Function::named(&name.node) {
             return self.builtin_call(function, name, args, span).map(Term::Expr);
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
                 Some(written) => self.value(written)?,
-                // An omitted argument before a given one.
+                // This optional argument is omitted, but a later argument is given.
                 None => constant("".into(), span),
             };
             let arg = self.argument(row.name, param, arg, &Ty::plain(kinds), None)?;
@@ -182,8 +182,8 @@ impl<'a> Checker<'a> {
         Ok(if row.gives_elements() { checked_at(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
     }
 
-    /// Returns the arguments in the order of the parameters. An omitted parameter is `None` or past
-    /// the end.
+    /// Returns the arguments in the order of the parameters. For an omitted parameter, the argument
+    /// is `None`, or the list ends before it.
     fn placed(
         &mut self,
         function: &Ident,
@@ -245,8 +245,8 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks an argument against its parameter. A value that may also have another kind becomes a
-    /// typed read.
+    /// Checks an argument against its parameter. A value that may also have another kind is wrapped
+    /// in a read, for which another kind counts as missing.
     pub(super) fn argument(
         &mut self,
         function: &str,
@@ -270,8 +270,8 @@ impl<'a> Checker<'a> {
                 false => diagnostic,
             };
             let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
-            // In a choice, the value is read as its own type, so that it counts as used; the call
-            // is missing.
+            // In a choice this is a warning. The argument keeps its own type, so that its value
+            // counts as used; the result of the call is missing.
             if self.lenient && declared.is_none() {
                 self.never_holds(diagnostic);
                 return Ok(arg);
@@ -333,7 +333,7 @@ fn count(least: usize, most: usize, variadic: bool) -> Message {
     }
 }
 
-/// Substitutes arguments for the parameters of a `def`.
+/// The substitution of arguments for the parameters of a `def`.
 struct Substitution<'s> {
     args: &'s [Expr],
     /// The number of nodes of each argument.
@@ -343,8 +343,8 @@ struct Substitution<'s> {
     /// Tests whose right operand was substituted and must be checked again: the operator, its mode,
     /// and both operands.
     filled: Vec<(Op, TestMode, Expr, Expr)>,
-    /// Constants that were substituted into function calls: the function, the parameter, and the
-    /// constant.
+    /// Constants that were substituted into function calls and must be checked: the function, the
+    /// parameter, and the constant.
     given: Vec<(Function, &'static str, Expr)>,
 }
 

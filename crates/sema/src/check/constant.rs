@@ -11,7 +11,7 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// The help text for `null` used as a value.
+/// The help text for `null` where a value is expected.
 pub(super) const NULL_HELP: Message =
     message!("write `x is missing` or `x is present`; a null field counts as missing");
 
@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
     }
 
-    /// Converts a constant text to a version if the wanted kind is only a version.
+    /// Converts a constant text to a version if only a version is wanted.
     pub(super) fn as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted != KindSet::VERSION {

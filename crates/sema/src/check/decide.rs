@@ -27,7 +27,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a table for a deciding statement; reports duplicate and reserved names.
+    /// Adds a table for a statement that decides, such as a `choice`; reports duplicate and
+    /// reserved names.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = clash {
@@ -116,8 +117,8 @@ impl<'a> Checker<'a> {
         self.fields.implicit = None;
     }
 
-    /// Returns the condition of a branch, and whether it is the default; `None` if it is never
-    /// chosen. `has_default` is true if a branch of the same choice is the default.
+    /// Returns the condition of a branch, and whether the branch is the default; `None` if the
+    /// branch is never chosen. `has_default` is true if a branch of the same choice is the default.
     fn branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning instead of conditions");
@@ -186,8 +187,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Lowers a choice that a language model makes to a table that compares the answer with the
-    /// branch ids. Any other answer selects the default, whatever its position.
+    /// Lowers a choice that a language model makes. Its table compares the model's answer with the
+    /// branch ids. Any other answer selects the default, whatever the position of the default is.
     fn question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
         let mut branches = Vec::new();
         let mut default: Option<&Branch> = None;
@@ -328,8 +329,8 @@ pub(super) fn always(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the test that every value a condition reads is present. Operands of a presence test or of
-/// `??` may be missing.
+/// Builds the test that all values read by a condition are present. Operands of a presence test or
+/// of `??` may be missing.
 fn usable(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     values_read(Part::Cond(cond), &mut reads);
@@ -348,7 +349,7 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             // inapplicable.
             CondKind::NotTrue(_) => return,
             CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
-            // A named condition must be known as a whole.
+            // A `let` condition must be true or false as a whole, not unknown.
             CondKind::Let(id) => {
                 let kind = ExprKind::Let(*id);
                 return reads.push(Expr { kind, ty: Ty::BOOL, optional: true, span: *span });

@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
-    /// Checks `if C then a else b`, whose type is the join of both types.
+    /// Checks `if C then a else b`; its type is the join of the types of `a` and `b`.
     fn conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.cond(cond);
         let (then, other) = (self.value(then), self.value(other));
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         Ok(cond)
     }
 
-    /// Checks every part, so that one run reports the errors of all.
+    /// Checks every condition, so that one run reports the errors of all conditions.
     pub(super) fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
         let mut all = true;
@@ -289,7 +289,7 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Narrows the type of the undeclared field that an expression reads.
+    /// Narrows the undeclared field that an expression reads to these kinds of value.
     pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &Reason) {
         if !self.fields.narrows() {
             return;
@@ -297,8 +297,8 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.path(*id).clone();
-                // A typed read and a payload field have their own types, which other uses do not
-                // narrow.
+                // The type of a read with `as` and of a payload field is declared, so other uses do
+                // not narrow it.
                 if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
                     self.fields.narrow(&slot.path, kinds, expr.span, reason);
                 }
@@ -367,7 +367,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Turns a condition into an exception of `unless`.
+/// Turns a condition into the exception of an `unless`, which is true unless the condition is true.
 fn exception(cond: &mut Cond) {
     let never = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, never));

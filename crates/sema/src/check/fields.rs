@@ -35,7 +35,7 @@ pub(super) struct Fields {
     names: KeptNames,
     uses: HashMap<Path, Inferred>,
     done_inferring: bool,
-    /// The number of the current statement.
+    /// The sequence number of the statement that is being checked.
     statement: u32,
     /// Undeclared names that were already compared with the definitions for a warning.
     looked_at: HashSet<Arc<str>>,
@@ -44,21 +44,21 @@ pub(super) struct Fields {
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// The uses of fields by other rules, which are not part of this check.
+    /// The uses of fields by existing rules, if a single new route is checked against them.
     pub(super) known: Option<Arc<FieldUses>>,
-    /// The counted uses of fields, if the caller wants them.
+    /// The counted uses of fields; `None` if the caller does not need them.
     pub(super) counted: Option<CountedUses>,
     /// The uses of each route, if uses are counted.
     pub(super) by_route: UsesByRoute,
-    /// The uses by the current route.
+    /// The uses of fields by the route that is being checked.
     route: Option<RouteUses>,
-    /// The uses by the last route, if other rules are known.
+    /// The uses of fields by the last checked route; empty unless `known` is set.
     pub(super) done: RouteUses,
     /// An undeclared field that the current statement may read anyway, such as `steps`.
     pub(super) implicit: Option<&'static str>,
 }
 
-/// The reason why a use narrows a field. Formatted only if a diagnostic shows it.
+/// The reason why a use narrows the type of a field. Formatted only if a diagnostic shows it.
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(Message),
@@ -69,7 +69,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// Returns the reason that a field of the value is read.
+    /// Returns the reason "a field of the value is read", so the value must be a record.
     pub(super) fn field(name: &str) -> Reason {
         Reason::Field(name.into())
     }
@@ -93,9 +93,10 @@ impl Argument for Reason {
 /// The inferred type of an undeclared field.
 struct Inferred {
     kinds: KindSet,
-    /// The first uses, and every use that narrowed the type.
+    /// The first few uses, and every use that narrowed the type.
     uses: Vec<Use>,
-    /// The first uses that accept kinds as different as a text and a list, one per statement.
+    /// The first few uses that accept very different kinds, such as both texts and lists. There is
+    /// at most one of them per statement.
     overloaded: Vec<Use>,
 }
 
@@ -108,13 +109,13 @@ pub(super) struct Use {
     statement: u32,
 }
 
-/// A use whose kinds another statement narrows.
+/// A use of a field, where another statement narrows the kinds that the use accepts.
 pub(super) struct Narrowed<'f> {
     pub(super) path: &'f Path,
-    /// The remaining kinds.
+    /// The kinds of value that the field is still read as.
     pub(super) kinds: KindSet,
     pub(super) used: &'f Use,
-    /// The use that narrows it; `None` if it belongs to a rule outside this check.
+    /// The use that narrows the field; `None` if that use belongs to a rule outside this check.
     pub(super) by: Option<&'f Use>,
 }
 
@@ -131,9 +132,9 @@ impl Inferred {
         self.kinds = left;
     }
 
-    /// Returns the first overloaded use that another statement narrows to one family, and the
-    /// narrowing use. The latter is `None` if rules outside this check, which leave the kinds
-    /// `known`, narrow it.
+    /// Returns the first use in `overloaded` that another statement narrows to one family, and the
+    /// narrowing use. The narrowing use is `None` if it belongs to a rule outside this check.
+    /// `known` are the kinds that rules outside this check accept.
     fn narrowed(&self, known: KindSet) -> Option<(&Use, Option<&Use>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -192,8 +193,8 @@ impl Fields {
                     let reason = Reason::Field(self.names.name(path[end].as_ref()));
                     self.narrow(&path[..end], KindSet::DICT, span, &reason);
                 }
-                // In the first pass each use is checked alone. Uses that conflict meet in `narrow`,
-                // in any order.
+                // In the first pass, each use is checked as if the field had any kind. `narrow`
+                // finds the uses that conflict, whatever their order.
                 let open = !self.done_inferring && !is_text(path);
                 let kinds = if open { KindSet::ALL } else { self.kinds(path) };
                 Ok(ResolvedField { ty: Ty::plain(kinds), optional: true, private: false })
@@ -207,7 +208,8 @@ impl Fields {
         self.slots.iter().any(first) && self.roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
-    /// Returns the remaining kinds of an undeclared field. `text` is a string by convention.
+    /// Returns the remaining kinds of an undeclared field. The field `text` is a string by
+    /// convention.
     fn kinds(&self, path: &[impl Name]) -> KindSet {
         let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
         let known = || self.known.as_ref().and_then(|known| known.kinds(path));
@@ -215,7 +217,7 @@ impl Fields {
         inferred.or_else(known).unwrap_or(unused)
     }
 
-    /// Starts a route: later uses of fields belong to it.
+    /// Starts a route: later uses of fields belong to this route.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
@@ -230,8 +232,8 @@ impl Fields {
         }
     }
 
-    /// Returns the facts about the fields, and the uses by each route if the fields are not
-    /// declared.
+    /// Returns the declared fields or the counted uses of undeclared fields. For undeclared fields,
+    /// also returns the uses by each route.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let known = match self.input {
             Some(input) => CountedFields::Input(input),
@@ -304,7 +306,7 @@ impl Fields {
         }
     }
 
-    /// Ends the pass that narrows types.
+    /// Ends the first pass, in which uses narrow types.
     pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
         self.looked_at.clear();
@@ -329,12 +331,13 @@ impl Fields {
         narrowed
     }
 
-    /// Starts a statement: later uses of fields belong to it.
+    /// Starts a statement: later uses of fields belong to this statement.
     pub(super) fn begin_statement(&mut self) {
         self.statement += 1;
     }
 
-    /// Returns the slot that reads a path, of a binding or of the message, as these kinds.
+    /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path is
+    /// in the message, or in the binding `root`.
     pub(super) fn rooted_slot(
         &mut self,
         root: Option<&Root>,
@@ -374,7 +377,7 @@ fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic 
     }
 }
 
-/// Returns the function that corresponds to a field name of other languages.
+/// Returns the function that an author probably means by a field name, such as `len` for `length`.
 pub(super) fn function_meant(field: &str) -> Option<&'static str> {
     Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
 }
@@ -398,8 +401,8 @@ pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<ResolvedFi
     Ok(found)
 }
 
-/// Returns the field of a value's type. The error has the record without the field, or `None` if
-/// the type has no fields.
+/// Looks up a field in a type. The error contains the record that lacks the field, or `None` if the
+/// type has no fields.
 pub(super) fn field_of(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let entry = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {

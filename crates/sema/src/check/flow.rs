@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A keyword pattern, for warnings about patterns that hide others.
 struct Pattern {
-    /// An operator of [`MATCHINGS`].
+    /// The operator of the pattern's match mode, one of [`MATCHINGS`].
     matching: Op,
     /// The text to find, trimmed and case-folded; a regular expression is unchanged.
     text: String,
@@ -33,14 +33,15 @@ struct Pattern {
     span: Span,
 }
 
-/// The greatest number of regex matches against examples, for a warning.
+/// Maximum number of searches with regular expressions for the warning about patterns that match an
+/// example of another flow.
 const MAX_TRIED: usize = 100_000;
 
 /// A matcher that finds the first pattern that matches an example.
 struct Catchers<'p> {
     exact: HashMap<&'p str, usize>,
     contained: Option<Automaton>,
-    /// The pattern indexes for the matches of `contained`.
+    /// For each text in the automaton `contained`, the index of its pattern.
     holds: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
@@ -65,7 +66,8 @@ impl<'p> Catchers<'p> {
         found
     }
 
-    /// Returns the first pattern that matches. At most `left` regular expressions are tried.
+    /// Returns the index of the first pattern that matches. At most `left` regular expressions are
+    /// tried.
     fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
         let contained = self.contained.iter().flat_map(|search| search.overlapping(folded));
@@ -126,7 +128,7 @@ impl<'a> Checker<'a> {
         self.caught_examples(&patterns);
     }
 
-    /// Checks the tool that executes the flows.
+    /// Checks the declaration of the tool that executes the flows.
     pub(super) fn flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -183,7 +185,7 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports unknown keys.
+    /// Reports the keys that are not in `known`.
     fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
         for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);
@@ -286,7 +288,7 @@ impl<'a> Checker<'a> {
         Ok(Predicate { mode, ..Predicate::plain(way, left, Operand::Value(right)) }.at(span))
     }
 
-    /// Warns about patterns that are never reached because an earlier one always matches.
+    /// Warns about patterns that are never reached because an earlier pattern always matches.
     fn hidden_patterns(&mut self, patterns: &[Pattern]) {
         let mut same: HashMap<(bool, &str), usize> = HashMap::new();
         for (at, pattern) in patterns.iter().enumerate() {
@@ -329,7 +331,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about keyword patterns that match an example of an intent flow.
     fn caught_examples(&mut self, patterns: &[Pattern]) {
-        // The automaton costs more to build than a single route, so it is built only if needed.
+        // Building the automaton costs more than checking one route, so it is built only if needed.
         if patterns.is_empty() {
             return;
         }

@@ -10,8 +10,8 @@ use rulec_base::text::{self, Hash, network, version, zone};
 use rulec_lang::builtins::Function;
 
 impl Checker<'_> {
-    /// Checks an argument of a function. Returns true if it is not constant and may be an invalid
-    /// text.
+    /// Checks a constant argument that must be a valid time zone, version or hash. Returns true if
+    /// such an argument is not constant, because its text may then be invalid at run time.
     pub(super) fn known_argument(&mut self, function: Function, param: &str, arg: &Expr) -> Checked<bool> {
         let text = arg.as_const().and_then(|constant| constant.value().as_str());
         let (known, span) = (text.is_some(), arg.span);

@@ -69,7 +69,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Returns the diagnostic for a name that is already in use.
+    /// Returns the diagnostic for a name that is already in use; `None` if the name is free.
     fn shadowed(&self, name: &Ident) -> Option<Diagnostic> {
         let declared = self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
         let path = [name.node.as_str()];

@@ -22,7 +22,7 @@ impl<'a> Checker<'a> {
     ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
-        // Use the author's operator: bounds of a range are checked with the row of `<`, not of
+        // Show the author's operator. Bounds of a range are checked like operands of `<`, not of
         // `in`.
         let spelling = binary.op.node.info().spelling;
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });

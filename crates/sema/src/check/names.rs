@@ -4,7 +4,7 @@ use hashbrown::{Equivalent, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// An owned path.
+/// An owned path: the names of the fields on it, outermost first.
 pub(super) type Path = Vec<Arc<str>>;
 
 /// A path segment, owned or borrowed from the AST.

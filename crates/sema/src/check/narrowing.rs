@@ -1,5 +1,6 @@
-//! Undeclared fields whose type one statement narrows for the others. The author gets a warning.
-//! For messages with another type, the program keeps the span of the narrowing use.
+//! Undeclared fields whose type one statement narrows for other statements. The author gets a
+//! warning. The program keeps the position of the narrowing use, to explain it for messages with
+//! another type.
 
 use super::Checker;
 use super::fields::Narrowed;
@@ -23,8 +24,8 @@ impl Checker<'_> {
             let help = message!(
                 "declare `{name}` in an `input` block, or read it here as one type, as in `{name} as list`"
             );
-            // A route that is added alone has no source of the other rules, so only the contract is
-            // stored.
+            // If a single route is added, the source of the other rules is not available. Then only
+            // the contract is stored, without a warning.
             let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
             else {
                 let hint = format!("another rule uses it as {this}").into();

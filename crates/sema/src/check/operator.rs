@@ -18,7 +18,7 @@ use rulec_syntax::ast;
 use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
-    /// Checks `a OP b`.
+    /// Checks a binary operator, `a OP b`.
     pub(super) fn binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
         if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
@@ -107,7 +107,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Combines the file's settings and the written modifiers, where they affect the operator.
+    /// Returns how the operator compares texts, from the settings of the file and the written
+    /// modifiers.
     fn mode(&self, row: &OpInfo, written: &Modifiers, left: &Expr, right: &Expr, span: Span) -> TestMode {
         let settings = self.settings_of(span.file);
         let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
@@ -151,8 +152,8 @@ impl<'a> Checker<'a> {
         Ok(Term::Cond(test.at(span)))
     }
 
-    /// Selects the forms of the row that accept the operands, and narrows undeclared fields to
-    /// them.
+    /// Selects the forms of an operator (pairs of operand kinds) that accept the operands. Narrows
+    /// undeclared fields to these forms.
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
@@ -263,7 +264,7 @@ impl<'a> Checker<'a> {
         let right_optional = right.as_ref().is_some_and(|right| right.optional);
         let optional = match op.node {
             Op::Coalesce => right_optional,
-            // Division by a nonzero constant never gives missing by itself.
+            // Division by a nonzero constant never makes the result missing.
             Op::Div | Op::Rem => {
                 let divisor = right.as_ref().and_then(Expr::as_const);
                 let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
@@ -295,8 +296,8 @@ fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// Returns the kinds that both operands may have under a form; `None` if the right operand does not
-/// fit.
+/// Returns the kinds that the left and the right operand may have in this form of an operator.
+/// `None` if the right operand does not fit.
 fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
     let pair =
         |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));

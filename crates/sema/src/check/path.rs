@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
     }
 
-    /// Builds a read of a field, with the given type.
+    /// Builds a read of the field `name` of the value `base`, with the given type.
     pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_inside(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
@@ -235,7 +235,7 @@ impl<'a> Checker<'a> {
         checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds a read of the same slot, with another type.
+    /// Builds a read of the field that a slot reads, with another type.
     fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.path(id).clone();
         let slot = self.fields.rooted_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
@@ -243,8 +243,8 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
     }
 
-    /// Returns a slot for a field of a value that is itself read from a binding. One slot saves a
-    /// lookup.
+    /// Returns a slot for a field of a value that a slot of a binding reads; `None` for any other
+    /// value. One slot is faster than a slot and a lookup.
     fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.path(id);
@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
         Some(self.fields.rooted_slot(Some(&root), &path, ty.kinds, private))
     }
 
-    /// Checks `list[i]` or `dict[key]`.
+    /// Checks an element `list[i]` or an entry `dict[key]`.
     fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
         let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
         let fitting = forms
@@ -302,11 +302,11 @@ impl<'a> Checker<'a> {
             span,
         };
         if let Some(path) = undeclared {
-            // The lookup notes that the parents of the path are records.
+            // `find` also records that the parents of the path are records.
             let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
             let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // Inside a read, other uses cannot narrow this slot.
+            // The read protects the slot: other uses cannot narrow its type.
             return Ok(typed(value, wanted));
         }
         let value = self.value(operand)?;
@@ -321,8 +321,8 @@ impl<'a> Checker<'a> {
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // One slot with the wanted type instead of a read of a read. A payload field may be
-            // read as its actual kind instead of its declared type.
+            // A slot with the wanted type replaces a read of a slot. A payload field may be read as
+            // its actual kind instead of its declared type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -336,7 +336,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message: the names, and for each its span and whether it is a plain name.
+/// A path into the message: the names, and for each name its span and whether it is a plain name,
+/// not a key in brackets.
 #[derive(Default)]
 pub(super) struct Path<'p> {
     pub(super) names: Names<'p>,
@@ -350,7 +351,7 @@ impl<'p> Path<'p> {
         path
     }
 
-    /// Returns the name at an index, and its span.
+    /// Returns the name at an index of the path, and the span of the name.
     pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
         self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
     }
@@ -361,7 +362,8 @@ impl<'p> Path<'p> {
     }
 }
 
-/// Returns a help text for a constant of another language, and the equivalent word if there is one.
+/// Returns a help text for a constant of another language, and the equivalent word of this language
+/// if there is one.
 fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
     Some(match name {
         "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
@@ -376,7 +378,7 @@ fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
     })
 }
 
-/// Wraps a value that was read from inside another in a read of its declared type.
+/// Wraps a value that was read from a list, dict or record in a read of its declared type.
 pub(super) fn checked_at(expr: Expr, ty: Ty) -> Expr {
     if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
 }

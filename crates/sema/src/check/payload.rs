@@ -23,14 +23,15 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The context of the current items: the object that has their fields, and how their rules report.
+/// The context in which items are lowered: the object that has the fields, and how the rules of the
+/// items report violations.
 #[derive(Clone)]
 struct Site {
     /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether the object may have another type. A separate rule reports that case.
+    /// Whether the value may be something other than an object. A separate rule reports that case.
     may_differ: bool,
     /// The id under which all rules report, without corrections; set by `include … as`.
     renamed: Option<Arc<str>>,
@@ -42,17 +43,18 @@ struct Site {
 #[derive(Default)]
 pub(super) struct State {
     bindings: u32,
-    /// The block that rules are added to: the payload's, or the innermost `each`'s.
+    /// The block that new rules are added to: the block of the payload, or of the innermost `each`.
     block: Block,
     /// The conditions that precede the condition of every current rule.
     guards: Vec<Cond>,
     /// The groups that are being inlined, outermost first.
     groups: Vec<Arc<str>>,
-    /// The names of the validated object's fields, fields of included groups among them.
+    /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of enclosing `each` blocks.
     each: usize,
-    /// The number of items so far; items of a group count each time the group is inlined.
+    /// The number of items (fields, rules and so on) so far. Items of a group count each time that
+    /// the group is inlined.
     items: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
@@ -63,10 +65,10 @@ const MAX_NESTED: usize = 64;
 /// The greatest number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 
-/// A violation, as its rule reports it.
+/// A violation of a requirement, as the rule of the requirement reports it.
 struct Violation<'a> {
     place: ObjectPath,
-    /// The clause of the rule.
+    /// The span of the condition or clause that is violated.
     span: Span,
     message: Message,
     /// The suggested repair; empty if it follows from the correction or the message.
@@ -79,9 +81,9 @@ struct Violation<'a> {
 /// The kind of statement that contains the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Body {
-    /// A payload or group, which declares fields.
+    /// The items belong to a payload or group, which may declare fields.
     Object,
-    /// An `each`, which declares no fields.
+    /// The items belong to an `each`, which may not declare fields.
     Each,
 }
 
@@ -150,7 +152,8 @@ impl<'a> Checker<'a> {
         self.program.tables.truncate(kept.2);
     }
 
-    /// Lowers the body of a payload, or of a group alone, with `payload` and `decision` in scope.
+    /// Lowers the body of a payload, or of a group that is checked alone. The names `payload` and
+    /// `decision` are in scope.
     fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         self.payload = State { too_large: self.payload.too_large, ..State::default() };
@@ -184,12 +187,12 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Adds a binding for a value at a path in the validated object.
+    /// Adds a binding for a value that has a path in the validated object.
     fn bind_at(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
-    /// Allocates a binding, and returns it with the expression that reads it.
+    /// Allocates a binding; returns its id and the expression that reads the binding.
     fn binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
@@ -258,7 +261,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Lowers `require "id" at PATH when COND: COND`, and `forbid` and `compiles`.
+    /// Lowers a rule such as `require "id" at PATH when COND: COND`, or a rule with `forbid` or
+    /// `compiles`.
     fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
@@ -270,7 +274,8 @@ impl<'a> Checker<'a> {
         let condition = match (&rule.test, written) {
             (RuleTest::Require(condition), _) => self.cond(condition).map(not),
             (RuleTest::Forbid(condition), _) => self.cond(condition),
-            // The text is compiled when the payload is validated.
+            // The text is compiled when the payload is validated, so the rule only tests for a
+            // text.
             (RuleTest::Compiles, Some(path)) => self.value(path).map(|text| {
                 let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
                 present(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
@@ -339,7 +344,7 @@ impl<'a> Checker<'a> {
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
                 Some(hir::Correction::Remove) => message!("remove it"),
-                // A value that is not constant is computed at the violation.
+                // A value that is not constant is computed when the requirement is violated.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
                     as_json(self.program.value(*value))
                         .map_or_else(Message::default, |value| message!("write {value}"))
@@ -364,7 +369,7 @@ impl<'a> Checker<'a> {
     fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.noted.clear();
         let Ok(expr) = self.value(value) else {
-            // Uses of the name are not reported again.
+            // The name is bound in spite of the error, so that its uses are not reported.
             let (_, expr) = self.binding(&name.node, Ty::ANY, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(Reported);
@@ -376,13 +381,15 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the condition that the names used since the last call have their declared types.
+    /// Returns the condition that the names used since the last call have values of their declared
+    /// types.
     fn noted_guard(&mut self, span: Span) -> Option<Cond> {
         let noted = std::mem::take(&mut self.noted);
         (!noted.is_empty()).then(|| and(noted, span))
     }
 
-    /// Gives a value its own binding, unless the value is a slot or a constant.
+    /// Gives a value its own binding, so that the value is computed once. A slot or a constant
+    /// needs no binding.
     fn held(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
@@ -406,7 +413,7 @@ fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
     }
 }
 
-/// Builds a test without modifiers.
+/// Builds a condition with one operator and without modifiers.
 fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
     Predicate::plain(op, left, right).at(span)
 }

@@ -1,4 +1,5 @@
-//! Typed reads: convert a value of several possible kinds to the wanted type.
+//! Typed reads: read a value of several possible kinds as the wanted type. A value of another kind
+//! then counts as missing.
 
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};

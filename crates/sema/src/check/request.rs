@@ -23,20 +23,20 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-/// The message field that is analysed.
+/// The name of the message field whose text is analysed.
 const TEXT: &str = "text";
 /// The name of the `let` that defines `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
 /// The state of the request analysis in one pass of the checker.
 pub(super) struct Analysed<'a> {
-    /// The span of each setting.
+    /// The span of each setting that was read, by the name of the setting.
     pub(super) settings: HashMap<&'static str, Span>,
     /// The list of additional stop words.
     pub(super) stop_words: Option<&'a ast::Expr>,
     /// The built-in functions that are used.
     externs: HashMap<Feature, ExternId>,
-    /// Whether the missing text field was already reported.
+    /// Whether a missing or unsuitable text field was already reported.
     no_text: bool,
     /// The memory limit for all regular expressions together, in bytes.
     pub(super) regex_memory: usize,
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY).is_none() {
-            /// Shared by all programs, because later routes are checked one by one.
+            /// Built only once, because routes that are added later are checked one by one.
             static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY.into(), entries }
@@ -244,7 +244,8 @@ impl<'a> Checker<'a> {
         Ok(words)
     }
 
-    /// True if a path refers to the analysis, unless `input` declares a field `request`.
+    /// True if a path starts with `request`, the name of the analysis. False if `input` declares a
+    /// field with that name.
     pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
         path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
     }
@@ -290,7 +291,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused declarations of the main file.
+    /// Warns about unused intents, entities and lexicons of the main file.
     pub(super) fn unused_analysis(&mut self) {
         let symbols = self.symbols;
         // One warning is enough for all intents, because they are used together.

@@ -10,11 +10,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Binding {
     pub(super) name: Arc<str>,
-    /// The value, with the span of the declaration.
+    /// The value of the name, with the span of its declaration.
     pub(super) expr: Expr,
     /// The path of the value in the validated object, if it has one.
     pub(super) place: Option<ObjectPath>,
-    /// A test that the value has its declared type, if the kind alone does not show it.
+    /// A test that the value has its declared type; `None` if no such test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name.
     pub(super) used: Cell<bool>,

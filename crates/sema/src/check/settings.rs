@@ -12,15 +12,15 @@ use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 
 /// A setting that is not a limit of decisions. Limits are rows of `limits::TABLE`.
 pub struct Setting {
-    /// The name as written.
+    /// The name of the setting, as authors write it.
     pub name: &'static str,
-    /// The allowed values in words, for messages and documentation.
+    /// The allowed values of the setting in words, for messages and documentation.
     pub values: Message,
-    /// The default value in words.
+    /// The default value of the setting in words.
     pub default: &'static str,
-    /// Whether the setting applies to its own file only; otherwise to all rules.
+    /// Whether the setting applies to its own file only; otherwise it applies to all rules.
     pub of_file: bool,
-    /// A sentence that describes the effect.
+    /// A sentence that describes the effect of the setting.
     pub doc: &'static str,
 }
 
@@ -190,7 +190,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the word that is the value, bare or as a text; empty if the value is not a word.
+/// Returns the word that is the value, written with or without quotes; empty if the value is not a
+/// word.
 fn word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

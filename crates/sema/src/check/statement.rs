@@ -153,7 +153,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the keyword of the statement with this name, if it is not a table.
+    /// Returns the keyword of the choice, router or other entry point with this name; `None` for a
+    /// table or an unknown name.
     fn other_entry(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
@@ -198,7 +199,8 @@ impl<'a> Checker<'a> {
                 Err(Reported) => result = Err(Reported),
             }
         }
-        // If an argument is misspelt, the intended one is not reported as missing too.
+        // A misspelt argument is already an error, so the intended argument is not reported as
+        // missing.
         if let (Some((params, declared)), Ok(())) = (params, &result) {
             let given: HashSet<&str> = written.iter().map(|(name, _)| name.node.as_str()).collect();
             for param in params.fields.iter().filter(|param| !param.optional) {

@@ -10,11 +10,12 @@ use rulec_syntax::loader::Loaded;
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
-    /// Indexes of suppressions at top-level statements, and at statements inside a table. Both are
-    /// sorted by the start of the statement. Statements in one list never contain each other.
+    /// Indexes of suppressions at top-level statements; `inner` has the suppressions inside a
+    /// table. Both are sorted by the start of the statement. Statements in one list never contain
+    /// each other.
     outer: Vec<usize>,
     inner: Vec<usize>,
-    /// Whether each suppression suppressed a diagnostic.
+    /// For each suppression, whether it suppressed a diagnostic.
     used: Vec<bool>,
     /// The suppressed warnings.
     silenced: Vec<Diagnostic>,
@@ -39,7 +40,7 @@ impl Suppressions {
         allows
     }
 
-    /// Removes the suppressed diagnostics from the list and keeps them.
+    /// Removes the suppressed diagnostics from the list and stores them.
     pub fn silence(&mut self, diagnostics: &mut Vec<Diagnostic>) {
         let silenced = diagnostics.extract_if(.., |diagnostic| self.silences(diagnostic));
         let silenced: Vec<Diagnostic> = silenced.collect();

@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
         let mut known = NameTables::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
-            // The error has been reported.
+            // An error in one test does not stop the others; the error was already reported.
             let _ = self.test(test, &mut known);
         }
     }
@@ -116,7 +116,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Writes a value into a message, after a check against the field's type.
+    /// Checks a value against the type of its field, and writes the value into the message of a
+    /// test.
     fn give(
         &mut self,
         message: &mut Map<String, Json>,
@@ -232,7 +233,8 @@ impl<'a> Checker<'a> {
         let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
         let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
         let (table, name) = match path {
-            // Only the outcome is expected, of the routes outside any table or of the named entry.
+            // Only an outcome is expected: of the routes outside any table, or of the named entry
+            // point.
             [] => return Ok((main, Expect::Any)),
             [name] if expect.then.is_some() && !self.names_rule(name) => {
                 match self.entries.get(name.node.as_str()) {
@@ -354,7 +356,7 @@ fn plural(count: usize, thing: &str) -> Message {
 struct NameTables {
     /// The rules by name.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
-    /// The names of the rules of each payload kind, by the kind's index.
+    /// For each payload kind, by its index, the names of its rules.
     judged: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
@@ -373,8 +375,8 @@ fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
     }
 }
 
-/// Returns the message for the first part of a value that does not fit the type. Null always fits,
-/// because tests use null for a missing field.
+/// Returns the message for the first part of a value that does not have the declared type. Null
+/// always fits, because tests use null for a missing field.
 fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));

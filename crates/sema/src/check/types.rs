@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
             let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
                 true => self.ty(node).ok(),
                 false => {
-                    // Types that use this one are not reported too.
+                    // The size is reset, so that types that use this type are not reported too.
                     sizes[at] = Measure::default();
                     self.too_large(name.span, nodes > MAX_NODES).ok()
                 }
@@ -214,7 +214,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Collects the names in a type, and measures the type without expanding them.
+/// Collects the names of types that a type mentions. Returns the size of the type without expanding
+/// these types.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     let inner = match &written.kind {
         TypeKind::Name(name) => {

@@ -30,7 +30,8 @@ impl<'p> Touched<'p> {
 }
 
 impl Checker<'_> {
-    /// Collects the unused parts. Requires that all fields are known.
+    /// Collects the unused fields and imports. Runs after all rules are checked, so that all reads
+    /// are known.
     pub(super) fn idle(&mut self) {
         let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
         let tables = &self.program.tables;
@@ -73,7 +74,8 @@ impl Checker<'_> {
         idle.into_iter().map(|(_, idle)| idle).collect()
     }
 
-    /// Finds imports of files that only define names, where no rule uses any of the names.
+    /// Finds unused imports: the imported files only define names, and no rule uses any of the
+    /// names.
     fn idle_imports(&mut self) {
         let Some(main) = self.loaded.units.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {

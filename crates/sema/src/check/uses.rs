@@ -17,7 +17,8 @@ pub enum KnownFields {
     Uses(Arc<FieldUses>),
 }
 
-/// Like [`KnownFields`], for rules whose routes may be added and removed.
+/// The message's fields, like [`KnownFields`], for rules whose routes may be added and removed
+/// later.
 pub enum CountedFields {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
@@ -75,7 +76,7 @@ impl CountedUses {
         &self.fields
     }
 
-    /// Adds a use outside routes, which is never removed.
+    /// Adds a use of a field outside routes, which is never removed.
     pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
         Arc::make_mut(&mut self.fields).fix(path, kinds, names);
     }
@@ -154,7 +155,8 @@ impl FieldUses {
         }
     }
 
-    /// Removes uses; returns false if a remaining field now accepts more kinds.
+    /// Removes the uses of a route. Returns false if a field that is still used now accepts more
+    /// kinds.
     fn remove(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {

@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             Literal::Float(seconds) => seconds,
             _ => 0.0,
         };
-        // The upper bound is a year, far below the range of the integer type.
+        // The upper bound is a year, so the number of milliseconds fits into the integer type.
         let millis = (seconds * 1000.0).round();
         if (1.0..=31_536_000_000.0).contains(&millis) {
             return Ok(millis as u64);

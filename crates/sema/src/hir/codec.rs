@@ -24,13 +24,14 @@ ids! {
     RuleId Reader::id, Numbered::Rule;
     FlowId Reader::id, Numbered::Flow;
     ValueId Reader::id, Numbered::Value;
-    // Only compared with each other, so any number is valid.
+    // These ids are only compared with each other, so any number is valid.
     VarId u32::read;
     BindingId u32::read;
 }
 
-/// The reader must know the counts of the tables before it reads. The counts can be confirmed only
-/// after the whole program is read, so no id is dereferenced before that.
+/// Implements the encoding of a program. The reader must know the number of entries of each table
+/// before it reads an id. These numbers can be confirmed only after the whole program is read, so
+/// no id is dereferenced before that.
 macro_rules! program {
     ($($part:ident)*) => {
         impl Codec for Program {
@@ -39,7 +40,7 @@ macro_rules! program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with(Numbered::Let, 0);
-                // The span of a pattern's first use matters only to the compiler.
+                // Only the compiler uses patterns and unused declarations, so they are not written.
                 let (patterns, idle) = (HashMap::new(), Vec::new());
                 Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
             }
@@ -68,7 +69,8 @@ impl Codec for Let {
     }
 }
 
-/// The order of the rules is not written. The caller computes it after all rules are read.
+/// Encodes a table without the order of its rules. The caller computes the order after all rules
+/// are read.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { name, kind, order: _, default, to_user, span, docs } = self;

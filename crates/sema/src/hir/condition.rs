@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The encoded bytes and their range; `None` if the condition exists only as a tree.
+    /// The encoded conditions of the program, and the byte range of this condition. `None` if the
+    /// condition exists only as a tree.
     packed: Option<(Arc<Parts>, Range<u32>)>,
 }
 
@@ -60,8 +61,8 @@ impl Codec for Condition {
 }
 
 impl Program {
-    /// Returns the number of entries in each table of the program, which bounds the ids that refer
-    /// to it. `files` is the number of source files.
+    /// Returns the lengths of the program's vectors. A reader checks ids against these lengths.
+    /// `files` is the number of source files.
     pub fn counts(&self, files: usize) -> Counts {
         Counts::default()
             .with(Numbered::File, files)

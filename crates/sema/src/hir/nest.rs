@@ -1,25 +1,26 @@
 //! The nesting depth of quantifiers. A subexpression of a quantifier's body that does not read the
 //! element is loop-invariant: every engine computes it once, so it counts as if it were outside.
-//! Quantifiers that do depend on each other form chains. The length of a chain bounds the work as a
-//! power of the list length.
+//! Quantifiers that do depend on each other form chains. A chain of n quantifiers takes time up to
+//! the n-th power of the list length.
 
 use super::{Block, Cond, CondKind, Correction, Each, Expr, ExprKind, Part, Program, Step, ValueId, VarId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A cache of facts about nodes of a program, keyed by their addresses.
+/// A cache of the quantifiers on which each node of a program depends, keyed by the address of the
+/// node.
 #[derive(Debug, Default)]
 pub struct LoopFacts {
     known: HashMap<(usize, bool), Facts>,
 }
 
-/// The facts about one node.
+/// The quantifiers on which one node depends.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     /// The variables of enclosing quantifiers that the node reads.
     free: SmallVec<[VarId; 2]>,
-    /// The number of quantifiers in the longest chain inside the node where each reads the element
-    /// of an enclosing one.
+    /// The length of the longest chain of nested quantifiers inside the node, where each quantifier
+    /// reads the element of an enclosing one.
     chain: u32,
 }
 
@@ -34,14 +35,14 @@ impl LoopFacts {
         self.facts(part).free
     }
 
-    /// Returns the length of the longest chain through a quantifier with this body. `around` is the
-    /// number of enclosing quantifiers that it depends on.
+    /// Returns the length of the longest chain of dependent quantifiers through a quantifier with
+    /// this body. `around` is the number of enclosing quantifiers that the quantifier depends on.
     pub fn depth(&mut self, around: u32, body: &Cond) -> u32 {
         around.saturating_add(1).saturating_add(self.facts(Part::Cond(body)).chain)
     }
 
     fn facts(&mut self, part: Part<'_>) -> Facts {
-        // A `let` body is outside every quantifier.
+        // A `let` body is outside every quantifier, so it depends on none.
         let Some(key) = part.address() else { return Facts::default() };
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -81,7 +82,7 @@ impl LoopFacts {
 }
 
 impl Program {
-    /// Computes [`Each::nest`] for every `each` of all payloads.
+    /// Computes the nesting depth [`Each::nest`] of every `each` of all payloads.
     pub fn nest_blocks(&mut self) {
         fn nest(block: &mut Block, nested: &QuantifierDepths) {
             for each in &mut block.each {
@@ -97,7 +98,7 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True if [`Each::nest`] of every `each` is right.
+    /// True if [`Each::nest`] of every `each` is the depth that [`Program::nest_blocks`] computes.
     pub(super) fn blocks_nest(&self) -> bool {
         fn fit(block: &Block, nested: &QuantifierDepths) -> bool {
             block.each.iter().all(|each| each.nest == nested.each(each) && fit(&each.block, nested))

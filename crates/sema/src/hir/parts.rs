@@ -12,7 +12,7 @@ pub enum Part<'a> {
     Let(LetId),
 }
 
-/// Children in source order.
+/// The direct children of a node, in source order.
 pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
 
 impl<'a> Part<'a> {

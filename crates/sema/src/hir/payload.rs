@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 ids! {
-    /// A binding from which slots read instead of the message: the validated object, an element or
-    /// key of an `each`, or a `let`. Numbered within each payload kind; 0 is the validated object.
+    /// Id of a binding, a named value that slots read instead of the message. A binding is the
+    /// validated object, an element or key of an `each`, or a `let`. Ids start at 0, the validated
+    /// object, in each payload kind.
     BindingId;
 }
 
@@ -26,16 +27,18 @@ pub struct Root {
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub name: Arc<str>,
-    /// The execution rank, lowest first; payload kinds without a rank come last.
+    /// The rank by which payloads are executed, lowest first; payload kinds without a rank come
+    /// last.
     pub rank: Option<i64>,
-    /// Whether payloads of other kinds are dropped if this one is executed first.
+    /// Whether payloads of other kinds are dropped if a payload of this kind is executed first.
     pub interrupts: bool,
-    /// Whether the other payloads wait for an external answer if this one is executed first.
+    /// Whether the other payloads wait for an external answer if a payload of this kind is executed
+    /// first.
     pub suspends: bool,
     pub internal: bool,
-    /// The payload kind to use instead when this one is rejected.
+    /// The payload kind to use instead when a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,
-    /// The fields, as a schema describes them.
+    /// The schema of the payload's fields.
     pub object: Object,
     pub block: Block,
     pub bindings: u32,
@@ -56,7 +59,7 @@ impl Payload {
 /// Requirements that are evaluated with the same bindings.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The `let`s, computed in this order before the requirements.
+    /// The `let`s of the block, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,
@@ -79,28 +82,29 @@ pub struct Each {
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// A condition on the element; if it is false, the requirements are not evaluated for that
-    /// element.
+    /// The condition of `when` on an element. If it is false, the requirements are not evaluated
+    /// for that element.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers in this block, this block included.
     pub nest: u32,
 }
 
-/// A path in the validated object: the path of a binding, then further steps.
+/// A path in the validated object: it starts at the path of the binding `root` and continues with
+/// `steps`.
 #[derive(Clone, Debug)]
 pub struct ObjectPath {
     pub root: BindingId,
     pub steps: Vec<Step>,
-    /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`, which each set a
-    /// nested field. A violation in such a nested field is then reported at the dotted key.
+    /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`. Each dotted key sets
+    /// a nested field. A violation in such a nested field is reported at the dotted key.
     pub dotted: Option<Dotted>,
 }
 
-/// A path inside the nested fields that dotted keys set.
+/// A path to a nested field that a dotted key, such as `config.url`, sets.
 #[derive(Clone, Debug)]
 pub struct Dotted {
-    /// The prefix of the dotted keys.
+    /// The prefix of the dotted keys, such as `config`.
     pub prefix: Arc<str>,
     pub steps: Vec<Step>,
 }
@@ -108,7 +112,7 @@ pub struct Dotted {
 #[derive(Clone, Debug)]
 pub enum Step {
     Key(Arc<str>),
-    /// A computed key or index.
+    /// A key or index that a value computes.
     At(ValueId),
 }
 
@@ -142,25 +146,25 @@ pub struct Requirement {
     pub correction: Option<Correction>,
     /// Whether a violation is only a warning, which does not change the verdict.
     pub warning: bool,
-    /// Whether the value must be the source of a valid condition. `rule` tests only that it is a
-    /// text; a text that does not compile is the violation.
+    /// Whether the value must be a text that compiles as a condition. The condition of `rule` is
+    /// true for every text; a text violates the requirement only if it does not compile.
     pub compiles: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum Correction {
-    /// Writes the value at the path, unless the value itself is missing.
+    /// Writes this value at the requirement's path, unless this value is missing.
     Default(ValueId),
-    /// Like `Default`, for a value that was out of range.
+    /// Like `Default`, for a field whose value was out of range.
     Clamp(ValueId),
     Remove,
 }
 
-/// The fields of an object, as a schema describes them.
+/// The schema of an object: its fields.
 #[derive(Clone, Debug, Default)]
 pub struct Object {
     pub fields: Vec<Field>,
-    /// Whether other fields are forbidden.
+    /// Whether fields that are not declared are forbidden.
     pub closed: bool,
 }
 
@@ -172,9 +176,9 @@ pub struct Field {
     pub shape: Shape,
     pub not_blank: bool,
     pub limits: Option<Limits>,
-    /// The only allowed value.
+    /// The only allowed value of the field; `None` if any value of the type is allowed.
     pub exactly: Option<Json>,
-    /// The constant that replaces a missing value.
+    /// The constant that replaces a missing value; `None` if there is no constant default.
     pub default: Option<Json>,
     pub docs: Arc<str>,
 }

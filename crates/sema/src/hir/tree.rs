@@ -1,4 +1,4 @@
-//! Conditions and values as trees.
+//! Conditions and values as typed trees.
 
 use super::{ExternId, LetId, SlotId, VarId};
 use rulec_base::span::Span;
@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A condition or a value: the body of a `let`, or any expression whose type decides which one.
+/// A condition or a value, as the body of a `let` or as any other expression. The type checker
+/// decides which of the two an expression is.
 #[derive(Clone, Debug)]
 pub enum Term {
     /// A three-valued condition: true, false or unknown.
@@ -26,18 +27,19 @@ pub struct Cond {
 
 #[derive(Clone, Debug)]
 pub enum CondKind {
-    /// `true`, `false`
+    /// The constant condition `true` or `false`.
     Const(bool),
-    /// `not C`
+    /// The negation `not C`; unknown if the condition is unknown.
     Not(Box<Cond>),
-    /// `and`: all of the conditions.
+    /// The conjunction (`and`) of these conditions.
     And(Vec<Cond>),
-    /// `or`: at least one of the conditions.
+    /// The disjunction (`or`) of these conditions.
     Or(Vec<Cond>),
-    /// True if the condition is false or unknown; never unknown itself.
+    /// The complement for `unless`: true if the condition is false or unknown, and never unknown
+    /// itself.
     NotTrue(Box<Cond>),
     Test(Box<Predicate>),
-    /// `any x in L: C` and `all x in L: C`
+    /// A quantifier over a list: `any x in L: C` or `all x in L: C`.
     Quantifier {
         /// True for `all`, false for `any`.
         all: bool,
@@ -48,10 +50,10 @@ pub enum CondKind {
     Let(LetId),
     /// A call of a `def`: its name, and its body with the arguments substituted.
     Call(Arc<str>, Box<Cond>),
-    /// The conditions of a choice's branch. A condition is usable if the values it reads are
+    /// The conditions of a choice's branch. A condition is usable if the values that it reads are
     /// present. Unusable conditions are skipped, and at least one condition must be usable.
     Branch {
-        /// Whether all usable conditions must be true, or only one.
+        /// True if all usable conditions must be true, false if one is enough.
         all: bool,
         conditions: Vec<Guarded>,
     },
@@ -59,7 +61,8 @@ pub enum CondKind {
 
 #[derive(Clone, Debug)]
 pub struct Guarded {
-    /// Whether all values that `cond` reads are present: a [`CondKind::And`] of presence tests.
+    /// The test that all values that `cond` reads are present: a [`CondKind::And`] of presence
+    /// tests.
     pub usable: Cond,
     pub cond: Cond,
 }
@@ -67,11 +70,12 @@ pub struct Guarded {
 /// A predicate over one or two values.
 #[derive(Clone, Debug)]
 pub struct Predicate {
-    /// A comparison, text or presence operator; `None` if a bool value is the condition.
+    /// A comparison, text or presence operator; `None` if the left operand is a bool value that is
+    /// tested itself.
     pub op: Option<Op>,
     /// Whether `not` precedes the operator.
     pub negated: bool,
-    /// The modifiers, with the file's settings applied.
+    /// The modifiers, such as `ignoring case`, with the settings of the file applied.
     pub mode: TestMode,
     pub left: Expr,
     /// The right operand; for `in` with a range, the two bounds.
@@ -82,7 +86,7 @@ pub struct Predicate {
 pub enum Operand {
     Nothing,
     Value(Expr),
-    /// `start..end` or `start..=end`
+    /// The range `start..end` or `start..=end`, only for the operator `in`.
     Range {
         start: Expr,
         /// The upper bound, itself part of the range if `inclusive`.
@@ -96,7 +100,7 @@ pub enum Operand {
 pub struct Var {
     pub id: VarId,
     pub name: Arc<str>,
-    /// The kinds that elements are read as.
+    /// The kinds of value that the list elements are read as.
     pub kinds: KindSet,
 }
 
@@ -114,22 +118,23 @@ pub enum ExprKind {
     Const(Const),
     Slot(SlotId),
     Var(VarId),
-    /// A parameter, only inside the body of a `def`; calls substitute the argument.
+    /// A parameter of a `def`, by its index. Occurs only inside the body of the `def`; calls
+    /// substitute the argument.
     Param(u32),
-    /// A field of a value that is not a slot.
+    /// A field of another value; a field of the message or of a binding is a slot.
     Field(Box<Expr>, Arc<str>),
-    /// `list[i]`, `dict[key]`
+    /// An element `list[i]` or an entry `dict[key]`.
     Index(Box<Expr>, Box<Expr>),
-    /// `[a, b]` with an element that is not constant.
+    /// A list `[a, b]` of which some element is not constant.
     List(Vec<Expr>),
     /// Arithmetic, `??`, or a sign (without a second operand).
     Op(Op, Box<Expr>, Option<Box<Expr>>),
-    /// A typed read, where another kind counts as missing: `x as number`, or the declared type of a
-    /// parameter or field.
+    /// A value that is read as a declared type; a value of another kind counts as missing. The type
+    /// is written as in `x as number`, or is the declared type of a parameter or field.
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),
-    /// `count x in L: C`
+    /// The number of elements that satisfy a condition: `count x in L: C`.
     Count {
         list: Box<Expr>,
         var: Var,
@@ -137,7 +142,7 @@ pub enum ExprKind {
     },
     /// A condition as a value: true, false, or missing if the condition is unknown.
     Cond(Box<Cond>),
-    /// `if C then a else b`; only the selected value is computed.
+    /// `if C then a else b`; only the selected operand is computed.
     If {
         cond: Box<Cond>,
         then: Box<Expr>,
@@ -203,7 +208,7 @@ impl Predicate {
 }
 
 impl Expr {
-    /// Builds a call whose result may be missing.
+    /// Builds a call of a built-in function whose result may be missing.
     pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
     }

@@ -26,8 +26,9 @@ impl Program {
     }
 }
 
-/// Facts about the whole program. A number of bindings `n` means that only bindings with ids below
-/// `n` may be read; 0 means that only the message is available.
+/// Verifies a whole program. For each table and each value, the verifier stores a number of
+/// bindings `n`: only bindings with ids below `n` may be read. 0 means that only the message is
+/// available.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -36,7 +37,7 @@ struct Verifier<'p> {
 }
 
 impl<'p> Verifier<'p> {
-    /// Verifies everything except the rules.
+    /// Verifies everything in the program except the rules; the returned verifier can verify them.
     fn new(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
         let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
@@ -72,7 +73,8 @@ impl<'p> Verifier<'p> {
             of_outcome(&rule.outcome, |value| limit(&mut verifier.values, value, bindings));
         }
         for (value, bindings) in values.iter().zip(&verifier.values) {
-            // The checker limits conditions and definitions, not the values that use them.
+            // The checker limits the size of conditions and definitions, not of the values that use
+            // them.
             verifier.part(Part::Expr(value), *bindings, u64::MAX)?;
         }
         let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
@@ -105,7 +107,8 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    /// Verifies a block, whose values may read `bindings` bindings; returns how many it defines.
+    /// Verifies a block, whose values may read bindings with ids below `bindings`. Returns the
+    /// number of bindings that the block defines.
     fn block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         require(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
@@ -151,8 +154,8 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// Verifies a whole condition or value, which may have at most `most` nodes and may read
-    /// `bindings` bindings.
+    /// Verifies a whole condition or value. It may have at most `most` nodes and may read bindings
+    /// with ids below `bindings`.
     fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
         // A value may be twice as deep: an expression of the greatest depth, with a definition in
@@ -163,7 +166,7 @@ impl<'p> Verifier<'p> {
     }
 }
 
-/// A traversal of a condition or value.
+/// A traversal that verifies each node of a condition or value.
 struct Walk<'p> {
     program: &'p Program,
     bindings: u32,
@@ -277,8 +280,8 @@ fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lowers the number of bindings that a value may read to `bindings`. A value with several uses
-/// gets the minimum over all of them.
+/// Lowers the number of bindings that a value may read to at most `bindings`. A value that is used
+/// in several places gets the minimum over all uses.
 fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
     let known = &mut values[value.index()];
     *known = bindings.min(*known);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A `workflow NAME { … }`, which starts at its first node.
+/// A declared workflow `workflow NAME { … }`, which starts at its first node.
 #[derive(Clone, Debug)]
 pub struct Workflow {
     pub name: Arc<str>,
@@ -31,7 +31,7 @@ pub struct Node {
     /// The time limit of one run of the processor, in milliseconds.
     pub time_limit: Option<u64>,
     pub next: Vec<Arc<str>>,
-    /// The router that selects among `next`.
+    /// The router that selects among `next`; `None` if the node has no router.
     pub router: Option<TableId>,
     pub span: Span,
 }
@@ -52,8 +52,8 @@ impl Node {
 }
 
 impl Workflow {
-    /// Counts the nodes, the next nodes, and the router targets for each next node. Every mention
-    /// counts.
+    /// Returns the size of the workflow: the number of nodes, of next nodes, and of router targets
+    /// for each next node. A node counts every time that it is mentioned.
     pub fn size(&self, program: &Program) -> usize {
         let targets =
             |table: TableId| -> usize {

@@ -59,7 +59,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                     }
                     continue;
                 }
-                // The checker reports what a choice's default hides; a router ends in `otherwise`.
+                // The checker reports branches that a default hides; a router ends in `otherwise`.
                 _ if table.kind != TableKind::Routes => {}
                 NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
                     hiding = Some(place);
@@ -109,7 +109,7 @@ pub struct Builder<'a> {
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
-    /// Both polarities of a condition, by its address and the quantifier depth.
+    /// Normal forms of "C is true" and "C is false", by the address of C and the quantifier depth.
     cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,

@@ -3,7 +3,8 @@
 use super::{Ask, CondId, ExprId, NCond, NExpr, Normal};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value so far: the highest cost of its parts.
+/// The cost of each condition and value so far, indexed by id. The cost of a node is the highest
+/// cost of its parts.
 #[derive(Default)]
 pub(super) struct Costs {
     exprs: Vec<Cost>,
@@ -24,7 +25,7 @@ impl Costs {
         ids.into_iter().map(|id| self.conds[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
-    /// Records the cost of the next value.
+    /// Records the cost of the value with the next id.
     pub(super) fn add_expr(&mut self, expr: &NExpr) {
         let cost = match expr {
             NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
@@ -47,7 +48,7 @@ impl Costs {
         self.exprs.push(cost);
     }
 
-    /// Records the cost of the next condition.
+    /// Records the cost of the condition with the next id.
     pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
         let cost = match cond {
             NCond::Const(_) => Cost::Scalar,

@@ -1,4 +1,5 @@
-//! Rules for elements: `each`, and `closed`, which reports every undeclared key.
+//! Lowers `each`, whose rules apply to every element of a list or dict. Also lowers `closed`, which
+//! reports every undeclared key.
 
 use super::super::constant::constant;
 use super::super::decide::always;
@@ -122,12 +123,12 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The header of an [`Each`]: a list or dict whose elements have rules.
+/// The parts of an [`Each`] that precede its rules: a list or dict, and the bindings of an element.
 pub(super) struct Elements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
-    /// The condition after `when`.
+    /// The condition after `when`, which selects elements.
     pub(super) when: Option<Expr>,
 }

@@ -18,7 +18,7 @@ use rulec_lang::ty::{Inner, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use serde_json::Value as Json;
 
-/// A declared field, with the parts that its rules share.
+/// A declared field, with the values and texts that the rules of the field share.
 struct Declared<'a, 's> {
     field: &'a FieldItem,
     site: &'s Site,
@@ -37,8 +37,8 @@ impl<'a> Declared<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the test that the enclosing object is an object, if a separate rule reports that
-    /// case.
+    /// Returns the test that the value that contains the field is an object. `None` if a rule need
+    /// not test this.
     fn object(&self) -> Option<Cond> {
         self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
     }
@@ -152,14 +152,14 @@ impl<'a> Checker<'a> {
         self.inner_rules(declared, &shape)
     }
 
-    /// Returns the parts of the condition that a field is present with a wrong type.
+    /// Returns conditions that are all true if the field is present but has a wrong type.
     fn of_another_type(&mut self, declared: &Declared<'a, '_>) -> Vec<Cond> {
         let Declared { field, site, typed, .. } = declared;
         let span = field.name.span;
         let there = if field.optional && !field.nullable {
             let key = constant(Json::from(field.name.node.as_str()), span);
-            // Read as a dict: with the record type, every condition would be hashed with all its
-            // fields.
+            // The object is read as a dict. With the record type, the hash of every condition would
+            // cover all fields of the record.
             let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
             test(Op::HasKey, object, Operand::Value(key), span)
         } else {
@@ -209,8 +209,8 @@ impl<'a> Checker<'a> {
         self.require(&declared.id("match"), parts, violation, declared.site)
     }
 
-    /// Adds the rules of the group that is the field's type, for the field or for each of its
-    /// elements.
+    /// Adds the rules of the group that is the field's type. They apply to the field, or to each of
+    /// its elements if the field is a list.
     fn inner_rules(&mut self, declared: Declared<'a, '_>, shape: &Shape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
         done
     }
 
-    /// Adds a group's rules for each element of the list that is the object of `list`.
+    /// Adds a group's rules for each element of the list `list.object`.
     fn elements(&mut self, group: &'a ast::Group, list: Site, field: &'a FieldItem) -> Checked<()> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks a field's default against its type; returns the correction that writes it.
+    /// Checks a field's default against its type; returns the correction that writes the default.
     fn default(
         &mut self,
         field: &FieldItem,
@@ -283,7 +283,7 @@ impl<'a> Checker<'a> {
                 .help(message!("give a value of the field's type"));
             return self.report(diagnostic);
         }
-        // A blank default would break the next rule, so it becomes missing.
+        // A blank default would violate the rule `not blank`, so it becomes missing.
         if field.not_blank.is_some() && value.as_const().is_none() {
             self.program.values[id.index()] =
                 Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
@@ -291,8 +291,8 @@ impl<'a> Checker<'a> {
         Ok(Some(Correction::Default(id)))
     }
 
-    /// Lowers the limits after `in`: the rule's name, its condition, and the correction that
-    /// clamps.
+    /// Lowers the limits after `in`. Returns the name of the rule, the condition that the value is
+    /// within the limits, and the correction that clamps the value.
     fn limits(
         &mut self,
         field: &'a FieldItem,

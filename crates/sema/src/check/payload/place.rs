@@ -47,7 +47,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the path of an expression's value, if it is a path in the validated object.
+    /// Returns the path of an expression in the validated object; `None` if the expression is not
+    /// such a path.
     pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<ObjectPath> {
         match &expr.kind {
             ExprKind::Name(name) => {

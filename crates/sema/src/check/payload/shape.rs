@@ -1,4 +1,5 @@
-//! The schema of an object: its fields and their shapes, fields of included groups among them.
+//! The schema of an object: its fields and their shapes. The fields of included groups belong to
+//! it.
 
 use super::super::constant::as_json;
 use super::super::{Checked, Checker};
@@ -12,11 +13,11 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The name bound to the name of the payload kind.
+/// A name in the scope of payload rules. Its value is the name of the payload kind.
 pub(super) const DECISION: &str = "decision";
 
 impl<'a> Checker<'a> {
-    /// Collects the fields of an object, fields of included groups among them. Reports nothing,
+    /// Collects the fields of an object, including the fields of included groups. Reports nothing,
     /// because the pass that adds rules reports the errors.
     pub(super) fn object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let before = self.diagnostics.len();
@@ -34,7 +35,7 @@ impl<'a> Checker<'a> {
         object: &mut Object,
     ) {
         self.payload.items += items.len();
-        // The pass that adds rules reports this.
+        // The pass that adds rules reports that the payload is too large.
         if groups.len() > MAX_NESTED || self.payload.items > MAX_ITEMS {
             return;
         }
@@ -83,8 +84,8 @@ impl<'a> Checker<'a> {
         as_json(&self.value(value).ok()?).cloned()
     }
 
-    /// True if no name in an expression can refer to the message or the payload. Payload names are
-    /// not in scope yet, so they would be taken for message fields.
+    /// True if no name in an expression can refer to the message or the payload. The names of the
+    /// payload are not in scope yet, so the checker would treat them as message fields.
     fn looks_constant(&self, value: &ast::Expr) -> bool {
         match &value.kind {
             ast::ExprKind::Literal(_) => true,
@@ -158,7 +159,8 @@ impl Shape {
         match self {
             Shape::Plain(ty) => ty.clone(),
             Shape::Object(object) => object.record(),
-            // Each element has its own rules, so a wrong element does not make the list wrong.
+            // Each element has its own rules, so an element of a wrong type does not make the list
+            // wrong.
             Shape::Objects(object) => Ty::list(object.record()),
         }
     }

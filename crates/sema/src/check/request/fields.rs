@@ -225,7 +225,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whose part an unknown name should be.
+/// What an unknown name should be: a field of `request`, or an entity in `request.entities`.
 #[derive(Clone, Copy)]
 enum Owner {
     Request,

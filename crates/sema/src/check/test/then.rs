@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports a name that is not in the set.
+    /// Reports a name of a handler, argument or key that is not in the set.
     fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());

@@ -25,13 +25,14 @@ impl Builder<'_> {
         self.join(parts, all == want)
     }
 
-    /// Joins `parts`, each compared with `want`: by `and` if `conjunction`, otherwise by `or`.
+    /// Joins the conditions "the part is definitely `want`" of all parts. They are joined by `and`
+    /// if `conjunction`, otherwise by `or`.
     pub(super) fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
         self.join(parts, conjunction)
     }
 
-    /// Joins the parts: by `and` if `conjunction`, otherwise by `or`.
+    /// Joins conditions: by `and` if `conjunction`, otherwise by `or`.
     pub fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
@@ -54,7 +55,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds the condition that is true exactly where `id` is not.
+    /// Builds the condition that is true exactly where the condition `id` is not true.
     pub fn complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
