@@ -58,7 +58,7 @@ pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// Returns the singular or the plural message for a count.
+/// Returns the singular message if `count` is 1, otherwise the plural message.
 pub fn counted(count: usize, one: Message, more: Message) -> Message {
     if count == 1 { one } else { more }
 }

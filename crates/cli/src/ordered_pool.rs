@@ -17,10 +17,10 @@ const AHEAD: usize = 2;
 /// A job, and the channel for its result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// The future result of a job, or the error that ended the reading.
+/// The future result of a job, or the error that ended the reading of jobs.
 type Turn<A> = Result<Receiver<A>, CliError>;
 
-/// The results, in the order of the jobs.
+/// The results of the jobs, in the order in which the jobs were read.
 pub struct Turns<A>(Receiver<Turn<A>>);
 
 impl<A> Turns<A> {
@@ -72,7 +72,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
     })
 }
 
-/// Sends jobs to the workers until there are no more or the consumer stops.
+/// Hands jobs to the workers until no jobs are left or the consumer stops.
 fn hand_out<J, A>(
     mut read: impl FnMut() -> Result<Option<J>, CliError>,
     turns: SyncSender<Turn<A>>,
@@ -93,7 +93,7 @@ fn hand_out<J, A>(
     }
 }
 
-/// Runs jobs until there are no more.
+/// Runs jobs on one worker thread until no jobs are left.
 fn until_done<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -95,12 +95,13 @@ impl ReportedDiagnostic<'_> {
         }
     }
 
-    /// Returns the severity as text. A denied warning counts as an error.
+    /// Returns the severity as text. A warning that fails the check counts as an error.
     fn level(&self) -> &'static str {
         word(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
-    /// Returns the primary location. A finding without one is about the compiled file.
+    /// Returns the primary location. If the finding has no location, returns the compiled file as a
+    /// whole.
     pub fn primary(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file(), |span| self.place(span))
     }
@@ -198,7 +199,7 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// Returns the message, with the help text on its own line.
+/// Returns the message of a diagnostic, with the help text on its own line.
 fn with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
         Some(help) => language::localized(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),

@@ -181,7 +181,7 @@ fn rows(drawing: &Drawing) -> Vec<usize> {
     rows.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Returns the number of columns of a text. Wide characters, such as Chinese ones, take two
+/// Returns the display width of a text in columns. Wide characters, such as Chinese ones, take two
 /// columns.
 fn columns(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
