@@ -1,4 +1,4 @@
-//! Refused requests, and the error responses that they get.
+//! Refused requests, and the HTTP responses to them.
 
 use crate::api::Refusal;
 use crate::language::localized;
@@ -7,14 +7,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use rulec::Message;
 
-/// A refused request, with its HTTP status and body.
+/// The error of a refused request, with the HTTP status and body of the response.
 #[derive(Debug)]
 pub(crate) struct RequestError {
     pub status: StatusCode,
     pub body: Refusal,
 }
 
-/// Result of a handler.
+/// Result of a request handler: a response, or the error of a refused request.
 pub(crate) type Answer<T> = Result<T, RequestError>;
 
 impl RequestError {
@@ -48,7 +48,7 @@ impl RequestError {
     }
 }
 
-/// Converts an error to a message that stays untranslated.
+/// Converts an error to a message that is not translated.
 pub(crate) fn as_it_is(error: impl ToString) -> Message {
     Message::verbatim(error.to_string())
 }

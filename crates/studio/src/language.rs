@@ -1,4 +1,4 @@
-//! Language of a response. The page sends its language with each request, so that findings are in
+//! Language of a response. The page sends its language with each request, so that messages are in
 //! the page's language.
 
 use rulec::{Diagnostic, Language, Message};
@@ -13,7 +13,7 @@ pub(crate) fn language() -> Language {
     CHOSEN.try_with(|language| *language).unwrap_or_default()
 }
 
-/// Returns the short name of a language that the page uses.
+/// Returns the short name of a language, such as `en`, for the page.
 pub(crate) fn tag(language: Language) -> String {
     match language {
         Language::Chinese => "zh",

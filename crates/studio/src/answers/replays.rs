@@ -1,4 +1,5 @@
-//! Requests about replays: uploads, a progress stream, and rows.
+//! Answers requests about replays: starts and cancels them, stores uploaded files, and returns
+//! progress, counts and rows.
 
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
@@ -20,7 +21,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
-/// Returns the routes of these requests.
+/// Returns the HTTP routes of the requests about replays and uploads.
 pub(crate) fn routes() -> Router<Arc<Studio>> {
     let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
     Router::new()
@@ -50,7 +51,8 @@ pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay
     Ok(replay)
 }
 
-/// Creates a replay that has not started; returns it with the entry that decides messages.
+/// Creates a replay without starting it. Returns the replay and the name of the entry that should
+/// decide messages.
 fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
@@ -73,7 +75,7 @@ struct Named {
     name: String,
 }
 
-/// Streams an upload to a file, without keeping the whole file in memory.
+/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
 async fn upload(
     State(studio): State<Arc<Studio>>,
     Query(named): Query<Named>,
@@ -115,7 +117,7 @@ async fn cancel(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Ans
     let replay = studio.replay(id)?;
     replay.cancel();
     let mut progress = replay.watch();
-    // A cancelled replay ends within moments.
+    // A cancelled replay ends almost immediately.
     let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
     blocking(move || Ok(replay.sums())).await.map(Json)
 }

@@ -126,7 +126,7 @@ fn nothing_is_saved_unasked_and_nothing_written_over() {
     let after = file();
     assert_eq!((&after["stamp"], &after["draft"]), (&saved["stamp"], &Json::Null));
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "reply");
-    // A change on disk is detected without a notification.
+    // A change on disk is detected at the next request, without a notification.
     fs::write(&path, DESK.replace("answer", "changed_outside")).expect("it can be written");
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "changed_outside");
 }
