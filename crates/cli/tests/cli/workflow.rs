@@ -80,7 +80,7 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     refused("workflow w { node a echo }", &["--resume", "none.json"], 2, "none.json");
 }
 
-/// Reads one request and answers it. Without a body, keeps the connection open without an answer.
+/// Reads one HTTP request and responds with `body`. Without a body, sends no response.
 fn answer(stream: &TcpStream, body: Option<&str>) {
     let mut lines = BufReader::new(stream);
     let mut length = 0;
@@ -105,7 +105,8 @@ fn answer(stream: &TcpStream, body: Option<&str>) {
     }
 }
 
-/// The program is killed while it waits for a server. On resume, completed nodes do not run again.
+/// The program is killed while a node waits for a server. After the run is resumed, completed nodes
+/// do not run again.
 #[test]
 fn a_run_goes_on_after_the_program_was_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -150,8 +151,8 @@ fn a_run_goes_on_after_the_program_was_killed() {
     assert_eq!(report["outputs"]["last"], serde_json::json!({"said": "yes", "session": 7}));
 }
 
-/// A failed node gives exit status 1. With `--retry-failed`, only this node runs again on the saved
-/// run.
+/// If a node fails, the exit status is 1. With `--retry-failed`, the saved run continues with this
+/// node only.
 #[test]
 fn a_node_that_failed_is_run_again_on_a_saved_run() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -168,7 +169,7 @@ fn a_node_that_failed_is_run_again_on_a_saved_run() {
         drop(stream);
         let (silent, _) = server.accept().expect("a call");
         answer(&silent, None);
-        // The time limit ends the call.
+        // The server sends nothing, so the time limit of the node ends the call.
         let _ = (&silent).read(&mut [0; 1]);
         let (stream, _) = server.accept().expect("a call");
         answer(&stream, Some("[1, 2]"));
