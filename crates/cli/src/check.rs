@@ -200,7 +200,7 @@ fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Repor
     told
 }
 
-/// Prints findings for people, up to a quota per file.
+/// Prints findings in the format for people, up to a maximum number per file.
 fn show(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {

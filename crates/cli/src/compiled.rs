@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The path as the user would write it.
+    /// The path of the rules file, as the user would write it.
     pub path: PathBuf,
-    /// The root folder for imports. `None` means the folder of the file.
+    /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
     /// Index of the command-line argument that is the folder in which the file was found. `None`
     /// for a file that was named directly.
@@ -37,8 +37,8 @@ pub struct Compiled {
 const DASH: &str = "-";
 pub const STDIN: &str = "<stdin>";
 
-/// True if a file contains compiled rules. Read errors are reported later, by the code that loads
-/// the file.
+/// True if a file contains compiled rules (an artifact). Read errors are reported later, by the
+/// code that loads the file.
 pub fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
@@ -86,7 +86,7 @@ impl Target {
         self.path == Path::new(DASH)
     }
 
-    /// Returns the path for display.
+    /// Returns the path of the rules file for messages; `<stdin>` for standard input.
     pub fn shown(&self) -> String {
         if self.is_piped() { STDIN.to_owned() } else { self.path.display().to_string() }
     }

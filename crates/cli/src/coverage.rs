@@ -107,7 +107,7 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 </style>
 ";
 
-/// Returns the page up to the first file.
+/// Returns the beginning of the HTML page, up to the first file.
 fn head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = localized(&title);
@@ -132,7 +132,7 @@ fn head() -> String {
     )
 }
 
-/// Formats a self-contained HTML page.
+/// Formats the coverage of several files as a self-contained HTML page.
 pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     let mut out = head();
     for (compiled, coverage, findings) in files {
@@ -190,7 +190,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
         }
     };
     for (start, end, item) in marks {
-        // Of nested conditions, only the outer one is coloured.
+        // Conditions may be nested; only the outermost one is coloured.
         if start < at {
             continue;
         }

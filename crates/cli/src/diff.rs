@@ -1,4 +1,4 @@
-//! `rulec diff`: compares the answers of two versions of rules.
+//! `rulec diff`: compares the decisions of two versions of rules.
 
 use super::files::RulesArgs;
 use super::language::{counted, localized};

@@ -1,4 +1,4 @@
-//! `rulec explain`: prints the page of a diagnostic code.
+//! `rulec explain`: prints the documentation page of a diagnostic code.
 
 use super::language::language;
 use super::term::{Out, Term, paint};

@@ -20,12 +20,12 @@ const ALONE: usize = 200;
 
 /// A replacement of a byte range in a file.
 type Edit = (Range<usize>, String);
-/// Replacements, by the canonical path of their file.
+/// Replacements in several files, by the canonical path of the file.
 type Edits = BTreeMap<PathBuf, Vec<Edit>>;
 
 /// The applied fixes: new texts of files, not yet written to disk.
 pub struct Fixes {
-    /// The new texts, by the canonical path of their file.
+    /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
     /// The path and old text of each changed file, by its displayed name.
     old: BTreeMap<String, (PathBuf, String)>,
@@ -115,7 +115,7 @@ impl Fixes {
         self.old.iter().try_for_each(|(name, (path, old))| patch::write(name, old, &self.texts[path], out))
     }
 
-    /// Writes the changed files.
+    /// Writes the fixed texts to the changed files.
     pub fn write(&self) -> Result<(), CliError> {
         self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Maximum depth of schema references. Deeper or cyclic references become `any`.
+/// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
 const MAX_DEPTH: usize = 16;
 /// An object type with more keys than this is a dict, if each key occurs in less than half of the
 /// samples.
@@ -247,8 +247,8 @@ impl Record {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Returns the dict type if the keys are data rather than field names. This is so if a key is
-    /// not a valid name, or if there are many keys and each is rare.
+    /// Returns the dict type if the keys are data instead of field names. The keys are data if one
+    /// of them is not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MANY_KEYS
             && self.times >= FEW_SEEN

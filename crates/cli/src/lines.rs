@@ -17,7 +17,7 @@ pub struct Lines<R> {
     limit: usize,
 }
 
-/// A batch of consecutive lines.
+/// A batch of consecutive lines of the input.
 #[derive(Default)]
 pub struct Chunk {
     bytes: Vec<u8>,

@@ -31,8 +31,8 @@ pub enum Format {
     Junit,
 }
 
-/// The version of the JSON format of findings and of test results. It is raised when a field
-/// changes or is removed, not when one is added.
+/// Version of the JSON format of findings and of test results. The version is raised when a field
+/// changes or is removed, but not when a field is added.
 pub const VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
@@ -47,7 +47,8 @@ pub struct ReportedDiagnostic<'a> {
     pub denied: bool,
 }
 
-/// A source location. Lines and columns count from 1, columns in characters; the end is exclusive.
+/// A range in a source file. Lines and columns count from 1, columns in characters; the end is
+/// exclusive.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file name as the user would write it.
@@ -68,7 +69,7 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>
     })
 }
 
-/// Returns the findings of compilation and analysis in source order.
+/// Returns the diagnostics of compilation and the findings of analysis together, in source order.
 pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
     let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
@@ -176,7 +177,7 @@ pub fn json(found: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes the findings about files in one of the formats.
+/// Writes findings in one of the formats. `files` are the names of all checked files.
 pub fn write(
     format: Format,
     files: &[String],

@@ -1,5 +1,6 @@
 //! `rulec schema`: prints the JSON Schema of payload kinds, or the breaking changes since an older
-//! version. With `--from`, it prints an `input` block derived from samples or from a JSON Schema.
+//! version. With `--from`, prints an `input` block that is derived from samples or from a JSON
+//! Schema.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};

@@ -48,7 +48,7 @@ mod unix {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
-    /// An input that can be polled.
+    /// An input that supports `poll`.
     pub trait Readable: Read + AsFd + Send {}
 
     impl<R: Read + AsFd + Send> Readable for R {}

@@ -8,7 +8,8 @@ use rulec_base::message;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns standard input. Only one caller can get it; a second call is an error.
+/// Returns standard input. Only the first call succeeds, because two callers cannot share the
+/// input.
 pub fn input() -> Result<io::Stdin, CliError> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {

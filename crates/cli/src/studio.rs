@@ -1,5 +1,5 @@
 //! `rulec studio`: shows rules, decisions and logs in a browser. The server is in `rulec-studio`.
-//! It is an optional feature, because its page is built with Node.
+//! The studio is an optional feature, because its page is built with Node.
 
 use super::term::{Out, Term};
 use super::{CliError, Status};

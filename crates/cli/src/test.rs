@@ -202,8 +202,8 @@ fn write(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. With a format for programs, the text goes to
-/// standard error.
+/// Reports the coverage of the tests if requested. If the output format is for programs, the
+/// coverage text is printed on standard error instead.
 fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<(), CliError> {
     if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
         return Ok(());

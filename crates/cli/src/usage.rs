@@ -11,8 +11,8 @@ use rulec_base::diag::listed;
 use rulec_base::message;
 use std::error::Error as _;
 
-/// Returns the localized error with suggestions and usage. `None` if only clap's own text is
-/// available.
+/// Returns the localized text of a usage error, with suggestions and usage. `None` if only clap's
+/// own text is available.
 pub fn localized_error(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {

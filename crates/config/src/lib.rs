@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The name of the settings file.
 pub const NAME: &str = "rulec.toml";
-/// Maximum size of a settings file in bytes.
+/// Maximum size of `rulec.toml` in bytes.
 const MOST: u64 = 1 << 20;
 
 /// How a warning about rules is reported.
@@ -88,9 +88,10 @@ impl Named {
     }
 }
 
-/// Returns the warning with this code, ignoring case.
+/// Parses the code of a warning, ignoring case.
 ///
 /// # Errors
+///
 /// If the code is unknown, or belongs to an error instead of a warning.
 pub fn warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();

@@ -9,7 +9,7 @@ use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
-/// A compiled bundled file, or its compile error.
+/// The compiled rules of a bundled file, or the compile error.
 type Compiled = Result<Rules, Message>;
 
 fn compile(text: &str) -> Compiled {

@@ -15,7 +15,7 @@ use rulec_base::json;
 use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
-/// Settings for running cases.
+/// Settings for running conformance cases.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// Engines that run each case and must give the same results.

@@ -22,7 +22,7 @@ pub enum Shape {
     Outcome,
 }
 
-/// A node of a drawing.
+/// A node of a drawing: a labelled outline.
 pub struct Node {
     /// The text to show in the node.
     pub label: String,

@@ -1,4 +1,5 @@
-//! The files of the page, which `studio/build` builds. The feature `assets` embeds them.
+//! The files of the studio's page, which `studio/build` builds. With the feature `assets`, the
+//! program contains these files.
 
 #[cfg(feature = "assets")]
 static FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");

@@ -24,7 +24,8 @@ pub(crate) struct Statement {
     pub name: String,
     /// Text that names the statement's target, such as a handler.
     pub to: String,
-    /// Whether the statement can be a final outcome; false for jumps and disabled rules.
+    /// Whether the statement can be the outcome of a decision; false for a `goto` and for a
+    /// disabled rule.
     pub answers: bool,
 }
 

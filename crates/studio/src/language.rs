@@ -32,12 +32,12 @@ pub(crate) fn localized(message: &Message) -> String {
     message.localized(language()).into_owned()
 }
 
-/// Runs an asynchronous handler with its language set.
+/// Runs an asynchronous handler, in which [`language`] returns this language.
 pub(crate) async fn answered<T>(language: Language, answer: impl Future<Output = T>) -> T {
     CHOSEN.scope(language, answer).await
 }
 
-/// Runs a synchronous function with its language set, on the current thread.
+/// Runs a function on the current thread, in which [`language`] returns this language.
 pub(crate) fn worked<T>(language: Language, work: impl FnOnce() -> T) -> T {
     CHOSEN.sync_scope(language, work)
 }

@@ -22,7 +22,7 @@ pub(crate) struct Project {
 
 /// Where the texts of a rule set come from.
 enum Origin {
-    /// Files below a folder. `main` is the main file's path relative to the folder.
+    /// Files in a folder on disk. `main` is the main file's path relative to the folder.
     Disk { files: DiskLoader, main: String },
     /// The text of an uploaded rule set, which has one file.
     Text(String),
@@ -234,7 +234,7 @@ impl Project {
     }
 }
 
-/// Returns a fingerprint of a text, to detect changes.
+/// Returns a fingerprint of a text, with which a change of the text is detected.
 pub(crate) fn stamp(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

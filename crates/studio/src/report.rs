@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// File name of the report's template among the files of the page.
 pub(crate) const TEMPLATE: &str = "report.html";
-/// Placeholder in the template that the report's JSON replaces.
+/// Placeholder text in the template, which the JSON of the report replaces.
 const PLACE: &str = "\"REPORT\"";
 /// Maximum number of replayed messages that coverage counts (`COVERED`), of sample decisions, and
 /// of slowest statements.
@@ -50,9 +50,10 @@ impl ReportError {
 }
 
 /// Writes the report on the first rule set, as one HTML file without external parts. If both a log
-/// and messages are given, the log is replayed.
+/// and messages are given, only the log is replayed.
 ///
 /// # Errors
+///
 /// Returns an error if the rules do not compile, if a file cannot be read, or if the program was
 /// built without the page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {

@@ -63,7 +63,10 @@ fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
 }
 
 impl Studio {
+    /// Opens the rule sets and message files that the options name.
+    ///
     /// # Errors
+    ///
     /// Returns a message if a file cannot be found.
     pub fn new(options: &Options) -> Result<Studio, Message> {
         let mut random = [0_u8; 16];

@@ -14,7 +14,7 @@ pub struct Case {
 /// The result of a JUnit test case.
 pub enum CaseResult {
     Passed,
-    /// Passed, with an additional note.
+    /// The case passed, with a note to show.
     Noted(String),
     Failed {
         kind: String,

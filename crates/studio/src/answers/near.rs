@@ -24,7 +24,8 @@ const TOLD: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
-    // While the user types, the page sends many requests; only the newest one is worth answering.
+    // While the user types, the page sends many requests, and only the result of the newest one is
+    // shown.
     let is_newest = studio.newest();
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;

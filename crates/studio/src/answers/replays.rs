@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Router<Arc<Studio>> {
         .merge(uploads)
 }
 
-/// Starts a replay on a new thread.
+/// Starts a replay on a new thread, and returns its id.
 fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     let (replay, entry) = prepare(studio, &asked)?;
     let running = replay.clone();
@@ -44,7 +44,7 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     Ok(Started { id: replay.id })
 }
 
-/// Runs a replay and returns when the replay has ended.
+/// Runs a replay on this thread, and returns the replay after it has ended.
 pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
     let (replay, entry) = prepare(studio, asked)?;
     replay.run(&entry);
@@ -84,7 +84,7 @@ async fn upload(
     let refused =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
-    // When the studio ends, the folder is deleted with all its files.
+    // The folder is deleted, with all its files, when the studio ends.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
     let mut to = tokio::fs::File::create(&path).await.map_err(refused)?;
     let (mut bytes, mut parts) = (0, body.into_data_stream());

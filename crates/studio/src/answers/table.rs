@@ -97,7 +97,7 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 
-/// Returns the conjuncts of a rule's condition.
+/// Returns the conjuncts of a rule's condition (its parts joined by `and`).
 fn parts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
     let mut found = Vec::new();
     conjuncts(rules, &rule.condition, &mut found);

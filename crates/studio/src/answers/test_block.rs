@@ -121,7 +121,8 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
         _ => entry.name(),
     };
     let name = wanted.or(chosen).unwrap_or("none");
-    // `default`, `none` and `otherwise` are keywords here, not names.
+    // As the name of a statement, `default`, `none` and `otherwise` are keywords that must not be
+    // quoted.
     let name =
         if matches!(name, "default" | "none" | "otherwise") { name.to_owned() } else { write::name(name) };
     match (table, entry.kind()) {

@@ -30,7 +30,7 @@ pub struct Decide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MessageOf {
-    /// Id of the replay.
+    /// Id of the replay that contains the message.
     pub replay: usize,
     /// Line number of the message in the replayed file, from 1.
     #[cfg_attr(test, ts(type = "number"))]
@@ -258,13 +258,13 @@ pub struct Violation {
 pub struct Unchecked {
     /// Name of the rule that could not be evaluated.
     pub rule: String,
-    /// Path in the payload that the rule checks.
+    /// Path, in the payload, of the value that the rule checks.
     pub path: String,
     /// Reason why the rule could not be evaluated, as text.
     pub message: String,
 }
 
-/// A correction of a payload.
+/// A correction that was made to a payload.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Correction {
@@ -312,7 +312,7 @@ pub struct WorkflowRun {
     pub failures: Vec<NodeFailure>,
     /// Nodes that still waited for inputs when the run ended, as text.
     pub stalled: Vec<String>,
-    /// Whether the step limit ended the run.
+    /// Whether the run ended because it reached the step limit.
     pub limit_hit: bool,
     /// Node kinds that only an embedding program implements. In the studio, such nodes return their
     /// input.
@@ -348,9 +348,9 @@ pub struct RouterDecision {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowDelivery {
-    /// Node that produced the output.
+    /// Name of the node that produced the output.
     pub from: String,
-    /// Node that receives the output.
+    /// Name of the node that receives the output.
     pub to: String,
     /// Whether the receiving node had all its inputs after this delivery.
     pub ready: bool,
@@ -392,7 +392,7 @@ pub struct MakeTest {
     pub row: Option<MessageOf>,
 }
 
-/// A generated `test` block.
+/// Response to [`MakeTest`]: a generated `test` block.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MadeTest {

@@ -24,7 +24,7 @@ pub struct FileText {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
     /// Name of the file that contains the text.
     pub file: String,
@@ -114,7 +114,7 @@ pub struct TextEdit {
     pub from: usize,
     /// End of the replaced range, in UTF-16 units.
     pub to: usize,
-    /// Replacement text.
+    /// Text that replaces the range.
     pub text: String,
 }
 
@@ -176,7 +176,7 @@ pub struct OutlineItem {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct At {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
     /// Name of the file in the editor.
     pub file: String,
@@ -247,7 +247,7 @@ pub struct Formatted {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Save {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
     /// Name of the file to write.
     pub file: String,

@@ -32,7 +32,7 @@ pub struct Started {
     pub id: usize,
 }
 
-/// The state of a replay.
+/// State of a replay: running, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +88,7 @@ pub struct ReplaySums {
     pub bare: usize,
     /// Number of messages that contain values masked by the log.
     pub masked: usize,
-    /// Number of logged decisions for which these rules choose another statement.
+    /// Number of logged decisions for which these rules now choose another statement.
     pub otherwise: usize,
     /// Counts per statement (such as a route) of all tables that messages reach, most often chosen
     /// first.

@@ -50,7 +50,7 @@ pub struct Report {
     pub samples: Vec<Sample>,
 }
 
-/// Summary numbers of a report.
+/// Summary numbers of a report about rules.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReportSummary {
@@ -99,7 +99,7 @@ pub struct CoverageItem {
 pub struct Slow {
     /// Key of the statement, such as `routes/refunds`.
     pub key: String,
-    /// Name of the statement.
+    /// Name of the slow statement.
     pub name: String,
     /// Median duration of the statement's handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]

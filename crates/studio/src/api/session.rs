@@ -68,7 +68,7 @@ pub struct Source {
     pub from: String,
 }
 
-/// Entries and errors of a version of a rule set.
+/// The entries (tables, payload kinds and workflows) and the errors of a version of a rule set.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overview {
@@ -102,7 +102,7 @@ pub enum EntryKind {
     Workflow,
 }
 
-/// An entry: a named table, payload kind or workflow that decides.
+/// An entry: a table, payload kind or workflow that can decide a message.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct EntryInfo {
@@ -126,7 +126,7 @@ pub struct FormField {
     pub name: String,
     /// Type of the field, in rule syntax.
     pub ty: String,
-    /// Form control for the type.
+    /// Form control with which the user enters the field.
     pub control: Control,
     /// Whether the field may be missing from the message.
     pub optional: bool,
@@ -143,13 +143,13 @@ pub struct FormField {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// Text input.
+    /// Input for a text.
     Text,
-    /// Integer input.
+    /// Input for an integer.
     Int,
-    /// Number input.
+    /// Input for a number.
     Number,
-    /// Checkbox.
+    /// Checkbox for a boolean.
     Bool,
     /// Input for a time in RFC 3339 format.
     Datetime,
@@ -189,7 +189,7 @@ pub struct KeptMessages {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeepMessages {
-    /// Id of the rule set.
+    /// Id of the rule set to which the messages belong.
     pub rules: usize,
     /// Fingerprint that the file had when the client read it. If the file has changed since then,
     /// nothing is written.
@@ -208,12 +208,12 @@ pub struct UploadRules {
     pub text: String,
 }
 
-/// Response to a refused request; its status is not 2xx.
+/// Response to a refused request. The HTTP status is not 2xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Refusal {
-    /// Machine-readable kind: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`
-    /// or `broken`.
+    /// Machine-readable reason for the refusal: `token`, `host`, `origin`, `missing`, `invalid`,
+    /// `changed`, `errors` or `broken`.
     pub kind: String,
     /// Reason for the refusal and suggested correction, as text.
     pub message: String,

@@ -1,4 +1,4 @@
-//! Decisions of every kind, near misses, and tests made from decisions.
+//! Tests of decisions of every kind, of near misses, and of tests made from decisions.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ fn a_message_is_decided_with_its_way() {
         decided["summary"].as_str().is_some_and(|summary| summary.contains("`late` is chosen")),
         "{decided}"
     );
-    // A breach of the declared input is reported.
+    // A message that violates the declared input is decided, and the violation is reported.
     let decided = open.decide("routes", &json!({"text": 3}));
     assert_eq!(
         (&decided["key"], &decided["breaches"][0]["path"]),

@@ -1,4 +1,4 @@
-//! The server's texts are in the language of the page, which the page sends with each request.
+//! Tests that the server's texts are in the language that the page sends with each request.
 
 use crate::support::{Answer, DESK, Open};
 use rulec::Language;

@@ -1,4 +1,4 @@
-//! Replays: counts, rows, changed results, cancellation, and reports.
+//! Tests of replays: counts, rows, changed results, cancellation, and reports.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
