@@ -77,19 +77,19 @@ pub struct CoverageItem {
     /// Kind of the covered item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
     /// `condition`.
     pub what: String,
-    /// Name of the item, or the source text of a condition.
+    /// Name of the statement, or the source text of the condition.
     pub name: String,
-    /// Name of the file that contains the item.
+    /// Name of the file that contains the statement or condition.
     pub file: String,
-    /// Line of the item in its file, from 1.
+    /// Line of the statement or condition in its file, from 1.
     pub line: usize,
-    /// Number of times that the item was evaluated.
+    /// Number of times that the statement or condition was evaluated.
     pub tried: usize,
-    /// Number of times that the item was true or chosen.
+    /// Number of times that the statement was chosen or the condition was true.
     pub yes: usize,
-    /// Number of times that the item was evaluated, but not true or not chosen.
+    /// Number of times that the statement was tried but not chosen, or the condition not true.
     pub no: usize,
-    /// Description of what is not covered; null if the item is fully covered.
+    /// Description of what is not covered; null if fully covered.
     pub gap: Option<String>,
 }
 
