@@ -1,5 +1,5 @@
-//! Checks that the built page exists if it should be embedded. If the page is missing, the build
-//! fails with a message that says how to build it.
+//! Checks that the studio's page was built if it should be embedded in the program. If the page is
+//! missing, the build fails with a message that says how to build it.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Fuzzes the analysis with small programs built from the bytes: no input may contradict a finding.
+//! Fuzzes the analysis of rules with small programs that are built from the bytes. No input may
+//! contradict a finding of the analysis.
 
 #![no_main]
 

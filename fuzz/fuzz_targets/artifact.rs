@@ -1,6 +1,6 @@
-//! Fuzzes artifacts with changed bytes and a repaired hash: the loader refuses the artifact, or all
-//! engines agree on its decisions. The first byte selects the rules. The next bytes are edits: an
-//! offset, an operation and a value.
+//! Fuzzes the loader of compiled rules (artifacts) with changed bytes and a matching hash. Either
+//! the loader refuses the artifact, or all engines make the same decisions with it. The first byte
+//! selects the rules. The next bytes are edits: an offset, an operation and a value.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
-//! Fuzzes the compiler with any text: the text compiles, or the compiler reports an error. Compiled
-//! rules must decide alike on every engine, and their explanations must match the decisions.
+//! Fuzzes the compiler with any text. Either the text compiles, or the compiler reports an error.
+//! Compiled rules must give the same decisions on every engine, and their explanations must match
+//! the decisions.
 
 #![no_main]
 

@@ -1,9 +1,9 @@
 //! Fuzzes columnar input.
 //!
-//! Any bytes are read as an Arrow stream or as CSV, and Arrow streams and Parquet files are read
-//! with changed bytes: the reader refuses them, or the rules decide without a panic. Messages
-//! generated from the bytes are also decided as columns, and must give the same answers as JSON
-//! lines.
+//! Any bytes are read as an Arrow stream or as CSV, and valid Arrow streams and Parquet files are
+//! read with changed bytes. Either the reader refuses the input, or the rules decide without a
+//! panic. Messages generated from the bytes are also decided as columns, and must give the same
+//! results as JSON lines.
 
 #![no_main]
 
@@ -19,12 +19,12 @@ use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 use std::sync::OnceLock;
 
-/// Number of rows after which reading stops. A few bytes may claim that a batch has two billion
-/// rows.
+/// Number of rows after which reading stops. A limit is needed because a few bytes may claim that a
+/// batch has two billion rows.
 const ROWS: usize = 10_000;
 
-/// Ignores panics of the Arrow and Parquet libraries over invalid data, which our readers catch.
-/// Any other panic is a finding.
+/// Ignores panics of the Arrow and Parquet libraries over invalid data, which rulec's readers
+/// catch. Any other panic is a bug.
 fn listen() {
     let ends = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -60,7 +60,7 @@ fn any_bytes(format: Format, bytes: &[u8]) {
 }
 
 /// Reads a valid stream or file with changed bytes. The first byte selects the stream or file; the
-/// next bytes are pairs of offset and value.
+/// next bytes are pairs of an offset (two bytes) and a value.
 fn changed(bytes: &[u8]) {
     static WHOLE: OnceLock<Vec<(Format, Vec<u8>)>> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {
@@ -94,9 +94,15 @@ fn generated(bytes: &[u8]) {
     let options = Options::default().allow_missing();
     let mut decider = match Decider::new(&rules, None, batch.schema(), &options) {
         Ok(decider) => decider,
+<<<<<<< HEAD
         // In a few messages, values may all have one type, and columns that the rules read may be
         // missing.
         Err(error) => return assert!(error.to_string().contains(", but the rules read "), "{error}"),
+=======
+        // With only a few messages, all values of a column may have one type, and columns that the
+        // rules read may be missing.
+        Err(error) => return assert!(error.to_string().contains(", and the rules read "), "{error}"),
+>>>>>>> p5
     };
     let mut lines = Vec::new();
     write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");

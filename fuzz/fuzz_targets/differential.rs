@@ -1,5 +1,5 @@
-//! Fuzzes all engines with generated programs and messages: every engine must answer like the
-//! reference. The bytes steer the generator of the differential test.
+//! Fuzzes all engines with generated programs and messages. Every engine must give the same results
+//! as the reference evaluator. The bytes steer the generator of the differential test.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Fuzzes sequences of edits of live rules with merges in between: the live rules must answer like
-//! a fresh compile of the edited texts.
+//! Fuzzes sequences of edits of live rules, with merges in between. The live rules must give the
+//! same decisions as rules compiled from the edited texts.
 
 #![no_main]
 
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     live.wait_for_merge();
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());
     let [(_, text)] = live.texts().try_into().expect("there is one file");
-    // The compiler refuses a file without statements, but live rules that lost their last statement
+    // The compiler refuses a file without statements. Live rules that lost their last statement
     // remain valid and choose nothing.
     if text.trim().is_empty() {
         messages().iter().for_each(|message| assert_eq!(live.decide(message).chosen(), None));
@@ -51,7 +51,8 @@ fuzz_target!(|bytes: &[u8]| {
                 "{text}"
             );
         }),
-        // Tests in the texts may refer to removed rules.
+        // Only tests in the texts may make the compilation fail, because they may refer to removed
+        // rules.
         Err(error) => {
             assert!(text.contains("test \""), "what was accepted does not compile: {error}\n{text}")
         }

@@ -1,5 +1,5 @@
-//! Fuzzes the formatter with any text: it keeps the tokens, and formatting twice changes nothing
-//! more.
+//! Fuzzes the formatter with any text. The formatter keeps the tokens, and formatting the result
+//! again changes nothing.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Fuzzes the importers with any JSON: an importer returns rules that compile, or an error.
+//! Fuzzes the importers of other systems' JSON with any JSON. An importer returns rules that
+//! compile, or an error.
 
 #![no_main]
 

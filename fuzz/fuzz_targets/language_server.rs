@@ -1,5 +1,5 @@
-//! Fuzzes the language server with requests about a text, one per line: each request gets an
-//! answer, and the server keeps running.
+//! Fuzzes the language server with edits of a text and with requests about it. Each request gets a
+//! response, and the server keeps running.
 
 #![no_main]
 

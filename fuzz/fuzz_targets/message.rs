@@ -1,5 +1,5 @@
-//! Fuzzes the message parser with any bytes: it accepts what serde_json accepts, unless a limit
-//! rejects the message. The decision must equal the decision on serde_json's tree.
+//! Fuzzes the message parser with any bytes. The parser accepts whatever serde_json accepts, unless
+//! a limit rejects the message. The decision must equal the decision on serde_json's value.
 
 #![no_main]
 
@@ -9,8 +9,8 @@ use rulec_fuzz::{READING, compiler};
 use serde_json::{Deserializer, Value as Json};
 use std::sync::OnceLock;
 
-/// Parses the bytes with serde_json without its depth limit, which is one level below rulec's
-/// limit.
+/// Parses the bytes with serde_json, without serde_json's depth limit. That limit is one level
+/// below the limit of rulec.
 fn read(bytes: &[u8]) -> Option<Json> {
     let mut reader = Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();

@@ -1,5 +1,5 @@
-//! Fuzzes the parser with any text: it does not panic, the tokens add up to the text, and
-//! diagnostics can be rendered in each form.
+//! Fuzzes the parser of rules with any text. The parser does not panic, the tokens add up to the
+//! text, and every diagnostic has a message.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Fuzzes the studio with requests that have its token: each request gets an answer, and none is a
-//! server error.
+//! Fuzzes the HTTP API of the studio with requests that have the studio's token. Each request gets
+//! a response without a server error (status 5xx).
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Code shared by the fuzz targets and the tests: generators, engines that must agree, and forged
-//! artifacts.
+//! Code shared by the fuzz targets and by tests: generators, a check that engines agree, and
+//! changed artifacts.
 
 #![allow(clippy::should_implement_trait, reason = "the support of tests is not an interface")]
 #![allow(missing_docs, reason = "the support of tests, which is not published")]
@@ -17,7 +17,7 @@ pub use forge::READING;
 use rulec::{Compiler, Rules};
 use serde_json::{Value as Json, json};
 
-/// Returns a compiler with the host functions of generated programs.
+/// Returns a compiler that has the host functions used by generated programs.
 pub fn compiler() -> Compiler {
     Compiler::new()
         .function(
@@ -28,7 +28,7 @@ pub fn compiler() -> Compiler {
         .allow_missing_functions()
 }
 
-/// Returns messages for arbitrary rules.
+/// Returns messages to decide with arbitrary rules.
 pub fn messages() -> [Json; 4] {
     [
         json!({}),
@@ -38,7 +38,7 @@ pub fn messages() -> [Json; 4] {
     ]
 }
 
-/// Returns sources that together contain every kind of statement.
+/// Returns source texts of rules that together contain every kind of statement.
 pub fn samples() -> Vec<String> {
     let mut samples = vec![READING.to_owned(), studio::DESK.to_owned()];
     samples.extend((0..6).map(|seed| {
@@ -52,7 +52,7 @@ pub fn samples() -> Vec<String> {
     samples
 }
 
-/// Checks that every engine answers like the reference.
+/// Checks that every engine gives the same result as the reference evaluator.
 pub fn agree(rules: &Rules, message: &Json) {
     forge::agree(rules, std::slice::from_ref(message), true);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Each target, with the path of its program.
+/// Creates an array of all fuzz targets: the name of each target with the path of its executable.
 macro_rules! targets {
     ($($name:literal)*) => { [$(($name, env!(concat!("CARGO_BIN_EXE_", $name)))),*] };
 }

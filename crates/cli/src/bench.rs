@@ -74,11 +74,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if refused == 0 { Status::Fine } else { Status::Errors })
 }
 
-/// Decision times in nanoseconds.
+/// Measured decision times, in nanoseconds.
 struct Measured {
     decided: u64,
     mean: f64,
-    /// Times of single decisions, sorted.
+    /// Times of individually measured decisions, in ascending order.
     single: Vec<u64>,
 }
 

@@ -76,7 +76,8 @@ fn code(text: &str) -> Result<Code, String> {
 
 const SHOWN: usize = 100;
 
-/// Limits how many findings of a file are shown, and gives errors precedence over warnings.
+/// Limits the number of findings that are shown for one file. Errors use up the quota first; only
+/// the rest is available to warnings.
 struct Quota {
     errors: usize,
     warnings: usize,
@@ -99,7 +100,8 @@ impl Quota {
 }
 
 impl Args {
-    /// Merges the settings of a file with the command-line options. The options take precedence.
+    /// Merges the `rulec.toml` settings of a file with the command-line options, which take
+    /// precedence.
     fn settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
         for denied in &self.deny {
             match denied {
@@ -120,7 +122,7 @@ impl Args {
     }
 }
 
-/// The numbers of findings in all files.
+/// Numbers of findings in all checked files.
 struct Tally {
     errors: usize,
     warnings: usize,
@@ -180,7 +182,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 /// Returns the findings to report, with the severities from the settings of their files. A finding
-/// in a shared file is returned once, no matter how many files import the shared file.
+/// in a shared file is returned once, even if several files import the shared file.
 fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<ReportedDiagnostic<'a>> {
     let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut told = Vec::new();
@@ -198,7 +200,7 @@ fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Repor
     told
 }
 
-/// Prints findings for people, up to a quota per file.
+/// Prints findings in the format for people, up to a maximum number per file.
 fn show(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {

@@ -1,13 +1,13 @@
-//! `rulec run` over columnar files: Parquet, Arrow and CSV, next to JSON lines, as input and
-//! output. Answers that need more than a plain decision (explanations, intents, payloads) come from
-//! the same workers as for JSON lines.
+//! Formats and options of `rulec run` over columnar files. Input and output may be Parquet, Arrow,
+//! CSV or JSON lines. Results that need more than a plain decision (explanations, intent flows,
+//! payloads) come from the same workers as for JSON lines.
 
 #[cfg(not(feature = "columns"))]
 use super::CliError;
 use super::stream::StreamArgs;
 use std::path::{Path, PathBuf};
 
-/// The forms of the messages and of the answers.
+/// Options for the formats of the messages and of the results.
 #[derive(clap::Args)]
 pub struct ColumnArgs {
     /// The format of the messages [default: by the file extension, else lines]
@@ -27,12 +27,13 @@ pub struct ColumnArgs {
     allow_missing_columns: bool,
 }
 
-/// The format names: JSON lines and the columnar formats.
+/// The names of the formats: JSON lines and the columnar formats.
 const FORMATS: [&str; 4] = [LINES, "parquet", "arrow", "csv"];
 const LINES: &str = "lines";
 
 impl ColumnArgs {
-    /// True if the input or the output is columnar, or if the output is a file.
+    /// True if the run needs the code of this module: the input or output is columnar, or the
+    /// output is a file.
     pub fn are_asked_for(&self, stream: &StreamArgs) -> bool {
         let is_columns = |format: &str| format != LINES;
         is_columns(&self.input(stream.path())) || is_columns(&self.out()) || self.output.is_some()
@@ -47,7 +48,8 @@ impl ColumnArgs {
     }
 }
 
-/// Returns the format for a file extension. Other extensions mean JSON lines.
+/// Returns the name of the format for a file's extension. Files with other extensions are JSON
+/// lines.
 fn by_extension(path: Option<&Path>) -> String {
     let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
@@ -59,7 +61,7 @@ fn by_extension(path: Option<&Path>) -> String {
     .to_owned()
 }
 
-/// Returns an error that says how to build `rulec` with support for columns.
+/// Returns an error that says how to build `rulec` with support for columnar files.
 #[cfg(not(feature = "columns"))]
 pub fn refuse() -> CliError {
     CliError::usage(rulec_base::message!(

@@ -16,18 +16,20 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The path as the user would write it.
+    /// The path of the rules file, as the user would write it.
     pub path: PathBuf,
-    /// The root folder for imports. `None` means the folder of the file.
+    /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
-    /// The index of the folder argument in which the file was found.
+    /// Index of the command-line argument that is the folder in which the file was found. `None`
+    /// for a file that was named directly.
     pub folder: Option<usize>,
 }
 
 pub struct Compiled {
     pub target: Target,
     pub result: Result<Rules, CompileError>,
-    /// Whether the file contained compiled rules.
+    /// Whether the file contained compiled rules (the output of `rulec build`) instead of source
+    /// text.
     is_artifact: bool,
 }
 
@@ -35,8 +37,8 @@ pub struct Compiled {
 const DASH: &str = "-";
 pub const STDIN: &str = "<stdin>";
 
-/// True if a file contains compiled rules. Read errors are reported later, by the code that loads
-/// the file.
+/// True if a file contains compiled rules (an artifact). Read errors are reported later, by the
+/// code that loads the file.
 pub fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
@@ -45,7 +47,7 @@ pub fn is_artifact(path: &Path) -> bool {
     })
 }
 
-/// Rules from standard input, which may import files.
+/// Loader for rules from standard input. Imported files are loaded from disk.
 struct Piped {
     bytes: Vec<u8>,
     files: DiskLoader,
@@ -63,7 +65,7 @@ impl Loader for Piped {
     }
 }
 
-/// Files on disk, some of which are replaced by edited texts.
+/// Loader for files on disk, some of which are replaced by edited texts.
 struct Edited<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
@@ -84,7 +86,7 @@ impl Target {
         self.path == Path::new(DASH)
     }
 
-    /// Returns the path for display.
+    /// Returns the path of the rules file for messages; `<stdin>` for standard input.
     pub fn shown(&self) -> String {
         if self.is_piped() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
@@ -123,8 +125,8 @@ impl Target {
         Ok(Compiled { target: self, result, is_artifact })
     }
 
-    /// Compiles the file with edited texts instead of the files on disk. The keys are canonical
-    /// paths.
+    /// Compiles the file with edited texts in place of some files on disk. The keys of `texts` are
+    /// canonical paths.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {

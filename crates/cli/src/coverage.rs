@@ -33,7 +33,7 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
     out
 }
 
-/// Returns the kind of an item as a localized message.
+/// Returns the kind of a covered item, such as `route` or `condition`, as a localized message.
 pub fn word(item: &Item) -> Message {
     match item.what {
         "route" => message!("route"),
@@ -52,8 +52,8 @@ pub fn decisions(count: usize) -> Message {
     counted(count, message!("1 decision"), message!("{count} decisions"))
 }
 
-/// Formats lcov records: routes and other choices as functions, the two outcomes of each condition
-/// as branches.
+/// Formats coverage as lcov records. Routes and similar statements become functions; the two
+/// outcomes of each condition become branches.
 pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     let (routes, conditions) = (coverage.routes(&[]), coverage.conditions());
     let mut out = String::new();
@@ -107,7 +107,7 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 </style>
 ";
 
-/// Returns the page up to the first file.
+/// Returns the beginning of the HTML page, up to the first file.
 fn head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = localized(&title);
@@ -132,7 +132,7 @@ fn head() -> String {
     )
 }
 
-/// Formats a self-contained HTML page.
+/// Formats the coverage of several files as a self-contained HTML page.
 pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     let mut out = head();
     for (compiled, coverage, findings) in files {
@@ -162,7 +162,8 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     out + "</body>\n</html>\n"
 }
 
-/// Formats the text of a file. Conditions and the first words of routes are coloured by coverage.
+/// Formats the source text of a file as HTML. Conditions and the first words of routes are coloured
+/// by coverage.
 fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> String {
     let mut marks: Vec<(usize, usize, &Item)> = Vec::new();
     for item in conditions.iter().filter(|item| item.span.file == file) {
@@ -189,7 +190,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
         }
     };
     for (start, end, item) in marks {
-        // Of nested conditions, only the outer one is coloured.
+        // Conditions may be nested; only the outermost one is coloured.
         if start < at {
             continue;
         }
@@ -223,8 +224,8 @@ fn title(item: &Item) -> Message {
     }
 }
 
-/// Returns the count of each line on which an item begins: the highest number of evaluations of its
-/// items.
+/// Returns the count of each line on which an item begins. If several items begin on a line, the
+/// item with the most evaluations counts.
 fn lines(coverage: &Coverage<'_>, items: &[&Item]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! `rulec diff`: compares the answers of two versions of rules.
+//! `rulec diff`: compares the decisions of two versions of rules.
 
 use super::files::RulesArgs;
 use super::language::{counted, localized};
@@ -53,7 +53,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Maximum number of examples shown per flip.
+/// Maximum number of example messages shown for each changed pair of routes.
 const SHOWN: usize = 3;
 
 #[derive(Serialize)]
@@ -65,15 +65,16 @@ struct Report<'a> {
     replay: Option<Replay>,
 }
 
-/// The results for messages that both versions decided.
+/// Results of deciding the same messages with both versions of the rules.
 #[derive(Default, Serialize)]
 struct Replay {
     messages: usize,
-    /// Messages with different answers, grouped by the routes before and after.
+    /// Messages that the two versions decide differently, grouped by the routes chosen before and
+    /// after.
     flips: Vec<Flip>,
-    /// Number of lines that are not messages.
+    /// Number of input lines that are not messages.
     refused: usize,
-    /// Number of messages with values that a log has masked.
+    /// Number of messages that contain values masked by a decision log.
     masked: usize,
 }
 
@@ -224,7 +225,7 @@ fn shown(decision: &Json) -> String {
     printable(&shown).into_owned()
 }
 
-/// Decides every message with both versions.
+/// Decides every message of a file with both versions, and collects the differences.
 fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
     let (input, name, _) = open(Some(path), term)?;
     let mut lines = Lines::new(name, input);
@@ -270,7 +271,8 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
     Ok(replay)
 }
 
-/// Returns the parts of a decision that a service acts on.
+/// Returns the parts of a decision that a service acts on, such as the target and its arguments.
+/// Decisions with equal parts count as equal.
 fn data(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }

@@ -41,13 +41,14 @@ pub struct Args {
 #[derive(Default)]
 struct Window {
     decisions: usize,
-    /// Number of lines without a message.
+    /// Number of logged decisions whose message was not logged.
     bare: usize,
-    /// Number of lines whose entry these rules do not have.
+    /// Number of log lines that are not decisions by an entry (table, choice or router) of these
+    /// rules.
     foreign: usize,
-    /// Number of decisions that differ with these rules.
+    /// Number of logged decisions for which these rules now choose another route.
     otherwise: usize,
-    /// Line number of the first differing decision.
+    /// Line number of the first logged decision for which these rules now choose another route.
     example: Option<u64>,
     first: Option<String>,
     last: Option<String>,
@@ -110,8 +111,8 @@ impl Window {
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
         let explanation = entry.explain(&message, true);
-        // Intent flows and language models also produce answers, so only routes and routers are
-        // compared.
+        // Only routes and routers are compared with the log. Flows and choices may also be selected
+        // by the intent classifier or by a language model.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
             self.otherwise += 1;
             self.example.get_or_insert(number);

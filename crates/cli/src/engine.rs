@@ -4,7 +4,8 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::{Indexing, Rules, Tier};
 
-/// The engine, and the tables that are indexed. All ways answer alike.
+/// Options that select the engine and the tables to search with an index. Every selection gives the
+/// same results.
 #[derive(clap::Args)]
 pub struct EngineArgs {
     /// The engine that decides; all engines give the same answers
@@ -44,7 +45,7 @@ impl EngineArgs {
     }
 }
 
-/// Returns the parser for engine names.
+/// Returns the clap parser for the names of engines.
 pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
 }

@@ -1,4 +1,4 @@
-//! `rulec explain`: prints the page of a diagnostic code.
+//! `rulec explain`: prints the documentation page of a diagnostic code.
 
 use super::language::language;
 use super::term::{Out, Term, paint};
@@ -38,7 +38,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Parses a code. Leading zeros and the `E` may be missing.
+/// Parses a diagnostic code. Leading zeros and the letter `E` may be missing.
 fn find(text: &str) -> Option<Code> {
     let text = text.trim().trim_matches(['[', ']']);
     Code::parse(text).or_else(|| {

@@ -1,4 +1,4 @@
-//! The files that a command works on, and error messages for files that do not compile.
+//! Finds, reads and writes the files of a subcommand, and reports files that do not compile.
 
 use super::compiled::{Compiled, STDIN, Target};
 use super::keys::KeyPlace;
@@ -21,8 +21,8 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Compiles the named files and all `*.rules` below the named folders. The flag of a file is true
-/// if another file of its folder imports it.
+/// Compiles the named files and all `*.rules` files below the named folders. The flag next to a
+/// file is true if another file of the same folder imports the file.
 pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     let targets = collect(paths, root)?;
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -57,8 +57,8 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
     Ok(targets)
 }
 
-/// Finds rule files. Hidden folders are skipped. Links to folders are not followed, because they
-/// may form a cycle.
+/// Adds all `*.rules` files below a folder to `found`. Hidden folders are skipped. Links to folders
+/// are not followed, because links may form a cycle.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let refused =
         |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
@@ -216,7 +216,7 @@ pub fn input_object(
     }
 }
 
-/// The one file that a verb decides by, or says something about.
+/// Arguments that name the rules file of a subcommand, and say how to load the file.
 #[derive(Clone, clap::Args)]
 pub struct RulesArgs {
     /// The rules file, or the file that `rulec build` compiled it to; `-` reads standard input
@@ -240,13 +240,15 @@ impl RulesArgs {
         Target { path: self.path.clone(), root: self.root.clone(), folder: None }
     }
 
-    /// Compiles a second rules file. Errors in it count as wrong usage.
+    /// Compiles a second rules file. If the second file has errors, the exit status is the one for
+    /// wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other = RulesArgs::new(path.to_path_buf(), None);
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
     }
 
-    /// Returns the arguments for another version of the file, with the same root.
+    /// Returns the arguments for another version of the rules file, at `path`, with the same
+    /// options.
     pub fn version(&self, path: &Path) -> RulesArgs {
         RulesArgs { path: path.to_path_buf(), ..self.clone() }
     }
@@ -256,7 +258,8 @@ impl RulesArgs {
         self.target().is_piped()
     }
 
-    /// Compiles the file. Errors go to standard error, because standard output is for answers.
+    /// Compiles the file. Errors are printed on standard error, because standard output is for
+    /// results.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
         let target = self.target();
         let path = target.shown();
@@ -287,7 +290,8 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
     }
 }
 
-/// Prints a note if results of host functions are treated as missing.
+/// Prints a note if the rules use host functions. This program provides none, so their results
+/// count as missing.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
     // Functions with a feature, such as `request.…`, are computed by the engine itself.
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());

@@ -1,5 +1,5 @@
-//! `check --fix`: applies the machine-applicable fixes and compiles again. A fix is not made if it
-//! would give any rule set more errors, so that correct rules stay correct.
+//! `check --fix`: applies the machine-applicable fixes and compiles the rules again. A fix is not
+//! applied if any rule set would then have more errors, so that correct rules stay correct.
 
 use super::compiled::Compiled;
 use super::language::counted;
@@ -11,19 +11,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Maximum number of rounds. One fix may reveal another.
+/// Maximum number of rounds of fixing and compiling. Several rounds are needed, because one fix may
+/// reveal another.
 const ROUNDS: usize = 10;
-/// Maximum number of fixes tried one by one in a round, if all fixes together add errors.
+/// Maximum number of fixes that are tried one by one in a round, after all fixes together added
+/// errors.
 const ALONE: usize = 200;
 
 /// A replacement of a byte range in a file.
 type Edit = (Range<usize>, String);
-/// Replacements, by the canonical path of their file.
+/// Replacements in several files, by the canonical path of the file.
 type Edits = BTreeMap<PathBuf, Vec<Edit>>;
 
-/// The applied fixes, as texts that are not written yet.
+/// The applied fixes: new texts of files, not yet written to disk.
 pub struct Fixes {
-    /// The new texts, by the canonical path of their file.
+    /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
     /// The path and old text of each changed file, by its displayed name.
     old: BTreeMap<String, (PathBuf, String)>,
@@ -31,8 +33,8 @@ pub struct Fixes {
 }
 
 impl Fixes {
-    /// Finds and applies the fixes, only in the named files. Afterwards `compiled` contains the
-    /// fixed texts.
+    /// Finds fixes in the named files and applies the fixes in memory. Afterwards `compiled` holds
+    /// the results of compiling the fixed texts.
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
             return Err(CliError::usage(message!(
@@ -58,7 +60,7 @@ impl Fixes {
     }
 
     /// Applies all fixes together if that adds no errors. Otherwise applies the first single fix
-    /// that adds none. Returns false if no fix is applied.
+    /// that adds no errors. Returns false if no fix is applied.
     fn make(
         &mut self,
         repairs: &[Edits],
@@ -113,7 +115,7 @@ impl Fixes {
         self.old.iter().try_for_each(|(name, (path, old))| patch::write(name, old, &self.texts[path], out))
     }
 
-    /// Writes the changed files.
+    /// Writes the fixed texts to the changed files.
     pub fn write(&self) -> Result<(), CliError> {
         self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
     }
@@ -130,7 +132,7 @@ fn errors(compiled: &Compiled) -> usize {
     compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
 }
 
-/// Returns the displayed name and the text of each file that was read, by its canonical path.
+/// Returns the displayed name and the text of each source file, by the canonical path of the file.
 fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
     let mut originals = HashMap::new();
     for (compiled, _) in compiled {
@@ -144,7 +146,8 @@ fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)
     originals
 }
 
-/// Returns the machine-applicable fixes of each diagnostic, for files that may be changed.
+/// Returns the machine-applicable fixes, one element per diagnostic. Only fixes of named files are
+/// returned.
 fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits> {
     let mut repairs: Vec<Edits> = Vec::new();
     for (compiled, _) in compiled {
@@ -188,7 +191,8 @@ fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
     format!("{}{replacement}{}", if begins { " " } else { "" }, if ends { " " } else { "" })
 }
 
-/// Adds a fix to others unless it overlaps or touches one of them. Returns whether it was added.
+/// Adds the edits of a fix to `all`, unless an edit overlaps or touches an edit that is already
+/// there. Returns whether the edits were added.
 fn add(all: &mut Edits, repair: &Edits) -> bool {
     let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
     let free = repair.iter().all(|(path, edits)| {

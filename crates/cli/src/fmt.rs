@@ -36,7 +36,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         match file(args, &path, term, out) {
             Ok(true) => changed += 1,
             Ok(false) => same += 1,
-            // The other files are still formatted.
+            // After an error in one file, the other files are still formatted.
             Err(stop) => {
                 out.flush()?;
                 if let Some(message) = &stop.message {

@@ -105,7 +105,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
     }
     let mut drawings: Vec<Drawing> = workflows().map(|workflow| drawing::workflow(rules, workflow)).collect();
     if drawings.is_empty() {
-        // A table that others lead to is part of their drawings.
+        // A table that another table enters by `goto` is drawn as a part of that other table.
         let entered = drawing::entered(program);
         drawings.extend(
             tables().filter(|table| !entered.contains(table)).map(|table| drawing::table(rules, table)),

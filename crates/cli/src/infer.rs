@@ -11,13 +11,13 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Maximum depth of schema references. Deeper or cyclic references become `any`.
+/// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
 const MAX_DEPTH: usize = 16;
 /// An object type with more keys than this is a dict, if each key occurs in less than half of the
 /// samples.
 const MANY_KEYS: usize = 12;
-/// With fewer samples than this, no key counts as rare. A schema counts as one sample, because it
-/// names its properties.
+/// Minimum number of sample objects for treating any key as rare. A JSON Schema counts as one
+/// sample, because the schema names its properties.
 const FEW_SEEN: usize = 3;
 /// Maximum size of a JSON Schema in bytes.
 const MAX_SCHEMA: usize = 64 << 20;
@@ -25,7 +25,7 @@ const MAX_SCHEMA: usize = 64 << 20;
 /// The type inferred from sample values or from a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Ty {
-    /// Only null was seen.
+    /// The type of a value that was null in every sample.
     #[default]
     Unknown,
     Plain(&'static str),
@@ -37,7 +37,7 @@ enum Ty {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Record {
-    /// Number of objects seen.
+    /// Number of sample objects from which the record type was inferred.
     times: usize,
     fields: BTreeMap<String, Field>,
 }
@@ -45,9 +45,9 @@ struct Record {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Field {
     ty: Ty,
-    /// How many times the field was present and not null.
+    /// Number of sample objects in which the field was present and not null.
     times: usize,
-    /// Whether the schema requires the field.
+    /// Whether the JSON Schema requires the field.
     required: bool,
 }
 
@@ -95,7 +95,7 @@ fn is_schema(json: &Json) -> bool {
         || json.get("$ref").is_some_and(Json::is_string) && (described("$defs") || described("definitions"))
 }
 
-/// Returns the type of a value.
+/// Returns the type of a sample value.
 fn seen(value: &Json) -> Ty {
     match value {
         Json::Null => Ty::Unknown,
@@ -117,7 +117,7 @@ fn seen(value: &Json) -> Ty {
     }
 }
 
-/// Returns the common type of two types.
+/// Returns a type that covers the values of both types.
 fn join(one: Ty, other: Ty) -> Ty {
     match (one, other) {
         (Ty::Unknown, ty) | (ty, Ty::Unknown) => ty,
@@ -147,7 +147,7 @@ fn join(one: Ty, other: Ty) -> Ty {
     }
 }
 
-/// Returns the type that a schema describes.
+/// Returns the type that a JSON Schema describes.
 fn described(schema: &Json, root: &Json, depth: usize) -> Ty {
     if depth > MAX_DEPTH {
         return Ty::Any;
@@ -247,8 +247,8 @@ impl Record {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Returns the dict type if the keys are data rather than field names. This is so if a key is
-    /// not a valid name, or if there are many keys and each is rare.
+    /// Returns the dict type if the keys are data instead of field names. The keys are data if one
+    /// of them is not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MANY_KEYS
             && self.times >= FEW_SEEN

@@ -22,7 +22,8 @@ pub struct Args {
     force: bool,
 }
 
-/// The files with their names. They are formatted, and pass the check with warnings denied.
+/// The files of the example project: their paths and texts. The rules are formatted, and pass the
+/// check with warnings denied.
 const FILES: [(&str, &str); 6] = [
     ("rules/support.rules", include_str!("init/support.rules")),
     ("rules/words.rules", include_str!("init/words.rules")),

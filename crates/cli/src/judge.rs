@@ -1,4 +1,5 @@
-//! `rulec run --decision`: judges every payload of a stream of JSON lines.
+//! `rulec run --decision`: validates every payload of a stream of JSON lines. A payload is an
+//! object with requirements that the rules declare.
 
 #[cfg(feature = "columns")]
 use super::columns::Answering;
@@ -33,7 +34,8 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
-    /// Creates a judge for payloads of one kind, with the context and options from the given files.
+    /// Creates the validator for payloads of one kind, with the context and options from the given
+    /// files.
     pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
@@ -53,16 +55,18 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-/// The judges for a stream of payloads.
+/// The validators for a stream of payloads.
 pub enum Judges {
-    /// One judge for every payload.
+    /// One validator for every payload.
     One(Judge),
-    /// The judges by kind. The field with this name gives the kind of each payload.
+    /// The validators by payload kind. The text is the name of the field that gives the kind of
+    /// each payload.
     ByField(String, BTreeMap<String, Judge>),
 }
 
 impl Judges {
-    /// Creates a judge for each kind in the rules. The field `field` of a payload names its kind.
+    /// Creates a validator for each payload kind in the rules. `field` is the payload field that
+    /// names the kind.
     pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<Judges, CliError> {
         let all: Result<BTreeMap<String, Judge>, CliError> =
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
@@ -74,7 +78,7 @@ impl Judges {
         }
     }
 
-    /// Returns the judge for a payload, or the reason why there is none.
+    /// Returns the validator for a payload, or the reason why there is none.
     fn select(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
             Judges::One(judge) => Ok(judge),
@@ -145,7 +149,7 @@ pub fn run(
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Judges payloads if the input or the output is columnar.
+/// Validates payloads if the input or the output is columnar.
 #[cfg(feature = "columns")]
 fn by_columns<W: Worker>(
     worker: impl Fn() -> W,
@@ -206,7 +210,8 @@ impl Worker for Counting<'_> {
     }
 }
 
-/// Returns the selected kind of payload: from `--decision`, or from `--entry` if that names a kind.
+/// Returns the payload kind that the options select: from `--decision`, or from `--entry` if that
+/// names a payload kind.
 pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>) -> Option<&'n str> {
     decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
 }

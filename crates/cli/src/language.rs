@@ -1,5 +1,5 @@
-//! The language of messages and pages: from `--lang`, otherwise from `RULEC_LANG`. It is a global
-//! value, because it is the same for the whole run.
+//! The language of messages and pages: from `--lang`, otherwise from `RULEC_LANG`. The language is
+//! a global value, because it is the same for the whole run.
 
 use clap::ValueEnum;
 use rulec::{Diagnostic, Language, Message};
@@ -18,8 +18,8 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run. It is determined before the arguments are parsed, because errors
-/// in the arguments are also localized.
+/// Sets the language of this run from the arguments or the environment. This happens before the
+/// arguments are parsed, because errors in the arguments are also localized.
 pub fn choose(args: &[OsString]) {
     let mut named = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
@@ -58,7 +58,7 @@ pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// Returns the singular or the plural message for a count.
+/// Returns the singular message if `count` is 1, otherwise the plural message.
 pub fn counted(count: usize, one: Message, more: Message) -> Message {
     if count == 1 { one } else { more }
 }

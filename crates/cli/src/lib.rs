@@ -10,7 +10,7 @@
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
-//! | `stream`, `lines`, `ordered_pool` | for `run`: answers lines on several threads, in order |
+//! | `stream`, `lines`, `ordered_pool` | for `run`: processes lines on several threads, in order |
 //! | `summary`, `progress` | for `run`: the summary line and the progress bar |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
@@ -22,8 +22,8 @@
 //! | `escape` | escaping of texts for XML and HTML |
 //! | `manual` | manual pages and completions, generated from the command line's definition |
 //! | `watch` | waits until a file changes |
-//! | `judge` | `run --decision`: judges payloads |
-//! | `columns` | `run` over Parquet, Arrow and CSV |
+//! | `judge` | `run --decision`: validates payloads |
+//! | `columns` | `run` over Parquet, Arrow and CSV files |
 //! | `meaning` | intent flows, and choices made by a language model |
 
 mod bench;
@@ -154,23 +154,23 @@ enum Verb {
     Man(manual::Args),
 }
 
-/// How a run of the program ends, with its exit status.
+/// Exit status of the program, with the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
-    /// Success.
+    /// Exit status 0: success.
     Fine = 0,
-    /// Errors were found in rules or messages, or a test failed.
+    /// Exit status 1: errors were found in rules or messages, or a test failed.
     Errors = 1,
-    /// Wrong usage or an unreadable file.
+    /// Exit status 2: wrong usage, or a file that cannot be read or written.
     Usage = 2,
-    /// An internal error of the program.
+    /// Exit status 3: an internal error of the program.
     Broken = 3,
 }
 
 #[derive(Debug)]
 struct CliError {
     status: Status,
-    /// The message to show. `None` if it was already shown.
+    /// The error message to show; `None` if the message was already shown.
     message: Option<Message>,
 }
 
@@ -192,7 +192,7 @@ impl CliError {
 }
 
 /// Runs the program with these arguments and returns its exit status. The first argument is the
-/// program name.
+/// name of the program.
 pub fn main(args: Vec<OsString>) -> u8 {
     panic::listen();
     signals::refuse_large_files();
@@ -250,7 +250,7 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     }
 }
 
-/// Flushes the output and prints the error that stopped the subcommand, if any.
+/// Flushes the output, and prints the error that ended the subcommand, if any.
 fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
     result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
         let _ = out.flush();

@@ -1,4 +1,4 @@
-//! Reads lines of any bytes and any length in bounded memory.
+//! Reads lines of any bytes and any length, with bounded memory.
 
 use super::CliError;
 use super::signals::{Stopped, caught};
@@ -17,13 +17,13 @@ pub struct Lines<R> {
     limit: usize,
 }
 
-/// A batch of consecutive lines.
+/// A batch of consecutive lines of the input.
 #[derive(Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
-    /// The byte range of each line. `None` for a line over the limit.
+    /// Byte range of each line; `None` for a line over the size limit.
     lines: Vec<Option<Range<usize>>>,
-    /// The number of the first line.
+    /// Line number of the first line.
     first: u64,
 }
 
@@ -34,7 +34,7 @@ impl Chunk {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
-    /// Ends the line that begins at `start`.
+    /// Records a complete line that begins at the byte `start`.
     fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
@@ -65,8 +65,8 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
-    /// Returns an error if the input ended before its original size, unless a signal ended the
-    /// reading.
+    /// Returns an error if fewer bytes were read than `size`, the size of the input when it was
+    /// opened. After a signal, reading less is not an error.
     pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(message!(
@@ -78,13 +78,14 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Returns all lines that are currently available, or `None` at the end. It waits for input
-    /// only if no line is available, so that no line is delayed by the next one.
+    /// Returns all lines that are currently available, or `None` at the end of the input. Waits for
+    /// input only if no line is available, so that no line is delayed by the next line.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
         let mut chunk = Chunk { first: self.number + 1, ..Chunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
-            // Another read may block for any length of time.
+            // The lines read so far are returned first, because another read may block for any
+            // length of time.
             if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
                 return Ok(Some(chunk));
             }

@@ -71,7 +71,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Returns a subcommand as a program of its own, because manual pages are named that way.
+/// Renames a subcommand to a program of its own, such as `rulec-check`, because manual pages are
+/// named that way.
 fn named(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))

@@ -1,5 +1,5 @@
-//! Decisions by meaning: intent flows, found by the built-in classifier, and choices made by a
-//! language model, whose answer is part of the message.
+//! Decisions by meaning instead of by conditions. The built-in classifier finds intent flows. A
+//! choice may be made by a language model, whose answer is part of the message.
 
 use super::term::Term;
 use rulec::choice::Question;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// The answer for a message that no keyword pattern of a flow matches.
+/// Output line for a message that no keyword pattern of a flow matches.
 #[derive(Serialize)]
 pub struct Meant<'a> {
     line: u64,
@@ -20,7 +20,7 @@ pub struct Meant<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// The nearest intent flows, if none was chosen.
+    /// The intent flows that are nearest to the message, if no flow was chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<IntentHit>,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
@@ -39,8 +39,8 @@ impl Meant<'_> {
     }
 }
 
-/// Returns the matcher for intent flows, used if no keyword pattern matches. `None` if there are no
-/// intent flows, or if the classifier cannot be trained.
+/// Returns the classifier of intent flows, which is used if no keyword pattern matches. `None` if
+/// there are no intent flows, or if the classifier cannot be trained.
 pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
     if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
         return None;
@@ -57,11 +57,11 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     }
 }
 
-/// Finds the intent flow of a message that no keyword pattern matches.
+/// Finds the intent flow for a message that no keyword pattern matches.
 pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a Decision) -> Meant<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (found, beyond) = matcher.search_intent(text);
-    // Patterns and intents have different limits.
+    // Keyword patterns and the classifier have different limits.
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(beyond);
     let (hit, nearest) = match found {
@@ -86,8 +86,8 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
     }
 }
 
-/// Returns the note that says where the answer to a question comes from. This program calls no
-/// language model.
+/// Returns a note that says where the model's answer to a question is read from. This program calls
+/// no language model.
 pub fn asks(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(

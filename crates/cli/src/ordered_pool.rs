@@ -14,18 +14,18 @@ use std::thread;
 /// Maximum number of jobs in progress per worker.
 const AHEAD: usize = 2;
 
-/// A job, and the channel for its result.
+/// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// The future result of a job, or the error that ended the reading.
+/// The future result of a job, or the error that ended the reading of jobs.
 type Turn<A> = Result<Receiver<A>, CliError>;
 
-/// The results, in the order of the jobs.
+/// The results of the jobs, in the order in which the jobs were read.
 pub struct Turns<A>(Receiver<Turn<A>>);
 
 impl<A> Turns<A> {
-    /// Returns the next result, or `None` if there are no more. Calls `hand_over` before waiting,
-    /// so that the results taken so far can be flushed.
+    /// Returns the next result; `None` if no results are left. Before waiting for a result, it
+    /// calls `hand_over`, so that the caller can flush the results taken so far.
     pub fn next(&self, hand_over: impl FnOnce() -> Result<(), CliError>) -> Result<Option<A>, CliError> {
         let turn = match self.0.try_recv() {
             Err(TryRecvError::Empty) => {
@@ -40,10 +40,11 @@ impl<A> Turns<A> {
     }
 }
 
-/// Reads jobs until there are no more or the consumer stops. The workers run the jobs, and `take`
-/// consumes the results.
+/// Reads jobs until no jobs are left or the consumer stops. The workers run the jobs with `work`,
+/// and `take` consumes the results.
 ///
 /// # Errors
+///
 /// If no thread can be started, or if reading or consuming fails.
 pub fn run<J: Send, A: Send, W: Send, R>(
     workers: &mut [W],
@@ -61,7 +62,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
             match thread.spawn_scoped(scope, move || until_done(worker, queue, work)) {
                 Err(error) if number == 0 => return Err(failed(error)),
-                // With fewer threads the run only takes longer.
+                // The run works with fewer threads, but takes longer.
                 Err(_) => break,
                 Ok(_) => {}
             }
@@ -72,7 +73,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
     })
 }
 
-/// Sends jobs to the workers until there are no more or the consumer stops.
+/// Hands jobs to the workers until no jobs are left or the consumer stops.
 fn hand_out<J, A>(
     mut read: impl FnMut() -> Result<Option<J>, CliError>,
     turns: SyncSender<Turn<A>>,
@@ -93,7 +94,7 @@ fn hand_out<J, A>(
     }
 }
 
-/// Runs jobs until there are no more.
+/// Runs jobs on one worker thread until no jobs are left.
 fn until_done<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();

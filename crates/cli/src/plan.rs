@@ -1,4 +1,5 @@
-//! `rulec plan`: shows how each rule is found, and why.
+//! `rulec plan`: shows how each rule is found (by an index key, by bits, or by trying it always),
+//! and why.
 
 use super::files::RulesArgs;
 use super::language::{counted, localized};
@@ -42,14 +43,14 @@ struct Table<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<Route<'a>>,
-    /// The payload kind to which the requirements belong.
+    /// The payload kind whose requirements the table contains; `None` for any other table.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
 impl Table<'_> {
     /// Merges another table of the same payload kind. The requirements of a kind are in several
-    /// tables: one for its fields, and one for the elements of each list.
+    /// tables: one for the payload's fields, and one for the elements of each list.
     fn add(&mut self, other: Self) {
         self.indexed |= other.indexed;
         self.index_cost += other.index_cost;
@@ -124,7 +125,8 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
     }
 }
 
-/// Returns advice for the author about routes that are evaluated for every message.
+/// Returns advice for the author about routes that the index cannot find, so that every message
+/// evaluates them.
 fn advice(table: &Table<'_>) -> Option<Message> {
     const NAMED: usize = 3;
     let tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));

@@ -3,7 +3,8 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 
-/// Inputs smaller than this many bytes finish before a bar could be read.
+/// Minimum size of an input with a progress bar, in bytes. Smaller inputs finish before a bar could
+/// be read.
 const LONG: u64 = 4 << 20;
 
 /// A progress bar, shown only on a terminal and only for long inputs.
@@ -21,7 +22,7 @@ impl Progress {
         Progress { wanted: watched && size.is_none_or(|size| size >= LONG), size, bar: None }
     }
 
-    /// Shows that this many bytes have been read.
+    /// Moves the bar to the given number of bytes read so far.
     pub fn at(&mut self, bytes: u64) {
         if !self.wanted || (self.size.is_none() && bytes < LONG) {
             return;

@@ -1,5 +1,5 @@
-//! `rulec prompt`: prints the prompt sections and tools that describe intent flows and choices to a
-//! language model.
+//! `rulec prompt`: prints prompt sections and tool definitions that describe intent flows and
+//! choices to a language model.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -44,13 +44,14 @@ enum Format {
     Json,
 }
 
-/// The texts for a language model about the intent flows or about one choice.
+/// Prompt section and tool definition that describe the intent flows, or one choice, to a language
+/// model.
 #[derive(Serialize)]
 struct Told {
-    /// The name of the choice. The intent flows have none.
+    /// Name of the choice; `None` for the intent flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Empty if the tool description is sufficient.
+    /// The prompt section; empty if the tool definition is sufficient.
     #[serde(skip_serializing_if = "String::is_empty")]
     prompt: String,
     tool: Json,
@@ -97,7 +98,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Combines the intent flows and the choices into one JSON object.
+/// Combines the texts about the intent flows and about the choices into one JSON object.
 fn together(flows: Option<Told>, choices: &[Told]) -> Json {
     let mut told = match flows {
         Some(Told { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
@@ -109,7 +110,8 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
     told
 }
 
-/// Returns the intent flows. The inner result is an error if the rules contain only keyword flows.
+/// Returns the prompt section and tool definition for the intent flows. The inner result is an
+/// error if the rules contain only flows triggered by keywords.
 fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
@@ -120,8 +122,8 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     })
 }
 
-/// Returns the error if the rules have no question for a model. It lists choices that an agent may
-/// call as tools.
+/// Returns the error for rules that have no question for a language model. The error lists the
+/// choices that can be printed as tool definitions instead.
 fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {

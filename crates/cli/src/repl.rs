@@ -45,8 +45,8 @@ const HELP: Message = message!(
     evaluate a condition; commands: `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
-/// The state of the session: the current rules, the entry and the last message. Imports are read
-/// from disk.
+/// State of the session: the current rules, the entry (table, choice or router) that decides, and
+/// the last message. Imports are read from disk.
 struct ReplSession {
     text: String,
     files: DiskLoader,
@@ -114,8 +114,8 @@ impl ReplSession {
         Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
     }
 
-    /// Reads a line. An incomplete statement or message continues on the next line; an empty line
-    /// ends it.
+    /// Reads an input line. An incomplete statement or message continues on the next line; an empty
+    /// line ends the statement or message.
     fn read(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         // A command or condition cannot continue a statement or message.
         if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
@@ -131,7 +131,7 @@ impl ReplSession {
         self.end(term, out)
     }
 
-    /// Processes the collected lines.
+    /// Processes the collected lines of a statement or message.
     fn end(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let text = std::mem::take(&mut self.begun);
         self.line(text.trim(), term, out)
@@ -184,8 +184,8 @@ impl ReplSession {
         }
     }
 
-    /// Adds a statement if the rules compile with it. A statement of the same kind and name is
-    /// replaced.
+    /// Adds a statement to the rules if the rules then compile. An old statement of the same kind
+    /// and name is replaced.
     fn add(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let mut text = self.text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -249,9 +249,9 @@ impl ReplSession {
     }
 }
 
-/// True if a line begins a statement. A text message may also begin with a keyword such as `input`.
-/// A statement additionally contains certain symbols, or a statement word as its third word: `route
-/// a when n > 2`.
+/// True if a line begins a statement. The first word alone does not decide, because a text message
+/// may also begin with a keyword such as `input`. A statement also contains certain symbols, or a
+/// statement word as its third word: `route a when n > 2`.
 fn is_statement(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());
@@ -280,8 +280,8 @@ fn is_unfinished(text: &str) -> bool {
     open > 0 || ends_in_arrow || wants_arrow && !arrow
 }
 
-/// Returns the rules without the statement of the same kind and name. `None` if there is no such
-/// statement.
+/// Returns `text` without its statement that has the same kind and name as `statement`. `None` if
+/// there is no such statement.
 fn without_its_like(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;
@@ -299,7 +299,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
     Some(format!("{}{}", &text[..range.start], text[range.end..].trim_start_matches([' ', '\n'])))
 }
 
-/// Formats the errors of rules that were not accepted.
+/// Formats the compile errors of the rules.
 fn shown(error: &CompileError, term: &Term) -> String {
     let name = |_| localized(&message!("the rules")).into_owned();
     let renderer =

@@ -31,8 +31,8 @@ pub enum Format {
     Junit,
 }
 
-/// The version of the JSON format of findings and of test results. It is raised when a field
-/// changes or is removed, not when one is added.
+/// Version of the JSON format of findings and of test results. The version is raised when a field
+/// changes or is removed, but not when a field is added.
 pub const VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
@@ -47,7 +47,8 @@ pub struct ReportedDiagnostic<'a> {
     pub denied: bool,
 }
 
-/// A source location. Lines and columns count from 1, columns in characters; the end is exclusive.
+/// A range in a source file. Lines and columns count from 1, columns in characters; the end is
+/// exclusive.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file name as the user would write it.
@@ -68,7 +69,7 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>
     })
 }
 
-/// Returns the findings of compilation and analysis in source order.
+/// Returns the diagnostics of compilation and the findings of analysis together, in source order.
 pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
     let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
@@ -95,12 +96,13 @@ impl ReportedDiagnostic<'_> {
         }
     }
 
-    /// Returns the severity as text. A denied warning counts as an error.
+    /// Returns the severity as text. A warning that fails the check counts as an error.
     fn level(&self) -> &'static str {
         word(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
-    /// Returns the primary location. A finding without one is about the compiled file.
+    /// Returns the primary location. If the finding has no location, returns the compiled file as a
+    /// whole.
     pub fn primary(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file(), |span| self.place(span))
     }
@@ -175,7 +177,7 @@ pub fn json(found: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes the findings about files in one of the formats.
+/// Writes findings in one of the formats. `files` are the names of all checked files.
 pub fn write(
     format: Format,
     files: &[String],
@@ -198,7 +200,7 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// Returns the message, with the help text on its own line.
+/// Returns the message of a diagnostic, with the help text on its own line.
 fn with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
         Some(help) => language::localized(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),

@@ -77,13 +77,15 @@ struct Decided<'a> {
     line: u64,
     #[serde(flatten)]
     decision: &'a Decision,
-    /// Why no answer of a language model could be used.
+    /// The reason why the language model's answer could not be used; `None` if no model is asked or
+    /// its answer is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
-    /// The conditions of a choice that were skipped.
+    /// The conditions of a choice that were skipped, because values that they read are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedCondition>,
-    /// The reason for the decision, if the rules say that the user should see it.
+    /// The reason for the decision; `None` unless the rules say that the user should see the
+    /// reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,8 +133,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Decides if the input or the output is columnar. Plain decisions are made directly on the
-/// columns.
+/// Decides all messages of a run whose input or output is columnar. Plain decisions are made
+/// directly on the columns.
 #[cfg(feature = "columns")]
 fn columns<W: Worker>(
     args: &Args,
@@ -165,9 +167,10 @@ struct Decider<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
     session: Session,
-    /// Finds intent flows if no keyword pattern matches, if the rules have intent flows.
+    /// Finds the intent flow if no keyword pattern matches; `None` if the rules have no intent
+    /// flows.
     matcher: Option<&'a FlowMatcher>,
-    /// The question for a language model, if the entry asks one.
+    /// The question for a language model; `None` if the entry asks no model.
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
@@ -212,8 +215,8 @@ impl Worker for Decider<'_> {
     }
 }
 
-/// Writes the line of a plain decision. The result is the same as serializing [`Decided`], but
-/// faster.
+/// Writes the output line of a plain decision. The line is the same as a serialized [`Decided`],
+/// but is written faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
@@ -222,9 +225,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the entry to decide with. Without a name, this is the routes outside all tables, or else
-/// the only choice, router or set of flows. Returns an error if there is no entry or the choice is
-/// ambiguous.
+/// Returns the entry that decides the messages. Without a name, this is the routes outside all
+/// tables, or else the only choice, router or set of flows. Returns an error if there is no such
+/// entry, or if there are several.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message())),

@@ -1,5 +1,6 @@
 //! `rulec schema`: prints the JSON Schema of payload kinds, or the breaking changes since an older
-//! version. With `--from`, it prints an `input` block derived from samples or from a JSON Schema.
+//! version. With `--from`, prints an `input` block that is derived from samples or from a JSON
+//! Schema.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -71,7 +72,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Prints what the new rules may reject although the old rules accepted it.
+/// Prints the changes that may make the new rules reject a payload that the old rules accepted.
 fn compare(old: &Rules, new: &Rules, kind: Option<&str>, out: &mut Out) -> Result<Status, CliError> {
     if let Some(kind) = kind {
         payload::schema(old, kind).map_err(|error| CliError::usage(error.to_message()))?;

@@ -1,6 +1,6 @@
-//! Shutdown on signals. On SIGTERM or SIGINT, a stream stops reading, answers everything already
-//! read, and reports the signal in the exit status. A second signal ends the process at once. Other
-//! subcommands end at the first signal.
+//! Shutdown on signals. On SIGTERM or SIGINT, a subcommand that processes a stream stops reading,
+//! finishes all messages already read, and reports the signal in the exit status. A second signal
+//! ends the process at once. Other subcommands end at the first signal.
 
 #[cfg(unix)]
 pub use unix::{Input, Readable, caught, refuse_large_files};
@@ -37,7 +37,7 @@ mod unix {
 
     static CAUGHT: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-    /// Returns the signal that stopped a stream, if any.
+    /// Returns the number of the signal that stopped a stream, if any.
     pub fn caught() -> Option<u8> {
         u8::try_from(CAUGHT.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
@@ -48,7 +48,7 @@ mod unix {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
-    /// An input that can be polled.
+    /// An input that supports `poll`.
     pub trait Readable: Read + AsFd + Send {}
 
     impl<R: Read + AsFd + Send> Readable for R {}
@@ -56,7 +56,7 @@ mod unix {
     /// An input whose reads fail with [`Stopped`] after a signal, even while waiting for data.
     pub struct Input {
         inner: Box<dyn Readable>,
-        /// Becomes readable when a signal arrives.
+        /// A socket that becomes readable when a signal arrives.
         wake: UnixStream,
     }
 

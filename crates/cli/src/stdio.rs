@@ -1,5 +1,6 @@
-//! Standard input and output. If a standard stream was closed at program start, using it is an
-//! error. Rust would replace it with `/dev/null`, which drops answers and provides no messages.
+//! Standard input and output. Using a standard stream that was closed at program start is an error.
+//! Rust would replace such a stream with `/dev/null`, which is empty as input and discards all
+//! output.
 
 use super::CliError;
 use super::language::localized;
@@ -7,7 +8,8 @@ use rulec_base::message;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns standard input. Only one caller can get it; a second call is an error.
+/// Returns standard input. Only the first call succeeds, because two callers cannot share the
+/// input.
 pub fn input() -> Result<io::Stdin, CliError> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
@@ -35,8 +37,8 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
     }
 }
 
-/// Returns standard output as a plain file. `std::io::Stdout` would silently ignore write errors if
-/// the output is open only for reading.
+/// Returns standard output as a plain file. `std::io::Stdout` would silently ignore the write
+/// errors of an output that is open only for reading.
 pub fn output() -> Box<dyn Write + Send> {
     if was_closed(1) {
         return Box::new(Closed);
@@ -48,7 +50,7 @@ pub fn output() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// An output that rejects all writes.
+/// An output that rejects all writes, used if standard output is closed.
 struct Closed;
 
 impl Write for Closed {
@@ -88,8 +90,8 @@ mod linux {
         }
     }
 
-    // Rust's runtime reopens closed standard streams before `main`, so this function must run even
-    // earlier. It needs nothing that the runtime sets up.
+    // Rust's runtime reopens closed standard streams before `main`, so `look` must run even
+    // earlier. `look` needs nothing that the runtime sets up.
     #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
     #[unsafe(link_section = ".init_array")]
     #[used]

@@ -1,5 +1,5 @@
-//! Answers every line of a stream on several threads ([`turns`]), in the order of the lines. Before
-//! waiting for more input, all finished answers are flushed.
+//! Processes every line of a stream on several threads ([`ordered_pool`]), and writes the results
+//! in the order of the lines. Before waiting for more input, all finished results are flushed.
 
 use super::CliError;
 use super::compiled::is_artifact;
@@ -26,7 +26,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// The stream that is answered, and by how many threads.
+/// Arguments that name the input stream and set the number of threads.
 #[derive(clap::Args)]
 pub struct StreamArgs {
     /// The messages, one JSON object per line; `-` or no argument reads standard input
@@ -63,13 +63,14 @@ fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The input stream, its name, and its size if known.
+/// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type Input<R> = (R, String, Option<u64>);
 
-/// A worker that answers lines.
+/// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
-    /// Writes the answer to a message, including the line break. Returns an error if the line is
-    /// not a message. The caller then writes the error line, also if the worker panics.
+    /// Writes the result for a message, including the line break. Returns an error if the line is
+    /// not a message. If the worker returns an error or panics, the caller writes an error line
+    /// instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 }
 
@@ -93,7 +94,7 @@ struct BadMessage<'a> {
     help: Option<Cow<'a, str>>,
 }
 
-/// Opens a stream of lines.
+/// Opens a file, or standard input, as a stream of lines.
 pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = stdio::input()?;
@@ -119,9 +120,9 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
 
-/// Reads the messages of a JSON lines file, or of standard input, with their line numbers. Lines
-/// that are not objects are reported and skipped. Returns the number of such lines. Blank lines are
-/// ignored.
+/// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
+/// number to `take`. Lines that are not objects are reported and skipped. Returns the number of
+/// skipped lines. Blank lines are ignored.
 pub fn objects(
     input: &Path,
     term: &Term,
@@ -160,14 +161,14 @@ impl StreamArgs {
         self.input.as_deref()
     }
 
-    /// Opens the stream. A signal ends the stream.
+    /// Opens the input stream. A signal ends the stream.
     pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
         let (input, name, size) = open(self.path(), term)?;
         Ok((signals::Input::new(input).map_err(CliError::system)?, name, size))
     }
 
-    /// Answers every message of the stream with one line. Stops at the end of the stream, when the
-    /// output closes, or at a signal. Returns the workers, with their counts, and the number of
+    /// Writes one result line for every message of the stream. Stops at the end of the stream, when
+    /// the output closes, or at a signal. Returns the workers, with their counts, and the number of
     /// lines that are not messages.
     pub fn answer<W: Worker>(
         &self,
@@ -195,7 +196,7 @@ impl StreamArgs {
         Ok((workers, refused))
     }
 
-    /// Returns the number of threads for an input of this size.
+    /// Returns the number of threads to use for an input of this size in bytes.
     pub fn workers(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -207,10 +208,10 @@ impl StreamArgs {
     }
 }
 
-/// The answers to a chunk, and the number of its lines that are not messages.
+/// The output for a chunk of lines, and the number of lines that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
 
-/// Answers the lines of a chunk.
+/// Processes the lines of a chunk.
 pub fn answer(worker: &mut impl Worker, chunk: &Chunk) -> AnsweredChunk {
     let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
@@ -223,8 +224,8 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Answers one message. Writes an error line if `message` is invalid or `None`, which means too
-/// long. Returns whether the message was answered.
+/// Processes one message; `None` means that its line is too long. Writes an error line if the
+/// message is invalid or too long. Returns whether a result was written.
 pub fn answer_one(
     worker: &mut impl Worker,
     number: u64,
@@ -260,7 +261,7 @@ pub fn answer_one(
     false
 }
 
-/// Writes the answers in input order until there are no more or the reader has closed the output.
+/// Writes the results in input order until no results are left or the reader has closed the output.
 fn write(out: &mut Out, turns: &Turns<AnsweredChunk>) -> Result<usize, CliError> {
     let mut all_refused = 0;
     while let Some((answers, refused)) = turns.next(|| out.flush())? {
@@ -279,7 +280,7 @@ mod tests {
     use crate::term::Color;
     use std::fmt::Write as _;
 
-    /// A worker that panics in the middle of an answer.
+    /// A worker that panics in the middle of a result line.
     struct Breaking;
 
     impl Worker for Breaking {
@@ -293,7 +294,7 @@ mod tests {
         }
     }
 
-    /// Regression test: a panic on one message also lost the answers of all later lines.
+    /// Regression test: a panic on one message also lost the results of all later lines.
     #[test]
     fn a_panic_costs_its_own_line_alone() {
         panic::listen();

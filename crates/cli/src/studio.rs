@@ -1,5 +1,5 @@
 //! `rulec studio`: shows rules, decisions and logs in a browser. The server is in `rulec-studio`.
-//! It is an optional feature, because its page is built with Node.
+//! The studio is an optional feature, because its page is built with Node.
 
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -67,8 +67,8 @@ mod with {
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
-    /// Returns the options with the named rule files. Files that another file of their folder
-    /// imports are part of that file's rule set.
+    /// Returns studio options with the named rule files. A file that another file of the same
+    /// folder imports belongs to the rule set of the importing file.
     pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile(paths, root)?;
         let mut options = Options { language: language::chosen(), ..Options::default() };

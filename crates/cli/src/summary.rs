@@ -8,14 +8,14 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{FLOWS, ROUTES, TableId};
 use std::collections::HashMap;
 
-/// Maximum number of counts shown; the others are added up.
+/// Maximum number of counts that the summary shows; all other counts are added up.
 const SHOWN: usize = 12;
 
 #[derive(Clone, Default)]
 pub struct Summary {
     /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
-    /// Number of flows found by meaning, by flow name.
+    /// Number of messages for which the intent classifier found a flow, by flow name.
     meant: HashMap<String, usize>,
     none: usize,
     breaches: usize,
@@ -36,7 +36,8 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a message that matches no keyword pattern, with the intent flow found for it.
+    /// Counts a message that no keyword pattern matches. `name` is the intent flow that was found,
+    /// if any.
     pub fn meant(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,
@@ -114,7 +115,8 @@ impl Summary {
     }
 }
 
-/// Keeps the largest counts in their order. Returns the number and sum of the others, if any.
+/// Keeps the [`SHOWN`] largest counts, in unchanged order. Returns the number and the sum of the
+/// removed counts; `None` if nothing was removed.
 fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= SHOWN {
         return None;

@@ -33,7 +33,7 @@ pub enum Format {
 /// Assumed terminal width in columns, if it is unknown.
 const DEFAULT_WIDTH: usize = 100;
 
-/// The colour settings of the terminal.
+/// The colour setting of this run, and functions that print on standard error.
 pub struct Term {
     color: Color,
 }
@@ -112,7 +112,7 @@ impl Out {
         Out { terminal: io::stdout().is_terminal(), ..Out::to(super::stdio::output()) }
     }
 
-    /// Creates an output that writes to another destination.
+    /// Creates an output that writes to another destination than standard output.
     pub fn to(output: Box<dyn Write>) -> Self {
         Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false, terminal: false }
     }
@@ -136,13 +136,13 @@ impl Out {
         self.line(&localized(message))
     }
 
-    /// Writes a text of several lines.
+    /// Writes a text of several lines, with control characters escaped.
     pub fn text(&mut self, text: &str) -> Result<(), CliError> {
         self.styled(&printable(text))
     }
 
-    /// Writes a text for other programs. It is made safe if the output is a terminal, and unchanged
-    /// otherwise.
+    /// Writes a text that other programs read. Control characters are escaped only if the output is
+    /// a terminal.
     pub fn source(&mut self, text: &str) -> Result<(), CliError> {
         match self.terminal {
             true => self.write(printable(text).as_bytes()),
@@ -164,7 +164,8 @@ impl Out {
         self.json_line(&text)
     }
 
-    /// Writes lines of JSON: escaped for a terminal as by [`Out::json_line`], otherwise unchanged.
+    /// Writes JSON lines. Control characters are escaped as by [`Out::json_line`], but only if the
+    /// output is a terminal.
     pub fn answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
         match std::str::from_utf8(lines) {
             Ok(text) if self.terminal => self.write(escaped(text).as_bytes()),
@@ -172,8 +173,8 @@ impl Out {
         }
     }
 
-    /// Writes JSON. Control characters can only be inside its strings, where they are escaped the
-    /// JSON way.
+    /// Writes a JSON text and a line break. Control characters, which only strings can contain, are
+    /// written as JSON escapes.
     pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
         self.styled(&escaped(json))
     }
@@ -199,7 +200,7 @@ impl Out {
     }
 }
 
-/// Escapes control characters in JSON.
+/// Replaces control characters in a JSON text by JSON escapes.
 fn escaped(json: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || !steers(c);
     if json.chars().all(stays) {
@@ -232,8 +233,8 @@ pub fn grouped(number: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Regression test: answers reversed the text direction of the terminal, because JSON escapes
-    /// only the first 32 control characters.
+    /// Regression test: results could reverse the text direction of the terminal, because JSON
+    /// escapes only the first 32 control characters.
     #[test]
     fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
         let folder = tempfile::tempdir().expect("a folder");

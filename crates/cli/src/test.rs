@@ -86,7 +86,7 @@ enum Format {
     Junit,
 }
 
-/// The counts of a run, and its results as suites for CI.
+/// The counts of a test run, and its results as JUnit suites for CI.
 #[derive(Default)]
 struct Tally {
     passed: usize,
@@ -125,7 +125,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Runs the tests of all files.
+/// Runs the tests of all files once, and reports the results.
 fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let mut tally = Tally::default();
     for ((compiled, imported), outcomes) in compiled.iter().zip(outcomes(compiled)) {
@@ -140,7 +140,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
                 tally.add(compiled, &outcomes);
                 write(args.format, compiled, &outcomes, term, out)?;
             }
-            // The file is only a part of its importers, and contains no tests.
+            // The file is only a part of the files that import it, and contains no tests.
             Err(_) if *imported && !tests_something(compiled) => {}
             Err(_) => {
                 tally.unreadable |= compiled.is_unreadable();
@@ -174,7 +174,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
     })
 }
 
-/// Runs the tests of the files on several threads. Returns the outcomes per file.
+/// Runs the tests of the files on several threads. Returns the outcomes of each file.
 fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
@@ -202,8 +202,8 @@ fn write(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. With a format for programs, the text goes to
-/// standard error.
+/// Reports the coverage of the tests if requested. If the output format is for programs, the
+/// coverage text is printed on standard error instead.
 fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<(), CliError> {
     if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
         return Ok(());
@@ -331,7 +331,8 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     Ok(())
 }
 
-/// Returns the spaces after the word for the result of a test.
+/// Returns the spaces between a result word, such as `ok`, and the name of the test, so that the
+/// names are aligned.
 fn padding(word: &Message) -> String {
     " ".repeat(8_usize.saturating_sub(width(&localized(word))))
 }

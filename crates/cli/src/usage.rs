@@ -11,8 +11,8 @@ use rulec_base::diag::listed;
 use rulec_base::message;
 use std::error::Error as _;
 
-/// Returns the localized error with suggestions and usage. `None` if only clap's own text is
-/// available.
+/// Returns the localized text of a usage error, with suggestions and usage. `None` if only clap's
+/// own text is available.
 pub fn localized_error(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {
@@ -31,7 +31,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let mistake = message!("{} is not a valid value for {}", value()?, argument()?);
             match error.source() {
-                // For a range, clap provides the text.
+                // For a number out of range, clap provides the range as text.
                 Some(why) => match why.to_string().split_once(" is not in ") {
                     Some((_, range)) => message!("{mistake}: it must lie in {range}"),
                     None => message!("{mistake}: {}", why.to_string()),
@@ -77,7 +77,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns a detail of the error as text.
+/// Returns a detail that clap provides about an error, such as the valid values, as text.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

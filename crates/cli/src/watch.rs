@@ -19,7 +19,8 @@ type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 /// folders of all imports.
 pub struct Watch<'a> {
     paths: &'a [PathBuf],
-    /// Output files, which may be in the watched folders.
+    /// Files that this program writes. Changes of these files are ignored, because they may be in a
+    /// watched folder.
     written: Vec<&'a Path>,
     folders: Vec<PathBuf>,
     before: Stamps,
@@ -30,12 +31,13 @@ impl<'a> Watch<'a> {
         Watch { paths, written, folders: Vec::new(), before: Stamps::new() }
     }
 
-    /// Records the state of the files before they are read.
+    /// Records the state of the watched files, before the files are read.
     pub fn begin(&mut self) {
         self.before = self.stamps();
     }
 
-    /// Watches the folders of all files that were read. Their list files are there, too.
+    /// Also watches the folders of all source files that were read. Imported word lists are in
+    /// these folders, too.
     pub fn add(&mut self, compiled: &[(Compiled, bool)]) {
         for (compiled, _) in compiled {
             for (id, _) in compiled.sources().iter() {
@@ -49,10 +51,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits until a file differs from when it was read, or is new.
+    /// Waits until a watched file is changed or new, compared with the recorded state.
     pub fn wait(&self) {
         let mut now = self.stamps();
-        // A file that is only watched since the last run is not a change.
+        // A file that was not watched when the state was recorded is not a change.
         let known =
             |stamps: &Stamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
         let first = now.clone();

@@ -56,7 +56,7 @@ pub struct Args {
     show_private: bool,
 }
 
-/// One message on the command line.
+/// Arguments that give one message on the command line.
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("message").required(true).multiple(true).args(["text", "ctx", "input"])))]
 pub struct MessageArgs {
@@ -77,10 +77,10 @@ struct Explained<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
     breaches: &'a [InputViolation],
-    /// The question for a language model.
+    /// The question for a language model; `None` if the entry asks no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// Why no answer of the language model could be used.
+    /// The reason why the language model's answer could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
@@ -164,7 +164,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     Ok(Status::Fine)
 }
 
-/// Returns the options for rendering a tree on standard output.
+/// Returns the options for rendering an explanation on standard output.
 pub fn options(term: &Term) -> RenderOptions {
     let mut options =
         RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };

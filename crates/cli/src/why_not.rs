@@ -53,7 +53,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Returns the lines of the answer.
+/// Formats the result as lines: the route that takes the message now, and the change that would
+/// lead to the wanted route.
 fn sentence(found: &WhyNot) -> Vec<Message> {
     let route = on_one_line(&found.route);
     let taken = match &found.taken_by {

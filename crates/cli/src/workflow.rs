@@ -98,7 +98,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
 }
 
-/// Returns the workflow with this name, or the only one.
+/// Returns the workflow with this name, or the only workflow if no name is given.
 pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
     let known = || {
@@ -156,7 +156,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     })
 }
 
-/// Registers the node kinds that make network calls.
+/// Registers the node kinds that make network calls, which may reach only the allowed hosts.
 #[cfg(feature = "http")]
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};

@@ -1,7 +1,8 @@
-//! Reads `rulec.toml`, which sets the severity of findings for all files in a folder and below. The
-//! file is searched for from the folder of a rules file upwards; command-line options override it.
-//! Unknown settings are errors with a position, so that a misspelt setting is not silently ignored.
-//! The `rulec` program and the language server both use this crate.
+//! Reads `rulec.toml`, the file that sets the severity of findings for all rules files in its
+//! folder and below. The nearest `rulec.toml` in or above the folder of a rules file applies;
+//! command-line options override its settings. Unknown settings are errors with a position, so that
+//! a misspelt setting is not silently ignored. The `rulec` program and the language server both use
+//! this crate.
 
 use rulec::{Code, Message};
 use rulec_base::diag::{listed, nearest};
@@ -13,81 +14,84 @@ use toml::de::{DeTable, DeValue};
 
 /// The name of the settings file.
 pub const NAME: &str = "rulec.toml";
-/// Maximum size of a settings file in bytes.
+/// Maximum size of `rulec.toml` in bytes.
 const MOST: u64 = 1 << 20;
 
-/// How a warning is reported.
+/// How a warning about rules is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// The warning is not shown.
+    /// Level of a warning that is not shown.
     Allow,
-    /// The warning is shown.
+    /// Level of a warning that is shown, but does not fail the check.
     Warn,
-    /// The warning is shown, and the check fails.
+    /// Level of a warning that is shown and fails the check.
     Deny,
 }
 
 const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
 
-/// The settings for a rules file.
+/// The settings of `rulec.toml` that apply to a rules file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Whether every warning fails the check, unless `levels` sets another level.
+    /// Whether every warning fails the check, except warnings with a level of their own in
+    /// `levels`.
     pub deny_warnings: bool,
-    /// The levels that are set for individual warnings.
+    /// Levels that are set for single warnings, by warning code.
     pub levels: BTreeMap<Code, Level>,
-    /// Whether to report any routes of equal priority that one message can match.
+    /// Whether to report every pair of equal-priority routes that one message can match.
     pub strict_ties: bool,
-    /// Maximum number of steps of a decision.
+    /// Maximum number of steps that a decision may take in the worst case.
     pub max_cost: Option<u64>,
 }
 
-/// Error of a settings file that cannot be used: the file, the position, and the fault.
+/// Error in a settings file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct SettingsError {
-    /// Path of the file. If the text was not read from disk, this is the path that the caller
-    /// passed.
+    /// Path of the settings file. If the text was not read from disk, this is the path that the
+    /// caller passed.
     pub path: PathBuf,
-    /// The file name as displayed.
+    /// Name of the settings file as it is displayed.
     name: String,
-    /// The line, from 1.
+    /// Line of the error in the settings file, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Column of the error in characters, from 1.
     pub column: usize,
-    /// The fault, with a remedy if there is one.
+    /// Description of the error, with a correction if one is known.
     pub message: Message,
 }
 
 impl SettingsError {
-    /// Returns the position and the fault as a localized message.
+    /// Returns the position and the description of the error as one localized message.
     pub fn to_message(&self) -> Message {
         message!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
     }
 }
 
-/// The argument of `--deny` or `--allow`.
+/// Value of the command-line option `--deny` or `--allow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// `warnings`: all warnings.
+    /// The word `warnings`, which selects all warnings.
     Warnings,
-    /// One warning code.
+    /// The code of one warning, such as `W0213`.
     Code(Code),
 }
 
 impl Named {
-    /// Parses the argument.
+    /// Parses the value of a `--deny` or `--allow` option.
     ///
     /// # Errors
+    ///
     /// If the text is neither `warnings` nor the code of a warning.
     pub fn parse(text: &str) -> Result<Named, Message> {
         if text == "warnings" { Ok(Named::Warnings) } else { warning(text).map(Named::Code) }
     }
 }
 
-/// Returns the warning with this code, ignoring case.
+/// Parses the code of a warning, ignoring case.
 ///
 /// # Errors
+///
 /// If the code is unknown, or belongs to an error instead of a warning.
 pub fn warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();
@@ -107,15 +111,17 @@ pub fn warning(text: &str) -> Result<Code, Message> {
 }
 
 impl Settings {
-    /// Returns the level of a warning.
+    /// Returns the level at which a warning is reported.
     pub fn level(&self, code: Code) -> Level {
         let otherwise = if self.deny_warnings { Level::Deny } else { Level::Warn };
         self.levels.get(&code).copied().unwrap_or(otherwise)
     }
 
-    /// Parses the text of a settings file. `name` is the displayed file name.
+    /// Parses the text of a settings file. `path` and `name` are the file's path and displayed name
+    /// in errors.
     ///
     /// # Errors
+    ///
     /// If the text is not valid TOML or contains an unknown setting.
     pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, SettingsError> {
         let reader = SettingsParser { text, path, name };
@@ -202,17 +208,18 @@ impl SettingsParser<'_> {
     }
 }
 
-/// A cache of settings by folder.
+/// A cache of the settings that apply to each folder.
 #[derive(Default)]
 pub struct SettingsCache {
     known: HashMap<PathBuf, Settings>,
 }
 
 impl SettingsCache {
-    /// Returns the settings for a rules file, or for standard input: the settings of the nearest
-    /// folder with a settings file.
+    /// Returns the settings for a rules file, or for standard input if `rules` is `-`. These are
+    /// the settings of the nearest `rulec.toml`, or the defaults if there is none.
     ///
     /// # Errors
+    ///
     /// If the settings file cannot be read or contains an unknown setting.
     pub fn for_file(&mut self, rules: &Path) -> Result<Settings, SettingsError> {
         let given =
@@ -288,7 +295,7 @@ mod tests {
         assert!(read("a = = 1").is_err());
     }
 
-    /// The JSON schema for editors lists the settings that the parser accepts.
+    /// Checks that the JSON schema for editors lists exactly the settings that the parser accepts.
     #[test]
     fn the_schema_says_what_is_read() {
         let schema: serde_json::Value =

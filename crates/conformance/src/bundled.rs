@@ -1,4 +1,5 @@
-//! Payload and workflow cases, which are decided by the bundled rule files.
+//! Runs payload and workflow cases, which are decided by the rule files that are bundled with
+//! `rulec`.
 
 use super::{Setting, Verdict};
 use crate::{payload, workflow};
@@ -8,7 +9,7 @@ use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
-/// A compiled bundled file, or its compile error.
+/// The compiled rules of a bundled file, or the compile error.
 type Compiled = Result<Rules, Message>;
 
 fn compile(text: &str) -> Compiled {
@@ -19,14 +20,14 @@ fn by(compiled: &Compiled, tier: Tier) -> Compiled {
     super::by(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
-/// Runs a case of a payload, an arbitration of several decisions, or an intent.
+/// Runs a case about a payload, about an arbitration between several decisions, or about an intent.
 pub(super) fn payload(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
     setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, case, context))
 }
 
-/// Runs a case of a workflow, or of the decisions of a loop or vote.
+/// Runs a case about a workflow, or about the decisions of a loop or vote node.
 pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {

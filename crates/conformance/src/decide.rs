@@ -1,4 +1,5 @@
-//! Cases of routes, choices and flows: imported, compiled and decided.
+//! Runs cases of routes, choices and flows. The definitions in a case are imported from another
+//! system's JSON and compiled. Then the compiled rules decide the case's message.
 
 use super::{Setting, Verdict, by, member};
 use rulec::{Decision, Rules};
@@ -6,8 +7,8 @@ use rulec_base::message;
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
-/// Runs a case with `routes`, `message` and `context`. `expected` is the chosen route's name, or
-/// null for the default.
+/// Runs a case that has the members `routes`, `message` and `context`. Its `expected` is the name
+/// of the chosen route, or null for the default.
 pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
     let message =
         json!({ "text": member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
@@ -18,8 +19,8 @@ pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// Runs a case with `branches` and `variables`. `expected` is the branch's id, or "" if no branch
-/// is chosen.
+/// Runs a case that has the members `branches` and `variables`. Its `expected` is the id of the
+/// chosen branch, or "" if no branch is chosen.
 pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
     let message = json!({ "steps": member(case, "variables")? });
     decided(case, setting, System::Choice, "branches", |imported, rules| {
@@ -31,8 +32,8 @@ pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// Runs a case with `flows` and `message`. `expected` is `{"flow", "pattern"}`, both null if no
-/// flow is found.
+/// Runs a case that has the members `flows` and `message`. Its `expected` is `{"flow", "pattern"}`;
+/// both are null if no flow is found.
 pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
     let message = json!({ "text": member(case, "message")? });
     decided(case, setting, System::Flows, "flows", |imported, rules| {
@@ -45,7 +46,8 @@ pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// Imports the member `key`, and compares the decision of each engine with the expected one.
+/// Imports the definitions in the member `key` of a case. Compares the decision of each engine with
+/// the expected one.
 fn decided(
     case: &Json,
     setting: &Setting,

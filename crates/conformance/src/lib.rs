@@ -1,9 +1,9 @@
-//! Conformance cases: one JSON object per line, with the expected result.
+//! Conformance cases: inputs with expected results, one JSON object per line.
 //!
 //! Each selected engine runs the whole case. Cases of routes, choices and flows are imported from
-//! the original's JSON, compiled and decided. Payload and workflow cases use the bundled rules.
+//! another system's JSON, compiled and decided. Payload and workflow cases use the bundled rules.
 //!
-//! To add a kind, add a row to [`KINDS`] and the function that the row names.
+//! To add a kind of case, add a row to [`KINDS`] and the function that the row names.
 
 mod bundled;
 mod decide;
@@ -15,28 +15,28 @@ use rulec_base::json;
 use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
-/// Settings for running cases.
+/// Settings for running conformance cases.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
-    /// Engines that must give the same answers.
+    /// Engines that run each case and must give the same results.
     pub tiers: Vec<Tier>,
-    /// Context shared by all cases of a file, for the kinds that have one.
+    /// Context shared by all cases of a file, for the kinds of cases that use one.
     pub context: Option<Json>,
 }
 
-/// A kind of case.
+/// A kind of conformance case, such as `route`.
 #[derive(Debug)]
 pub struct Kind {
-    /// Name on the command line.
+    /// Name of the kind on the command line.
     pub name: &'static str,
-    /// Runs one case and compares the result.
+    /// Runs one case and compares the actual with the expected result.
     run: fn(&Json, &Setting) -> Verdict,
 }
 
-/// Result of a case: `Ok`, or the reason why it fails.
+/// Outcome of a case: `Ok` if it passes, otherwise the reason why it fails.
 type Verdict = Result<(), Message>;
 
-/// Configures the rules for an engine, and checks that this engine is really used.
+/// Returns the rules configured for an engine. Returns an error if another engine would decide.
 fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
@@ -56,7 +56,7 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     }
 }
 
-/// All kinds, in the order of the documentation.
+/// All kinds of cases, in the order of the documentation.
 pub const KINDS: &[Kind] = &[
     Kind { name: "route", run: decide::route },
     Kind { name: "choice", run: decide::choice },
@@ -65,7 +65,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "workflow", run: bundled::workflow },
 ];
 
-/// Returns the kind of this name.
+/// Returns the kind of case with this name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
@@ -79,28 +79,28 @@ fn is_same_number(a: &Number, b: &Number) -> bool {
     a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
 }
 
-/// A failed case.
+/// A conformance case that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Line of the file, from 1.
+    /// Line of the case in its file, from 1.
     pub line: usize,
-    /// Name of the case; empty if it has none.
+    /// Name of the case; empty if the case has no name.
     pub name: String,
-    /// Reason, as text.
+    /// Reason why the case failed, as a message.
     pub message: Message,
 }
 
-/// Result of running a file of cases.
+/// Result of running all cases of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Number of passed cases.
+    /// Number of cases that passed.
     pub passed: usize,
-    /// The failed cases.
+    /// The cases that failed.
     pub failures: Vec<Failure>,
 }
 
 impl Kind {
-    /// Runs the cases of a text, one per line; empty lines are skipped.
+    /// Runs all cases of a text with one case per line. Empty lines are skipped.
     pub fn run(&self, text: &str, setting: &Setting) -> Report {
         let mut report = Report::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

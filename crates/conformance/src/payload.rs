@@ -1,5 +1,5 @@
-//! Runs conformance cases of payloads, arbitration and intents. A case's name does not affect the
-//! result.
+//! Runs conformance cases of payloads, arbitration and intents. The name of a case does not affect
+//! its result.
 
 use super::workflow;
 use rulec::payload::{Judge, arbitrate};
@@ -7,9 +7,10 @@ use rulec::{Message, Rules};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
-/// Runs one case; `context` is the base that its `context_overrides` change.
+/// Runs one case. The `context_overrides` of a case change single values of `context`.
 ///
 /// # Errors
+///
 /// Returns an error if the result differs from the expected one, or if the case is invalid.
 pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
@@ -42,7 +43,7 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     difference(expected, &actual).map_or(Ok(()), Err)
 }
 
-/// Name of the table that maps intents to decisions.
+/// Name of the table, in the bundled rules, that maps intents to decisions.
 const INTENTS: &str = "intents";
 
 fn facts(intent: &str, facts: &Json) -> Json {
@@ -78,8 +79,9 @@ fn unwritten(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
-/// Describes how the answer differs from the expected one. Numbers are compared by value. Parts
-/// that only the answer has, such as messages, are not compared.
+/// Describes the first difference between the actual and the expected result; `None` if there is
+/// none. Numbers are compared by value. Members that only the actual result has, such as messages,
+/// are not compared.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
@@ -95,7 +97,7 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     extra.map(|key| message!("`{key}`: expected no value, got {}", given[*key]))
 }
 
-/// Reduces violations to their rule and path.
+/// Reduces each violation in a list to its rule and path. Other values are returned unchanged.
 fn bare(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {
@@ -109,7 +111,7 @@ fn bare(key: &str, value: &Json) -> Json {
     }
 }
 
-/// True if both values contain each other.
+/// True if two values are equal, with numbers compared by value.
 fn same(a: &Json, b: &Json) -> bool {
     workflow::difference(a, b, "").or_else(|| workflow::difference(b, a, "")).is_none()
 }

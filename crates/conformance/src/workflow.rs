@@ -1,5 +1,5 @@
-//! Runs conformance cases of workflows and of processor decisions. Each case is a JSON object with
-//! the expected result. The format is documented next to the cases.
+//! Runs conformance cases of workflows, and of the decisions that loop and vote nodes make. Each
+//! case is a JSON object with the expected result. The format is documented next to the cases.
 
 use rulec::Message;
 use rulec_base::diag::listed;
@@ -13,16 +13,18 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Creates the router of a rule from its name and text. Cases never contain code.
+/// Function that creates a workflow's router from the name and the text of a rule in a case. Cases
+/// never contain program code.
 pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Kinds of cases that [`check`] supports.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
-/// Runs a case and compares the result with the expected one; numbers are compared by value. The
+/// Runs a case and compares its result with the expected one. Numbers are compared by value. The
 /// call blocks the thread, so it must not run inside a tokio runtime.
 ///
 /// # Errors
+///
 /// Returns an error if the results differ, or if the case cannot be run.
 pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), Message> {
     let actual = run(case, routers)?;
@@ -30,9 +32,11 @@ pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), Message> {
     difference(expected, &actual, "expected").map_or(Ok(()), Err)
 }
 
-/// Runs a case and returns its result in the format of `expected`. It blocks like [`check`].
+/// Runs a case and returns its result in the format of `expected`. The call blocks the thread like
+/// [`check`].
 ///
 /// # Errors
+///
 /// Returns an error if the case cannot be run.
 pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
     match case.get("kind").and_then(Value::as_str) {
@@ -92,7 +96,8 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Messa
     }))
 }
 
-/// A processor with scripted outputs, one per run; the last output repeats.
+/// A workflow processor that returns scripted outputs, one per run. After the last output, it
+/// repeats the last one.
 struct Scripted {
     outputs: Vec<Value>,
     fail: bool,
@@ -138,7 +143,8 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
-/// Returns the first path at which the actual value lacks an expected value or has another value.
+/// Describes the first path at which the actual value lacks an expected value or has another value.
+/// `None` if there is no such path.
 pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {

@@ -1,7 +1,7 @@
-//! Coverage: which routes of a rule set were chosen, which predicates were true and false, and why
-//! the others were never reached. The counts come from the reference evaluator, so they include
-//! every condition evaluated in the author's order. The engines may evaluate fewer. The coverage is
-//! shown by `test --coverage`, by `doctor` and by the studio.
+//! Coverage: which routes of a rule set were chosen, which conditions were true and false, and why
+//! other routes and conditions were never reached. The counts come from the reference evaluator, so
+//! that they include every condition evaluated in the author's order. The other engines may
+//! evaluate fewer conditions. `test --coverage`, `doctor` and the studio show the coverage.
 
 mod conditions;
 
@@ -19,25 +19,27 @@ use rulec_syntax::parse::parse;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The name of the routes outside any table.
+/// The name of the table that holds the routes outside any table.
 const MAIN: &str = "routes";
-/// Maximum number of characters shown of a condition.
+/// Maximum number of characters of a condition's text that are shown.
 const LONG: usize = 80;
-/// Maximum number of names listed as the reason of a gap.
+/// Maximum number of route names listed in the reason for a coverage gap.
 const NAMED: usize = 3;
 
-/// The counts over all decisions of one rule set.
+/// Coverage counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
-    /// Number of decisions and payload judgements counted.
+    /// Number of decisions and of validated payloads that were counted.
     decisions: usize,
     routes: Vec<Route>,
     tables: Vec<Searched>,
     conditions: Conditions,
-    /// How often the intent flows were evaluated, and how often each was chosen.
+    /// Number of decisions that evaluated the intent flows. `flows` counts how often each flow was
+    /// chosen.
     intents: usize,
     flows: BTreeMap<String, usize>,
-    /// How often payloads of each kind were judged, and how often each rule was violated.
+    /// Number of validated payloads of each kind. `broken` counts how often each rule of a kind was
+    /// violated.
     judged: BTreeMap<String, usize>,
     broken: BTreeMap<(String, String), usize>,
 }
@@ -46,37 +48,40 @@ pub struct Coverage<'r> {
 struct Route {
     tried: usize,
     chosen: usize,
-    /// How often the route was not tried because another route, the key, was chosen first.
+    /// How often the route was not tried because another route was chosen first, by the name of
+    /// that other route.
     before: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Default)]
 struct Searched {
     times: usize,
-    /// How often the default was taken.
+    /// How often the table's default was taken.
     default: usize,
 }
 
-/// A route or similar statement, or a predicate, with its counts.
+/// A statement (such as a route) or a condition, with its coverage counts.
 pub struct Item {
-    /// One of `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` and `condition`.
+    /// Kind of the item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
+    /// `condition`.
     pub what: &'static str,
-    /// The name; for a condition its source text.
+    /// Name of the statement, or source text of the condition.
     pub name: String,
-    /// The source span.
+    /// Source span of the statement or condition.
     pub span: Span,
-    /// How often it was tried.
+    /// How often the statement or condition was evaluated.
     pub tried: usize,
-    /// How often it was chosen or true; for a payload rule, how often it was violated.
+    /// How often the statement was chosen or the condition was true. For a payload rule, how often
+    /// the rule was violated.
     pub yes: usize,
-    /// How often it was tried and not chosen, or not true.
+    /// How often the statement was evaluated but not chosen, or the condition was not true.
     pub no: usize,
-    /// The gap in the coverage with its reason; `None` if fully covered.
+    /// What is not covered, and why; `None` if the item is fully covered.
     pub gap: Option<Message>,
 }
 
 impl<'r> Coverage<'r> {
-    /// Creates empty counts.
+    /// Creates coverage of a rule set in which every count is zero.
     pub fn new(rules: &'r Rules) -> Coverage<'r> {
         let program = rules.program();
         Coverage {
@@ -92,22 +97,23 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Returns the rule set.
+    /// Returns the rule set whose coverage is counted.
     pub fn rules(&self) -> &'r Rules {
         self.rules
     }
 
-    /// Returns the number of decisions and judgements counted.
+    /// Returns the number of decisions and validated payloads that were counted.
     pub fn decisions(&self) -> usize {
         self.decisions
     }
 
-    /// Returns the condition counts, to which a decision or judgement adds its own.
+    /// Returns the counts of conditions, so that the caller can add those of a decision or payload.
     pub fn truths(&mut self) -> &mut Truths {
         &mut self.conditions.truths
     }
 
-    /// Counts a decision, except for its conditions.
+    /// Counts the tables, routes and flows of a decision. The decision's conditions are counted
+    /// through `truths`.
     pub fn see(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.table(&explanation.trace);
@@ -119,7 +125,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a payload judgement, except for its conditions.
+    /// Counts the rules that a payload of this kind violates. The conditions of these rules are
+    /// counted through `truths`.
     pub fn judge(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged.entry(kind.to_owned()).or_default() += 1;
@@ -129,8 +136,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a decision of which only the outcome is known. `tables` are the tables searched,
-    /// starting with the entry; `route` is the chosen route.
+    /// Counts a decision of which only the outcome is known. `tables` are the names of the searched
+    /// tables, the entry first. `route` is the chosen route.
     pub fn outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -183,7 +190,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Returns everything that can be chosen, with its counts, in source order.
+    /// Returns every statement that can be chosen and every payload rule, with their counts, in
+    /// source order. `findings` help to explain why a statement was never chosen.
     pub fn routes(&self, findings: &[Finding]) -> Vec<Item> {
         let program = self.rules.program();
         let (mut items, places) = (Vec::new(), defaults(self.rules));
@@ -227,7 +235,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// Explains why a route was never chosen.
+    /// Returns the reason why a route was never chosen.
     fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> Message {
         let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
             let is_about = diagnostic
@@ -251,7 +259,7 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Returns the flows that are triggered by intent.
+    /// Returns the flows that are triggered by intent, with their counts.
     fn intent_flows(&self) -> impl Iterator<Item = Item> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
@@ -279,7 +287,7 @@ impl<'r> Coverage<'r> {
         self.judged.get(&*payload.name).copied().unwrap_or_default()
     }
 
-    /// Returns the rules of all payload kinds.
+    /// Returns the rules of all payload kinds, with their counts.
     fn requirements(&self) -> Vec<Item> {
         let program = self.rules.program();
         let mut items = Vec::new();
@@ -308,7 +316,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// Returns the conditions with their counts, in source order.
+    /// Returns all conditions with their counts, in source order.
     pub fn conditions(&self) -> Vec<Item> {
         let program = self.rules.program();
         let reached = |owner: Owner| match owner {
@@ -335,7 +343,7 @@ impl<'r> Coverage<'r> {
 }
 
 impl<'r> Coverage<'r> {
-    /// Computes the coverage by the rule set's tests whose names `wanted` accepts.
+    /// Runs the tests whose names `wanted` accepts, and returns the coverage by these tests.
     pub fn of_tests(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
         let (program, mut coverage) = (rules.program(), Coverage::new(rules));
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
@@ -358,7 +366,7 @@ impl<'r> Coverage<'r> {
     }
 }
 
-/// Returns the judge for a test's payload, and the payload.
+/// Returns the validator for the payload of a test, and the payload.
 fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
@@ -367,7 +375,7 @@ fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m
     Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
-/// Returns `TABLE.ROUTE`, or only the route name outside any table.
+/// Returns the name `TABLE.ROUTE`, or only the name of a route that is outside any table.
 fn named(program: &Program, table: TableId, name: &str) -> String {
     match table.0 {
         0 => name.to_owned(),
@@ -375,12 +383,13 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
     }
 }
 
-/// Returns the spans of the default statements, by table name.
+/// Returns the source spans of the default statements, by the name of their table.
 pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
     for statement in statements(rules) {
         match &statement.kind {
-            // From an imported file, only tables are used.
+            // The main table ignores the default of an imported file; only the tables of such a
+            // file are used.
             StatementKind::Default { .. } if statement.span.file == FileId(0) => {
                 places.insert(MAIN.to_owned(), statement.span);
             }
@@ -395,13 +404,13 @@ pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     places
 }
 
-/// Parses all files and returns their statements.
+/// Parses all files of the rule set and returns their statements.
 fn statements(rules: &Rules) -> Vec<Statement> {
     let files = rules.sources().iter();
     files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
 }
 
-/// Returns the text on one line, truncated to [`LONG`] characters.
+/// Joins a text to one line, and truncates it to [`LONG`] characters.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONG) {

@@ -1,5 +1,5 @@
-//! Workflows and tables as graphs of labelled nodes and edges. `rulec graph` prints them in several
-//! formats; the studio draws them.
+//! Draws workflows and tables as graphs of labelled nodes and edges. `rulec graph` prints the
+//! graphs in several formats, and the studio shows them.
 
 use rulec::Rules;
 use rulec_sema::hir::{
@@ -7,48 +7,49 @@ use rulec_sema::hir::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The outline of a node.
+/// The outline of a node in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// An ordinary node.
+    /// Single outline: an ordinary node.
     Box,
-    /// Double lines: the node runs its next nodes in parallel.
+    /// Double outline: a node that runs its next nodes in parallel.
     Double,
-    /// The start of a search.
+    /// Outline of the node at which the search through a table starts.
     Start,
-    /// A condition that is evaluated.
+    /// Outline of a condition that is evaluated.
     Question,
-    /// The outcome of a decision.
+    /// Outline of a possible outcome of a decision.
     Outcome,
 }
 
-/// A node of a drawing.
+/// A node of a drawing: a labelled outline.
 pub struct Node {
-    /// The text in the node.
+    /// The text to show in the node.
     pub label: String,
-    /// The outline.
+    /// The outline of the node.
     pub shape: Shape,
 }
 
-/// An edge: its endpoints, its label, and whether it is dashed.
+/// An edge of a drawing, from one node to another.
 pub struct Edge {
-    /// Index of the source node.
+    /// Index of the node at which the edge starts.
     pub from: usize,
-    /// Index of the target node.
+    /// Index of the node at which the edge ends.
     pub to: usize,
-    /// The text next to the edge.
+    /// The text to show next to the edge.
     pub label: String,
-    /// Whether the edge is dashed: a loop-back, or the next condition to evaluate.
+    /// Whether the edge is dashed. Dashed edges lead back to an earlier node of a workflow, or to
+    /// the next condition of a table.
     pub dashed: bool,
 }
 
-/// A graph to draw. Nodes are identified by index.
+/// A graph to draw. Edges refer to nodes by index.
 pub struct Drawing {
-    /// The name of the table or workflow.
+    /// The name of the table or workflow that is drawn.
     pub name: String,
-    /// The nodes.
+    /// The nodes of the graph.
     pub nodes: Vec<Node>,
-    /// The edges.
+    /// The edges of the graph.
     pub edges: Vec<Edge>,
 }
 
@@ -67,12 +68,12 @@ impl Drawing {
     }
 }
 
-/// Joins a text to one line, because a line break would end the surrounding element.
+/// Joins a text to one line, because a line break would end the label that contains the text.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Draws a workflow. The drawing's nodes are in the workflow's order.
+/// Draws a workflow. The nodes are in the same order as in the workflow.
 pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     let mut drawing = Drawing::new(&workflow.name);
     let numbers: HashMap<&str, usize> =
@@ -114,7 +115,7 @@ fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usi
     }
 }
 
-/// Returns the names of the tables that some `goto` enters.
+/// Returns the names of all tables that a `goto` enters.
 pub fn entered(program: &Program) -> BTreeSet<&str> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
@@ -125,7 +126,8 @@ pub fn entered(program: &Program) -> BTreeSet<&str> {
     tables.collect()
 }
 
-/// Draws the rules of a table in evaluation order, and the tables that they enter by `goto`.
+/// Draws the rules of a table in evaluation order. Tables that these rules enter by `goto` are
+/// drawn in the same graph.
 pub fn table(rules: &Rules, name: &str) -> Drawing {
     let mut tables =
         Tables { rules, drawing: Drawing::new(name), heads: BTreeMap::new(), ends: HashMap::new() };
@@ -138,9 +140,9 @@ pub fn table(rules: &Rules, name: &str) -> Drawing {
 struct Tables<'r> {
     rules: &'r Rules,
     drawing: Drawing,
-    /// The start node of each table.
+    /// Index of the start node of each table.
     heads: BTreeMap<TableId, usize>,
-    /// The outcome nodes, one for each outcome.
+    /// Index of the node for each different outcome, by label.
     ends: HashMap<String, usize>,
 }
 
@@ -164,7 +166,7 @@ impl Tables<'_> {
         let (mut last, mut word) = (head, "");
         for rule in table.order.iter().filter(|id| !program.rules[id.index()].disabled) {
             let asked = self.drawing.node(self.question(*rule), Shape::Question);
-            // The next condition is evaluated if the one before is not true.
+            // A condition is evaluated if the condition before it is not true.
             self.drawing.edge(last, asked, word, last != head);
             let rule = &program.rules[rule.index()];
             let end = self.outcome(&rule.outcome, &rule.name);
@@ -178,7 +180,7 @@ impl Tables<'_> {
         head
     }
 
-    /// Returns the label for the condition of a rule.
+    /// Returns the label of the node for a rule's condition.
     fn question(&self, id: RuleId) -> String {
         let program = self.rules.program();
         let rule = &program.rules[id.index()];
@@ -209,8 +211,8 @@ impl Tables<'_> {
     }
 }
 
-/// Describes in a few words where an outcome leads: a handler, a table, a flow, or nodes. `name` is
-/// the name of the statement itself.
+/// Describes in a few words the target of an outcome: a handler, a table, a flow, or nodes. `name`
+/// is the name of the statement that has the outcome.
 pub fn leads_to(program: &Program, outcome: &Outcome, name: &str) -> String {
     match outcome {
         Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),

@@ -5,14 +5,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// A temporary file next to the file that it will replace. [`Replacement::finish`] moves it into
-/// place. Until then readers see the old file, so a full disk or a killed program loses nothing.
-/// The permissions are kept, and a symbolic link stays a link. A path that is not a regular file,
-/// such as `/dev/stdout`, is written directly.
+/// A file that is being written, stored as a temporary file next to its path.
+/// [`Replacement::finish`] moves the temporary file to the path. Until then readers see the old
+/// file, so a full disk or a killed program loses nothing. The permissions are kept, and a symbolic
+/// link stays a link. A path that is not a regular file, such as `/dev/stdout`, is written
+/// directly.
 pub struct Replacement {
     path: PathBuf,
     beside: WriteTarget,
-    /// Whether it is an error if a file appears at the path before `finish`.
+    /// Whether `finish` must fail if a file exists at the path by then.
     is_new: bool,
 }
 
@@ -32,14 +33,14 @@ impl Replacement {
             let beside = WriteTarget::Itself(File::options().write(true).open(&path)?);
             return Ok(Replacement { path, beside, is_new: false });
         }
-        // A file without write permission is not replaced either.
+        // If the old file has no write permission, it is not replaced either.
         let permissions = match File::options().write(true).open(&path) {
             Ok(old) => Some(old.metadata()?.permissions()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        // If the temporary file is left over after a crash, its name must not look like a rules,
-        // message or answer file.
+        // The temporary file may be left over after a crash. Its name must not look like a file
+        // with rules, messages or results.
         let mut builder = Builder::new();
         builder.prefix(".rulec-").suffix(".tmp");
         #[cfg(unix)]
@@ -51,9 +52,10 @@ impl Replacement {
         Ok(Replacement { path, beside: WriteTarget::Another(beside), is_new: false })
     }
 
-    /// Starts writing a file at a path where no file exists.
+    /// Starts writing a new file at a path where no file exists yet.
     ///
     /// # Errors
+    ///
     /// If a file exists, or the file cannot be written.
     pub fn of_none(path: &Path) -> io::Result<Replacement> {
         if path.symlink_metadata().is_ok() {
@@ -62,7 +64,7 @@ impl Replacement {
         Ok(Replacement { is_new: true, ..Replacement::create(path)? })
     }
 
-    /// Returns the file to write to.
+    /// Returns the open file, to which the caller writes the new content.
     pub fn file(&mut self) -> &mut File {
         match &mut self.beside {
             WriteTarget::Another(file) => file.as_file_mut(),
@@ -70,16 +72,17 @@ impl Replacement {
         }
     }
 
-    /// Moves the written file into place.
+    /// Moves the written temporary file to its path.
     ///
     /// # Errors
+    ///
     /// If the disk cannot store the file. The old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         let WriteTarget::Another(file) = self.beside else { return Ok(()) };
         file.as_file().sync_all()?;
         let placed = if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
         placed.map_err(|error| error.error)?;
-        // Syncs the folder too, where supported, so that the new name survives a power failure.
+        // The folder is synced too, where supported, so that the new name survives a power failure.
         if let Ok(folder) = File::open(folder(&self.path)) {
             let _ = folder.sync_all();
         }
@@ -91,17 +94,19 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// Writes a file completely or not at all.
+/// Replaces or creates a file, completely or not at all.
 ///
 /// # Errors
+///
 /// If the file cannot be written. The old file is then unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(Replacement::create(path)?, bytes)
 }
 
-/// Creates a file completely or not at all; no file may exist at `path`.
+/// Creates a file, completely or not at all. No file may exist at `path`.
 ///
 /// # Errors
+///
 /// If a file exists, or the file cannot be written.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(Replacement::of_none(path)?, bytes)

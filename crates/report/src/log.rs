@@ -1,36 +1,36 @@
-//! Parses the lines of a decision log, so that `doctor`, `diff --replay` and the studio can repeat
-//! the decisions.
+//! Parses the lines of a decision log. `doctor`, `diff --replay` and the studio use the lines to
+//! repeat the decisions.
 
 use serde_json::{Map, Value as Json};
 
-/// A line of a file of messages or logged decisions.
+/// A parsed line of a file that contains messages, logged decisions, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// A message.
+    /// The line is a message.
     Message(Json),
-    /// A logged decision.
+    /// The line is a logged decision.
     Logged(Logged),
 }
 
-/// A decision as the router logs it.
+/// A decision as the runtime router writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Logged {
-    /// The entry table of the decision.
+    /// Name of the entry table, with which the decision started.
     pub entry: String,
-    /// The chosen statement, if any.
+    /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
-    /// The tables that were searched; only the entry if the log lists none.
+    /// Names of the tables that were searched. If the log lists none, only the entry table.
     pub path: Vec<String>,
-    /// The time, as written in the log.
+    /// Time of the decision, as written in the log.
     pub time: Option<String>,
-    /// The duration of the handler in microseconds.
+    /// Duration of the handler in microseconds.
     pub elapsed_us: Option<u64>,
-    /// The message, unless message logging was disabled.
+    /// The decided message; `None` if messages were not logged.
     pub message: Option<Json>,
 }
 
-/// Parses a line. A line with all fields that every logged decision has is a decision; any other
-/// line is a message.
+/// Parses a line that may be a message or a logged decision. The line is a logged decision if it
+/// has all the fields that every logged decision has.
 pub fn line(mut line: Map<String, Json>) -> Line {
     if line.contains_key("generation") && is_decision(&line) {
         return Line::Logged(read(&mut line));
@@ -38,14 +38,13 @@ pub fn line(mut line: Map<String, Json>) -> Line {
     Line::Message(Json::Object(line))
 }
 
-/// Parses a line of a file that is known to be a decision log. Returns `None` if the line is not a
-/// decision.
+/// Parses a line of a decision log. Returns `None` if the line is not a logged decision.
 pub fn decision(mut line: Map<String, Json>) -> Option<Logged> {
     is_decision(&line).then(|| read(&mut line))
 }
 
 impl Line {
-    /// Returns the message to decide; `None` for a decision logged without its message.
+    /// Returns the message of the line; `None` for a decision that was logged without its message.
     pub fn message(self) -> Option<Json> {
         match self {
             Line::Message(message) => Some(message),

@@ -1,4 +1,4 @@
-//! The handlers, one module for each kind of request.
+//! Functions that answer the page's API requests, one module for each kind of request.
 
 pub(crate) mod decide;
 pub(crate) mod edit;
@@ -17,7 +17,7 @@ use crate::api::EntryKind;
 use crate::error::{Answer, RequestError};
 use rulec::{Entry, Rules, TableKind};
 
-/// Converts a table's kind to the API's entry kind.
+/// Converts a table's kind to the entry kind that the API uses.
 pub(crate) fn kind(kind: TableKind) -> EntryKind {
     match kind {
         TableKind::Routes => EntryKind::Routes,
@@ -28,7 +28,7 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
     }
 }
 
-/// Looks up an entry by name; an unknown name is a `missing` refusal.
+/// Looks up an entry (such as a table) by name. An unknown name refuses the request as `missing`.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
     rules.entry(name).map_err(|error| RequestError::missing(error.to_message()))
 }

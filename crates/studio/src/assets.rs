@@ -1,21 +1,23 @@
-//! The files of the page, which `studio/build` builds. The feature `assets` embeds them.
+//! The files of the studio's page, which `studio/build` builds. With the feature `assets`, the
+//! program contains these files.
 
 #[cfg(feature = "assets")]
 static FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");
 
-/// Returns a file of the page by its path, such as `assets/index.js`.
+/// Returns a file of the studio's page by its path, such as `assets/index.js`.
 #[cfg(feature = "assets")]
 pub(crate) fn file(path: &str) -> Option<&'static [u8]> {
     FILES.get_file(path).map(include_dir::File::contents)
 }
 
-/// Without the feature there is no page; the server answers API requests only.
+/// Returns `None`: without the feature `assets` there is no page, and the server answers API
+/// requests only.
 #[cfg(not(feature = "assets"))]
 pub(crate) fn file(_: &str) -> Option<&'static [u8]> {
     None
 }
 
-/// Returns the MIME type of a file, by its extension.
+/// Returns the MIME type for a file, based on its extension.
 pub(crate) fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("html") => "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-//! Refused requests, and the error responses that they get.
+//! Refused requests, and the HTTP responses to them.
 
 use crate::api::Refusal;
 use crate::language::localized;
@@ -7,14 +7,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use rulec::Message;
 
-/// A refused request, with its HTTP status and body.
+/// The error of a refused request, with the HTTP status and body of the response.
 #[derive(Debug)]
 pub(crate) struct RequestError {
     pub status: StatusCode,
     pub body: Refusal,
 }
 
-/// Result of a handler.
+/// Result of a request handler: a response, or the error of a refused request.
 pub(crate) type Answer<T> = Result<T, RequestError>;
 
 impl RequestError {
@@ -22,33 +22,34 @@ impl RequestError {
         RequestError { status, body: Refusal { kind: kind.to_owned(), message: localized(&message.into()) } }
     }
 
-    /// Refuses a request for an item that does not exist.
+    /// Returns the error for a request about an item that does not exist.
     pub fn missing(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::NOT_FOUND, "missing", message)
     }
 
-    /// Refuses a request that is invalid or impossible.
+    /// Returns the error for a request that is invalid or impossible.
     pub fn invalid(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
-    /// Refuses a request because a file has changed since the client or a replay read it.
+    /// Returns the error for a request about a file that has changed since the client or a replay
+    /// read it.
     pub fn changed(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::CONFLICT, "changed", message)
     }
 
-    /// Refuses a request because the rules do not compile.
+    /// Returns the error for a request that needs rules which do not compile.
     pub fn errors(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
     }
 
-    /// Refuses a request because the studio or the operating system failed.
+    /// Returns the error for a request during which the studio or the operating system failed.
     pub fn broken(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
     }
 }
 
-/// Converts an error to a message that stays untranslated.
+/// Converts an error to a message that is not translated.
 pub(crate) fn as_it_is(error: impl ToString) -> Message {
     Message::verbatim(error.to_string())
 }

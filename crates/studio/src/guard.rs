@@ -1,7 +1,7 @@
-//! Access control for every request; only the user of this machine may use the studio. A foreign
-//! page in the same browser may know the port, but not the token, and its `Origin` differs. In a
-//! DNS rebinding attack a foreign name resolves to this machine, but the `Host` header shows the
-//! name.
+//! Access control for every request; only the user of this machine may use the studio. A web page
+//! of another site in the same browser may know the port, but not the token, and its `Origin`
+//! differs. In a DNS rebinding attack, the name of another site resolves to this machine, but the
+//! `Host` header shows the name.
 
 use crate::error::RequestError;
 use crate::language::answered;
@@ -14,7 +14,7 @@ use rulec::{Language, Message};
 use rulec_base::message;
 use std::sync::Arc;
 
-/// Header that carries the token.
+/// HTTP header in which the page sends the access token.
 pub(crate) const TOKEN: &str = "x-rulec-token";
 
 /// Content security policy: the page may load its own scripts and styles, and send requests to this
@@ -22,15 +22,15 @@ pub(crate) const TOKEN: &str = "x-rulec-token";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Access control of a studio on a port.
+/// Access control of a studio that listens on a port.
 #[derive(Clone)]
 pub(crate) struct Gate {
     pub studio: Arc<Studio>,
     pub port: u16,
 }
 
-/// Passes on requests from the studio's own page and refuses the others. Sets security headers on
-/// every response.
+/// Middleware that passes on requests from the studio's own page and refuses all others. Sets
+/// security headers on every response.
 pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let language = gate.language(request.headers());
     let mut response = answered(language, async {
@@ -56,8 +56,8 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
 }
 
 impl Gate {
-    /// Returns the language that the page requests, otherwise the command line's language or
-    /// English.
+    /// Returns the language that the request asks for, otherwise the language of the command line,
+    /// otherwise English.
     fn language(&self, headers: &HeaderMap) -> Language {
         let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
         wanted
@@ -71,7 +71,8 @@ impl Gate {
         let headers = request.headers();
         let forbidden =
             |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));
-        // Exactly one of each header: of two, another parser might use the other one.
+        // Each header must occur exactly once. If there were two, another HTTP parser might use the
+        // other one.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
@@ -101,13 +102,14 @@ impl Gate {
     }
 }
 
-/// Returns the values of a header. A value that is not text becomes `?`, which equals no valid
-/// value.
+/// Returns all values of a header. A value that is not text is returned as `?`, which equals no
+/// valid value.
 fn texts<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
-/// Compares two tokens in constant time, so that the duration does not reveal where they differ.
+/// Compares two tokens in constant time, so that the duration does not reveal the position of a
+/// difference.
 fn is_same(given: &str, own: &str) -> bool {
     let differ = given.bytes().zip(own.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     given.len() == own.len() && differ == 0

@@ -1,5 +1,5 @@
-//! Request handlers. Each runs on a blocking thread of its own, so that a slow request does not
-//! delay the others.
+//! Adapters from plain functions to HTTP handlers. Each request runs on a blocking thread of its
+//! own, so that a slow request does not delay the others.
 
 use crate::error::{Answer, RequestError, as_it_is};
 use crate::language::{language, worked};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// Runs work that may be slow on a blocking thread; a panic becomes a `broken` refusal.
+/// Runs work that may be slow on a blocking thread. A panic refuses the request as `broken`.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
@@ -43,7 +43,7 @@ where
     blocking(move || work(&studio, question)).await.map(Json)
 }
 
-/// Returns a POST handler with a JSON body.
+/// Converts a function to a POST handler with a JSON body.
 pub(crate) fn asked<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
@@ -52,7 +52,7 @@ where
     post(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
 }
 
-/// Returns a PUT handler with a JSON body.
+/// Converts a function to a PUT handler with a JSON body.
 pub(crate) fn replaced<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
@@ -61,7 +61,7 @@ where
     put(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
 }
 
-/// Returns a GET handler whose parameters are in the query string.
+/// Converts a function to a GET handler whose parameters are in the query string.
 pub(crate) fn got<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,

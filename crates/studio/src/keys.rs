@@ -1,34 +1,35 @@
-//! Keys: stable names of statements that the page uses. Counts, rows, maps and decisions share
-//! them, and so do two versions of the rules.
+//! Keys: stable names of statements, such as `routes/refunds`. Counts, rows, maps and decisions use
+//! the same keys, and so do two versions of the rules.
 
 use rulec_eval::decision::Chosen;
 use rulec_report::drawing;
 use rulec_sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
 use std::collections::HashMap;
 
-/// Name in the key of a decision that chose no statement.
+/// Name in the key of a decision that chose no statement, as in `routes/none`.
 pub(crate) const NONE: &str = "none";
-/// Outcomes of a payload, as keys spell them.
+/// Outcomes of a payload, as they are written in keys.
 pub(crate) const FATES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
-/// Builds the key of a statement.
+/// Builds the key of a statement from the name of its table and its own name.
 pub(crate) fn key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }
 
-/// A statement with its key.
+/// A statement (such as a route) with its key.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub key: String,
     pub table: String,
     pub name: String,
-    /// Target that the statement leads to.
+    /// Text that names the statement's target, such as a handler.
     pub to: String,
-    /// Whether the statement can be a final outcome; false for jumps and disabled rules.
+    /// Whether the statement can be the outcome of a decision; false for a `goto` and for a
+    /// disabled rule.
     pub answers: bool,
 }
 
-/// Every statement that a program's decisions can choose.
+/// All statements that the decisions of a program can choose.
 pub(crate) struct Keys {
     pub statements: Vec<Statement>,
     by_key: HashMap<String, usize>,
@@ -77,7 +78,7 @@ impl Keys {
         self.statements.len() - 1
     }
 
-    /// Returns the statement of a rule; `None` for the requirements of payloads.
+    /// Returns the statement for a rule; `None` for a requirement of a payload.
     pub fn rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
     }
@@ -86,7 +87,7 @@ impl Keys {
         self.by_key.get(key).map(|at| &self.statements[*at])
     }
 
-    /// Returns the key of a table's choice.
+    /// Returns the key of the statement that an entry chose.
     pub fn chosen(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
             None => key(entry, NONE),

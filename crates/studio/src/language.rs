@@ -1,4 +1,4 @@
-//! Language of a response. The page sends its language with each request, so that findings are in
+//! Language of a response. The page sends its language with each request, so that messages are in
 //! the page's language.
 
 use rulec::{Diagnostic, Language, Message};
@@ -13,7 +13,7 @@ pub(crate) fn language() -> Language {
     CHOSEN.try_with(|language| *language).unwrap_or_default()
 }
 
-/// Returns the short name of a language that the page uses.
+/// Returns the short name of a language, such as `en`, for the page.
 pub(crate) fn tag(language: Language) -> String {
     match language {
         Language::Chinese => "zh",
@@ -32,12 +32,12 @@ pub(crate) fn localized(message: &Message) -> String {
     message.localized(language()).into_owned()
 }
 
-/// Runs an asynchronous handler with its language set.
+/// Runs an asynchronous handler, in which [`language`] returns this language.
 pub(crate) async fn answered<T>(language: Language, answer: impl Future<Output = T>) -> T {
     CHOSEN.scope(language, answer).await
 }
 
-/// Runs a synchronous function with its language set, on the current thread.
+/// Runs a function on the current thread, in which [`language`] returns this language.
 pub(crate) fn worked<T>(language: Language, work: impl FnOnce() -> T) -> T {
     CHOSEN.sync_scope(language, work)
 }

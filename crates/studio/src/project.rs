@@ -1,4 +1,4 @@
-//! A rule set: its files on disk, and the unsaved texts of the editor.
+//! A rule set of the studio: its files on disk, and the editor's unsaved texts.
 
 use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
@@ -14,33 +14,33 @@ use std::time::SystemTime;
 
 pub(crate) struct Project {
     pub id: usize,
-    /// Name as the user gave it.
+    /// Name of the rule set as the user gave it.
     pub name: String,
     origin: Origin,
     state: Mutex<State>,
 }
 
-/// Where the texts come from.
+/// Where the texts of a rule set come from.
 enum Origin {
-    /// Files below a folder. `main` is the main file's path relative to the folder.
+    /// Files in a folder on disk. `main` is the main file's path relative to the folder.
     Disk { files: DiskLoader, main: String },
-    /// An uploaded text.
+    /// The text of an uploaded rule set, which has one file.
     Text(String),
 }
 
 #[derive(Default)]
 struct State {
-    /// Unsaved texts of the editor, by file name.
+    /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
     saved: Option<(Arc<ProjectSnapshot>, Vec<Stamp>)>,
     draft: Option<Arc<ProjectSnapshot>>,
 }
 
-/// File name with modification time and size, to detect changes without reading the file. `None` if
-/// the file has no metadata.
+/// Name of a file with its modification time and size, to detect changes without reading the file.
+/// `None` if the file has no metadata.
 type Stamp = (String, Option<(SystemTime, u64)>);
 
-/// A loader that returns the editor's text for edited files, and the file on disk otherwise.
+/// A loader that returns the editor's text for edited files, and reads other files from disk.
 struct Edited<'a> {
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
@@ -68,7 +68,7 @@ impl Project {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the name of the main file, as the source map has it.
+    /// Returns the name of the main file, as used in the source map.
     pub fn main(&self) -> &str {
         match &self.origin {
             Origin::Disk { main, .. } => main,
@@ -76,7 +76,7 @@ impl Project {
         }
     }
 
-    /// Returns the path of a file; `None` for an uploaded rule set.
+    /// Returns the path of a file of the rule set; `None` for an uploaded rule set.
     pub fn path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
             Origin::Disk { files, .. } => Some(files.root().join(file)),
@@ -96,8 +96,8 @@ impl Project {
         }
     }
 
-    /// Returns the analysis of the texts on disk, or of the editor's texts if `draft`. Files that
-    /// changed on disk are read again.
+    /// Returns the cached analysis of the texts on disk, or of the editor's texts if `draft` is
+    /// true. If a file has changed on disk, the rule set is analysed again.
     pub fn known(&self, draft: bool) -> Arc<ProjectSnapshot> {
         let mut state = self.state();
         let saved = match &state.saved {
@@ -144,15 +144,15 @@ impl Project {
         names.into_iter().map(stamp).collect()
     }
 
-    /// Replaces a file's text until the file is saved; `None` discards the unsaved text. Returns
-    /// the new analysis.
+    /// Sets the unsaved text of a file; `None` discards the unsaved text. Returns the analysis with
+    /// all unsaved texts.
     pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
         let saved = self.known(false);
         let id = saved.file(file);
         let mut state = self.state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // Only the draft imports this file.
+            // The saved texts do not import this file, so the drafts must import it.
             self.known(true).file(file)?;
             state = self.state();
         }
@@ -174,14 +174,14 @@ impl Project {
         Ok(self.known(true))
     }
 
-    /// Analyses the rule set with another text for one file. The result is not cached.
+    /// Analyses the rule set with a different text for one file. The result is not cached.
     pub fn with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
         let mut texts = if draft { self.state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
         self.read(&texts)
     }
 
-    /// Returns the text of a file, on disk and in the editor.
+    /// Returns the text of a file as it is on disk and as it is in the editor.
     pub fn file(&self, file: &str) -> Answer<FileText> {
         self.known(true).file(file).or_else(|_| self.known(false).file(file))?;
         let saved = self.on_disk_now(file)?;
@@ -234,7 +234,7 @@ impl Project {
     }
 }
 
-/// Returns a fingerprint of a text, to detect changes.
+/// Returns a fingerprint of a text, with which a change of the text is detected.
 pub(crate) fn stamp(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

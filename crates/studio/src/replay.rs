@@ -1,13 +1,6 @@
-//! Replays: each decides the recorded messages of a file again, on a thread of its own. The result
-//! of a message is kept as a small row. So a million messages can be counted, filtered and sorted
-//! fast, and a single message is read again from the file.
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | `decider` | decides messages with one version of the rules |
-//! | `job` | the thread: reads lines, decides them, adds rows |
-//! | `sums` | counts rows by statement, over time, and by changed result |
-//! | `rows` | filters and sorts rows, and reads their messages from the file |
+//! Replays: each replay decides the recorded messages of a file again, on a thread of its own. The
+//! result of each message is kept as a small row. So a million messages can be counted, filtered
+//! and sorted fast. A single message is read again from the file when it is needed.
 
 mod decider;
 mod job;
@@ -34,15 +27,15 @@ pub(crate) struct Messages {
     pub is_log: bool,
 }
 
-/// Cached result of a row query: the query, the number of rows that it searched, and the indices of
-/// the matching rows.
+/// Cached result of a row query: the query, the number of rows that existed at the time, and the
+/// indices of the matching rows.
 type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
 
-/// A replay, running or ended.
+/// A replay of a file, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<Messages>,
-    /// Rules that decide; `before` are the older rules to compare with.
+    /// Rules that decide the messages. `before` are the older rules whose results are compared.
     pub known: Arc<ProjectSnapshot>,
     pub before: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
@@ -54,32 +47,33 @@ pub(crate) struct Replay {
     progress: watch::Sender<Progress>,
 }
 
-/// Result of one message.
+/// Result of deciding one message.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     /// Byte offset of the message's line in the file.
     offset: u64,
     line: u64,
-    /// Milliseconds since 1970; NaN if the time is unknown.
+    /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
     time: f64,
-    /// Index of the entry's name in [`Tally::names`]; `key` and `before` are indices too.
+    /// Index of the entry's name in [`Tally::names`]. The fields `key` and `before` are indices in
+    /// the same list.
     entry: u32,
     key: u32,
-    /// [`NOTHING`] if unknown.
+    /// Index of the key chosen by the older rules or the log; [`NOTHING`] if unknown.
     before: u32,
     flipped: bool,
-    /// Microseconds; [`NOTHING`] if unknown.
+    /// Duration of the handler in microseconds; [`NOTHING`] if unknown.
     elapsed: u32,
 }
 
-/// Marks an absent number.
+/// Value of a `u32` field of [`Row`] that is unknown.
 const NOTHING: u32 = u32::MAX;
 
-/// Results collected so far.
+/// Results of a replay that were collected so far.
 #[derive(Default)]
 struct Tally {
     rows: Vec<Row>,
-    /// Keys and entry names, without duplicates.
+    /// Statement keys and entry names, without duplicates. Rows refer to them by index.
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     refused: usize,
@@ -138,12 +132,12 @@ impl Replay {
         }
     }
 
-    /// Returns a receiver that is notified of progress.
+    /// Returns a receiver that is notified when the progress changes.
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Cancels the replay; its results so far are kept.
+    /// Cancels the replay; the results collected so far are kept.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -160,7 +154,7 @@ impl Replay {
         self.progress.borrow().state == ReplayState::Running
     }
 
-    /// Returns the time that the replay has taken.
+    /// Returns the time that the replay has taken so far or, if it has ended, in total.
     fn elapsed(&self) -> Duration {
         if self.is_running() { self.begun.elapsed() } else { self.tally().elapsed }
     }

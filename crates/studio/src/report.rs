@@ -1,4 +1,5 @@
-//! The report: results that need no server, embedded in a template of the page.
+//! Writes the report, one HTML file that needs no server. The data of the report is embedded in a
+//! template of the page.
 
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
@@ -22,36 +23,37 @@ use rulec_sema::hir::TableKind;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// File name of the template among the page's files.
+/// File name of the report's template among the files of the page.
 pub(crate) const TEMPLATE: &str = "report.html";
-/// Placeholder in the template that the report's JSON replaces.
+/// Placeholder text in the template, which the JSON of the report replaces.
 const PLACE: &str = "\"REPORT\"";
-/// Maximum number of replayed messages for coverage, of sample decisions, and of slowest
-/// statements.
+/// Maximum number of replayed messages that coverage counts (`COVERED`), of sample decisions, and
+/// of slowest statements.
 const COVERED: usize = 2_000;
 const SAMPLES: usize = 12;
 const SLOWEST: usize = 10;
 
-/// Options of a report: rules, and optionally a log or messages.
+/// Options of a report: the rules, and optionally a log or messages.
 pub type ReportOptions = Options;
 
-/// Message of an error that prevents the report.
+/// Error that prevents the report, as a message.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct ReportError(Message);
 
 impl ReportError {
-    /// Returns the reason as a localized message. A message about the content of a file is in the
-    /// language of the options only.
+    /// Returns the error as a localized message. An error about the content of a file is always in
+    /// the language of the options.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }
 }
 
 /// Writes the report on the first rule set, as one HTML file without external parts. If both a log
-/// and messages are given, the log is replayed.
+/// and messages are given, only the log is replayed.
 ///
 /// # Errors
+///
 /// Returns an error if the rules do not compile, if a file cannot be read, or if the program was
 /// built without the page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
@@ -77,7 +79,7 @@ fn written(options: &ReportOptions) -> Result<String, ReportError> {
     page(&report).map_err(refusal)
 }
 
-/// Responds with a report as an HTML file.
+/// Responds to a request with a report as an HTML file.
 pub(crate) async fn html(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
@@ -111,13 +113,14 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// Builds the report's data.
+/// Collects the data of a report.
 pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let project = studio.project(asked.version.rules)?;
     let known = project.known(asked.version.draft);
     let rules = known.rules()?;
     let map = map::build(&known)?;
-    // The sums explain unused statements by the findings that are already computed.
+    // The counts of the replay explain unused statements by findings. The findings must therefore
+    // be computed first.
     known.findings();
     let replay = asked.replay.map(|id| studio.replay(id)).transpose()?;
     let sums = replay.as_ref().map(|replay| replay.sums());
@@ -192,7 +195,7 @@ fn covered(known: &ProjectSnapshot, item: Item) -> CoverageItem {
     }
 }
 
-/// Counts coverage over evenly spaced messages of a replay.
+/// Counts the coverage by messages that are evenly spaced over a replay.
 fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
     for line in replay.spread(COVERED) {
@@ -214,8 +217,8 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     Ok(coverage)
 }
 
-/// Returns explained decisions: one for each of the most chosen statements of a replay. Without a
-/// replay, the messages come from tests.
+/// Returns sample decisions with explanations: one for each of the most chosen statements of a
+/// replay. Without a replay, the messages come from tests.
 fn samples(
     studio: &Studio,
     known: &ProjectSnapshot,

@@ -1,4 +1,4 @@
-//! The listener and the request paths.
+//! The HTTP listener, and the mapping of request paths to handlers.
 
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::error::RequestError;
@@ -20,33 +20,34 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// A studio that listens on a port.
+/// A studio that listens on a port of this machine.
 pub struct Server {
     listener: TcpListener,
     studio: Arc<Studio>,
     port: u16,
 }
 
-/// Message of an error that prevents the studio from opening.
+/// Error that prevents the studio from starting, as a message.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct StartError(Message);
 
 impl StartError {
-    /// Returns the reason as a localized message.
+    /// Returns the error as a localized message.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }
 }
 
-/// Maximum bytes of a request that is not an upload. The factor leaves room for JSON escapes of a
-/// message or file text.
+/// Maximum size in bytes of a request that is not an upload. The factor 8 leaves room for JSON
+/// escapes in a message or file text.
 const MAX_REQUEST: usize = 8 * MAX_BYTES;
 
 impl Server {
-    /// Opens the studio and listens on loopback.
+    /// Opens a studio and listens on the loopback address.
     ///
     /// # Errors
+    ///
     /// Returns an error if a file cannot be read, or if the port is in use.
     pub async fn bind(options: &Options) -> Result<Server, StartError> {
         let studio = Arc::new(Studio::new(options).map_err(StartError)?);
@@ -66,15 +67,16 @@ impl Server {
         Ok(Server { listener, studio, port })
     }
 
-    /// Returns the URL of the page, with the token. Browsers do not send the part after `#` to
-    /// servers.
+    /// Returns the URL of the page. The token is after the `#`, because browsers do not send that
+    /// part to servers.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.token)
     }
 
-    /// Serves requests until the future completes.
+    /// Serves requests until `until` completes.
     ///
     /// # Errors
+    ///
     /// Returns an error if the listener fails.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = Gate { studio: self.studio.clone(), port: self.port };
@@ -112,7 +114,7 @@ fn router() -> Router<Arc<Studio>> {
         .fallback(page)
 }
 
-/// Serves a file of the page.
+/// Serves a file of the studio's page.
 async fn page(uri: Uri) -> Response {
     let path = match uri.path() {
         "/" => "index.html",

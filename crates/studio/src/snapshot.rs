@@ -1,5 +1,5 @@
-//! Analysis results for one state of a rule set's texts. Each result is computed on first use and
-//! kept until the texts change.
+//! Analysis results for one state of a rule set's texts. Each result is computed on first use. The
+//! results are kept until the texts change.
 
 use crate::api::SourceRange;
 use crate::error::{Answer, RequestError, as_it_is};
@@ -33,7 +33,7 @@ impl ProjectSnapshot {
         }
     }
 
-    /// Returns the compiled rules; refuses the request if they do not compile.
+    /// Returns the compiled rules, or the error of a refused request if they do not compile.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
             RequestError::errors(
@@ -42,12 +42,12 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the number of errors.
+    /// Returns the number of compile errors.
     pub fn errors(&self) -> usize {
         self.analysis.diagnostics.iter().filter(|found| found.is_error()).count()
     }
 
-    /// Returns the first error as text, with its file and line.
+    /// Returns the first compile error as text, with its file and line.
     pub fn first_error(&self) -> Option<String> {
         let found = localized_diagnostic(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
         let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
@@ -59,23 +59,24 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the findings of the analysis; empty if the rules do not compile.
+    /// Returns the findings of the analysis of how rules interact; empty if the rules do not
+    /// compile.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
-    /// Returns the findings if they are already computed, otherwise an empty slice.
+    /// Returns the analysis findings if they are already computed, otherwise an empty slice.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the keys of the statements.
+    /// Returns the keys of all statements of the rules.
     pub fn keys(&self, rules: &Rules) -> &Keys {
         self.keys.get_or_init(|| Keys::new(rules.program()))
     }
 
-    /// Returns the matcher of intent flows; `None` if there are no intent flows, or if training
-    /// fails.
+    /// Returns the classifier of intent flows. `None` if there are no intent flows, or if the
+    /// classifier cannot be trained.
     pub fn matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(learn).as_ref()
@@ -96,7 +97,7 @@ impl ProjectSnapshot {
         self.analysis.sources.iter().map(|(_, file)| file.name.clone()).collect()
     }
 
-    /// Returns the UTF-16 offset table of a file.
+    /// Returns the table that converts offsets in a file between bytes and UTF-16 units.
     pub fn places(&self, file: FileId) -> &Utf16Offsets {
         static NONE: OnceLock<Utf16Offsets> = OnceLock::new();
         let none = || NONE.get_or_init(|| Utf16Offsets::new(""));

@@ -1,4 +1,4 @@
-//! The rule sets, files and replays of a studio, each with a numeric id.
+//! State of a studio: its rule sets, message files and replays, each with a numeric id.
 
 use crate::api::{self, Source, Version};
 use crate::error::{Answer, RequestError};
@@ -14,29 +14,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::TempDir;
 
-/// Options of a studio.
+/// Options with which a studio is opened.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Rule sets; at least one.
+    /// Main files of the rule sets; at least one.
     pub rules: Vec<RulesFile>,
-    /// Path of a decision log.
+    /// Path of a decision log to open.
     pub log: Option<PathBuf>,
-    /// Path of a file of messages, one per line.
+    /// Path of a file of messages to open, one JSON object per line.
     pub input: Option<PathBuf>,
     /// Port to listen on; 0 selects a free port.
     pub port: u16,
-    /// Whether values of `@private` fields are shown.
+    /// Whether the page shows the values of `@private` fields.
     pub show_private: bool,
     /// Initial language of the page; `None` uses the browser's language.
     pub language: Option<Language>,
 }
 
-/// A rule set, given by its main file.
+/// The main file of a rule set, and where its imports may be.
 #[derive(Clone, Debug, Default)]
 pub struct RulesFile {
-    /// Path of the main file.
+    /// Path of the rule set's main file.
     pub path: PathBuf,
-    /// Folder that imports must stay inside; `None` means the folder of the main file.
+    /// Folder that the imported files must be in; `None` means the folder of the main file.
     pub root: Option<PathBuf>,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct Studio {
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<Messages>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
-    /// Id of the newest slow request; older ones are obsolete.
+    /// Id of the newest slow request. Older slow requests are obsolete and stop.
     newest: AtomicU64,
-    /// Folder of uploaded files.
+    /// Folder of the uploaded files.
     pub uploads: TempDir,
 }
 
-/// Maximum number of replays that are kept; the oldest are removed first.
+/// Maximum number of replays that are kept; the oldest replay is removed first.
 const MAX_REPLAYS: usize = 8;
-/// Maximum number of uploaded rule sets.
+/// Maximum number of rule sets that can be uploaded.
 const MAX_UPLOADED: usize = 32;
 
 fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
@@ -63,7 +63,10 @@ fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
 }
 
 impl Studio {
+    /// Opens the rule sets and message files that the options name.
+    ///
     /// # Errors
+    ///
     /// Returns a message if a file cannot be found.
     pub fn new(options: &Options) -> Result<Studio, Message> {
         let mut random = [0_u8; 16];
@@ -117,7 +120,7 @@ impl Studio {
         project
     }
 
-    /// Opens a rule set from an uploaded text.
+    /// Adds a rule set whose text was uploaded.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
@@ -179,8 +182,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 
-    /// Registers a slow request as the newest. The returned function is true until a newer request
-    /// is registered.
+    /// Registers a slow request as the newest one. The returned function returns true until a newer
+    /// request is registered.
     pub fn newest(&self) -> impl Fn() -> bool + '_ {
         let mine = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest.load(Ordering::Relaxed) == mine
@@ -198,7 +201,7 @@ impl Studio {
     }
 }
 
-/// Token classes with their names. Responses refer to a class by its index here.
+/// Classes of tokens with their names. Responses refer to a class by its index in this list.
 pub(crate) const CLASSES: [(Class, &str); 13] = [
     (Class::Comment, "comment"),
     (Class::Documentation, "documentation"),
@@ -215,7 +218,7 @@ pub(crate) const CLASSES: [(Class, &str); 13] = [
     (Class::Handler, "handler"),
 ];
 
-/// Returns a file's name without its folder.
+/// Returns the name of a file without its folder.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,8 +1,8 @@
 //! Conversion between byte offsets and UTF-16 offsets, which browsers use.
 
-/// Offset table of one text.
+/// Table that converts offsets in one text between bytes and UTF-16 units.
 pub(crate) struct Utf16Offsets {
-    /// Number of UTF-16 units before each byte; empty if the text is ASCII.
+    /// Number of UTF-16 units before each byte of the text; empty if the text is ASCII.
     units: Vec<u32>,
     length: usize,
 }
@@ -22,14 +22,14 @@ impl Utf16Offsets {
         Utf16Offsets { units, length: text.len() }
     }
 
-    /// Returns the UTF-16 offset of a byte offset.
+    /// Converts a byte offset to a UTF-16 offset.
     pub fn unit(&self, byte: usize) -> usize {
         let byte = byte.min(self.length);
         self.units.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
-    /// Returns the byte offset of a UTF-16 offset. An offset inside a surrogate pair gives the
-    /// start of its character.
+    /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair gives the start
+    /// of its character.
     pub fn byte(&self, unit: usize) -> usize {
         if self.units.is_empty() {
             return unit.min(self.length);
@@ -37,7 +37,7 @@ impl Utf16Offsets {
         let byte = self.units.partition_point(|before| (*before as usize) < unit);
         match self.units.get(byte) {
             Some(at) if *at as usize == unit => byte,
-            // The offset is the second half of a surrogate pair.
+            // The offset lies inside a surrogate pair.
             _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.length),
         }
     }

@@ -1,6 +1,6 @@
-//! Builds the pages of `docs/` as a site: `cargo run -p rulec-book` writes it to `target/book`. The
-//! program uses mdBook as a library. Unlike `mdbook build docs`, it also highlights rules as
-//! editors do.
+//! Builds the pages of `docs/` as a web site: `cargo run -p rulec-book` writes the site to
+//! `target/book`. The program uses mdBook as a library. Unlike `mdbook build docs`, the program
+//! also highlights rules as editors do.
 
 use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Replaces the rules blocks of a page with highlighted HTML.
+/// Replaces the code blocks with rules in a page by highlighted HTML.
 fn with_coloured_rules(page: &str) -> String {
     let mut out = String::new();
     let mut lines = page.lines();
@@ -41,7 +41,7 @@ fn with_coloured_rules(page: &str) -> String {
     out
 }
 
-/// Returns rules as HTML, with an element around each highlighted token.
+/// Converts the text of rules to HTML, with an element around each highlighted token.
 fn html(rules: &str) -> String {
     const PAGE: &str = "page.rules";
     let analysis = Analysis::new(&MemoryLoader::new().with(PAGE, rules), PAGE);
@@ -61,7 +61,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the CSS class of mdBook's style sheets for a token class.
+/// Returns the CSS class, from mdBook's style sheets, for a class of tokens.
 fn style(class: Class) -> &'static str {
     match class {
         Class::Comment | Class::Documentation => "hljs-comment",

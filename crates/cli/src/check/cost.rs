@@ -60,7 +60,7 @@ struct Costs<'a> {
     cost: &'a TableCost,
 }
 
-/// Maximum number of statements whose cost is shown; the most expensive ones come first.
+/// Maximum number of statements whose cost is shown. Only the most expensive statements are shown.
 const DEAREST: usize = 20;
 
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {

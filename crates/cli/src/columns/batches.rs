@@ -1,5 +1,5 @@
-//! Answers messages batch by batch on several threads. Only a few batches are in progress at once,
-//! so that memory does not grow with the input.
+//! Decides or validates messages batch by batch on several threads. Only a few batches are in
+//! progress at once, so that memory does not grow with the input.
 
 use super::{ColumnArgs, LINES};
 use crate::language::{language, localized};
@@ -23,40 +23,45 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How messages are answered.
+/// How the results of messages are computed: what makes plain decisions, and which output columns
+/// the results have.
 pub struct Answering<'a> {
-    /// The rules and the entry, if each answer is a plain decision. Columns are then decided
-    /// directly, without conversion to JSON.
+    /// The rules and the entry (a table or router), if each result is a plain decision. Plain
+    /// decisions are made directly on columns, without conversion to JSON. `None` if workers
+    /// compute the results.
     decisions: Option<(&'a Rules, Entry<'a>)>,
-    /// Whether all matching routes are requested.
+    /// Whether a result also lists all matching routes.
     matched: bool,
-    /// Creates the output columns for the answers of a worker.
+    /// Creates the output columns for the results that a worker computes.
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
 impl<'a> Answering<'a> {
-    /// Creates an instance whose answers come from workers and have these columns.
+    /// Creates a value for which workers compute all results. `answers` creates the output columns
+    /// for the results.
     pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> Answering<'a> {
         Answering { decisions: None, matched: false, answers }
     }
 
-    /// Switches to plain decisions by an entry; with `matched`, all matching routes are included.
+    /// Switches to plain decisions by `entry`, without workers. With `matched`, a result also lists
+    /// all matching routes.
     pub fn of_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> Answering<'a> {
         Answering { decisions: Some((rules, entry)), matched, ..self }
     }
 }
 
-/// The workers, the summary of columnar decisions, and the number of rejected messages.
+/// Result of a whole run: the workers, the summary of decisions made directly on columns, and the
+/// number of rejected messages.
 pub type Answered<W> = (Vec<W>, Summary, usize);
 
-/// The unit of work of a thread.
+/// Unit of work of a thread: a batch of lines or a batch of rows.
 enum Job {
     Lines(Chunk),
-    /// Rows, with the number of the first row.
+    /// A batch of rows, and the number that its first row has in the input.
     Rows(Part, u64),
 }
 
-/// Answers in the output format.
+/// A batch of results in the output format.
 enum OutputBatch {
     Lines(Vec<u8>),
     Columns(RecordBatch),
@@ -64,20 +69,21 @@ enum OutputBatch {
 
 /// The state of one worker thread.
 struct WorkerState<W> {
-    /// Decides columns directly, if possible.
+    /// Decides messages directly on columns; `None` if the worker must process each message.
     decider: Option<Decider>,
-    /// Answers all other input.
+    /// Processes the messages that `decider` does not decide.
     worker: W,
-    /// The output columns for the worker's answers, if the output is columnar.
+    /// Output columns for the worker's results; `None` if the output is JSON lines.
     columns: Option<AnswerColumns>,
     summary: Summary,
     refused: usize,
 }
 
-/// The destination of the answers.
+/// Destination of the results: standard output or a file.
 struct Output<'o> {
     form: Form<'o>,
-    /// The output file. It is renamed into place only after all answers are written.
+    /// The output file, if one was named. It is renamed into place only after all results are
+    /// written.
     file: Option<Replacement>,
 }
 
@@ -93,7 +99,7 @@ impl Output<'_> {
             (Form::Standard(out), OutputBatch::Lines(lines)) => out.answers(lines),
             (Form::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(unwritten),
             (Form::Columns(sink, _), OutputBatch::Columns(batch)) => sink.write(batch).map_err(unwritten),
-            // Each thread produces answers in the format of the output, so no other combination
+            // Each thread produces results in the format of the output, so no other combination
             // occurs.
             _ => Ok(()),
         };
@@ -118,7 +124,7 @@ impl Output<'_> {
         self.file.take().map_or(Ok(()), |file| file.finish().map_err(unwritten))
     }
 
-    /// True if the reader of the output has closed it.
+    /// True if the program that reads the output has closed the pipe.
     fn is_closed(&self) -> bool {
         match &self.form {
             Form::Standard(out) => out.is_closed(),
@@ -131,7 +137,7 @@ impl Output<'_> {
         matches!(self.form, Form::Columns(..))
     }
 
-    /// Writes answers in input order until there are no more or the reader has closed the output.
+    /// Writes results in input order until no results are left or the reader has closed the output.
     fn take(&mut self, turns: &Turns<Result<OutputBatch, CliError>>) -> Result<(), CliError> {
         while !self.is_closed()
             && let Some(answers) = turns.next(|| self.flush())?
@@ -146,7 +152,8 @@ fn unwritten(error: impl Display) -> CliError {
     CliError::usage(message!("the answers cannot be written: {}", error.to_string()))
 }
 
-/// Standard output for columns. After the reader closes the pipe, further output is discarded.
+/// Standard output for columnar formats. After the reader closes the pipe, further output is
+/// discarded.
 struct Standard {
     inner: Box<dyn Write + Send>,
     closed: Arc<AtomicBool>,
@@ -177,8 +184,8 @@ impl Write for Standard {
 }
 
 impl ColumnArgs {
-    /// Answers every message of the stream. If the input turns out to be damaged, all earlier
-    /// answers are still written.
+    /// Decides or validates every message of the stream. If the input turns out to be damaged, all
+    /// earlier results are still written.
     pub fn answer<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -258,7 +265,7 @@ impl ColumnArgs {
         let format = format(form)?;
         let failed = |error: FormatError| files::unreadable(&name(stream), &error.to_message());
         let path = stream.path().filter(|path| *path != Path::new("-"));
-        // `open` rejects inputs that cannot be message files, as it does for JSON lines.
+        // Like for JSON lines, `open` rejects inputs that cannot be message files, such as folders.
         let (input, _, size) = stream.open(term)?;
         let source = match path {
             Some(path) => formats::open(
@@ -301,7 +308,7 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the threads answer all input, and writes the answers.
+/// Lets the worker threads process all input, and writes the results.
 fn answer_all<W: Worker>(
     mut hands: Vec<WorkerState<W>>,
     read: impl FnMut() -> Result<Option<Job>, CliError> + Send,
@@ -334,7 +341,7 @@ fn name(stream: &StreamArgs) -> String {
     stream.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-/// A source with a progress bar.
+/// A source of rows, with a progress bar.
 struct Watched {
     source: Box<dyn Source>,
     progress: Progress,
@@ -345,7 +352,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Reads the next rows.
+    /// Reads the next batch of rows; `None` at the end of the input or after a signal.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -387,7 +394,7 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Columns(columns.finish()))
     }
 
-    /// Decides columns directly.
+    /// Decides a batch of rows directly on its columns.
     fn decide(&mut self, part: &Part, first: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, refused, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
@@ -407,7 +414,7 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Lets the worker answer each row as a JSON message.
+    /// Converts each row to a JSON message, which the worker then processes.
     fn work(&mut self, part: &Part, first: u64, messages: Option<&Messages>) -> Result<Vec<u8>, CliError> {
         let (WorkerState { worker, refused, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };

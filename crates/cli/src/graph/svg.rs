@@ -6,13 +6,13 @@ use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Width of a character, height of a line and padding around text, in pixels.
+/// Width of a character, height of a line, and padding around the text of a node, in pixels.
 const CHARACTER: usize = 8;
 const LINE: usize = 18;
 const PADDING: usize = 10;
 /// Maximum characters per line of a label.
 const WIDEST: usize = 44;
-/// Pixels between the nodes of a row, and between rows.
+/// Distance between the nodes of a row (`BESIDE`) and between rows (`BELOW`), in pixels.
 const BESIDE: usize = 40;
 const BELOW: usize = 56;
 
@@ -105,7 +105,7 @@ fn outline(shape: Shape, at: &Placed, out: &mut String) {
     }
 }
 
-/// Returns the path of an edge and the position of its label.
+/// Returns the SVG path of an edge, and the position of the edge's label.
 fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {
@@ -155,7 +155,7 @@ fn place(drawing: &Drawing) -> (Vec<Placed>, usize, usize) {
     (placed, widest + 3 * BESIDE, top)
 }
 
-/// Returns the row of each node: one below the first node that leads to it.
+/// Returns the row of each node: the row below the first node that leads to it.
 fn rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut next = vec![Vec::new(); drawing.nodes.len()];
@@ -181,7 +181,7 @@ fn rows(drawing: &Drawing) -> Vec<usize> {
     rows.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Returns the number of columns of a text. Wide characters, such as Chinese ones, take two
+/// Returns the display width of a text in columns. Wide characters, such as Chinese ones, take two
 /// columns.
 fn columns(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()

@@ -5,16 +5,16 @@ use super::{ReportedDiagnostic, concise};
 use crate::escape::escaped;
 use rulec::Severity;
 
-/// A test case of a suite.
+/// A test case of a JUnit suite.
 pub struct Case {
     pub name: String,
     pub ending: CaseResult,
 }
 
-/// The result of a test case.
+/// The result of a JUnit test case.
 pub enum CaseResult {
     Passed,
-    /// Passed, with an additional note.
+    /// The case passed, with a note to show.
     Noted(String),
     Failed {
         kind: String,
@@ -23,8 +23,8 @@ pub enum CaseResult {
     },
 }
 
-/// Returns the findings as one suite per file. A file without findings has one case that passes.
-/// Warnings fail only if they are denied.
+/// Converts findings to one JUnit suite per file. A file without findings has one test case that
+/// passes. A warning fails only if it is denied.
 pub fn suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for found in findings {
@@ -55,7 +55,7 @@ fn case(found: &ReportedDiagnostic<'_>) -> Case {
     Case { name: format!("{code}{at}"), ending }
 }
 
-/// Formats the XML document for some suites.
+/// Formats suites as a JUnit XML document.
 pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let failed =
         |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, CaseResult::Failed { .. })).count();

@@ -82,8 +82,8 @@ fn place(place: &Location) -> Json {
     json
 }
 
-/// Converts a path to a URI reference. It is relative to the working directory unless the path is
-/// absolute.
+/// Converts a path to a URI reference. The reference is relative to the working directory, unless
+/// the path is absolute.
 fn uri(path: &str) -> String {
     let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
     let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };

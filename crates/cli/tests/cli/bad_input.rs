@@ -1,14 +1,13 @@
-//! Bad input as an author would write it: each test checks a file and compares the codes and
-//! locations.
+//! Checks of bad input as an author would write it. Each test compares the codes and locations of
+//! the reported errors.
 
 use super::Folder;
 
-/// Checks `a.rules` and returns the findings as lines of `CODE line:column`.
+/// Runs `check` on `a.rules`, and returns the findings as lines of `CODE line:column`.
 #[track_caller]
 fn findings(folder: &Folder, status: i32) -> String {
     let ran = folder.rulec(&["check", "a.rules", "--format", "json"]).expect(status);
-    // The rules of these tests lack a default. The warning about it is not what the tests are
-    // about.
+    // The rules of these tests lack a default on purpose, so the warning about it is left out.
     let about = ran.json().into_iter().filter(|found| found["code"] != "W0216");
     let found = about.map(|found| {
         let at = match (found["line"].as_u64(), found["column"].as_u64()) {
@@ -178,7 +177,7 @@ fn invalid_utf8_is_found_at_its_byte() {
 fn a_giant_is_refused_before_it_is_read() {
     let folder = Folder::new();
     let file = std::fs::File::create(folder.path("a.rules")).expect("a file can be made");
-    // Far more than the memory of a test machine.
+    // The file is far larger than the memory of a test machine.
     file.set_len(1 << 40).expect("a sparse file can be made");
     assert_eq!(findings(&folder, 1), "E0002");
     let ran = folder.rulec(&["run", "a.rules"]).expect(1);

@@ -1,4 +1,4 @@
-//! `rulec build`, and using the built file in place of the rules.
+//! Tests of `rulec build`, and of using the built file in place of the rules.
 
 use super::{Folder, Ran, SMALL, program};
 

@@ -228,8 +228,8 @@ fn host_functions_may_be_missing() {
     Folder::with(rules).rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
 }
 
-/// Whatever else is underlined, the heading must contain the primary location. JSON reports the
-/// same location, and terminals jump to it.
+/// The heading of a finding must contain the primary location, even if other spans are underlined
+/// too. JSON reports the same location, and terminals jump to it.
 #[test]
 fn human_and_json_agree_on_the_place() {
     let padding = "# nothing\n".repeat(20);
@@ -253,7 +253,7 @@ fn human_and_json_agree_on_the_place() {
     }
 }
 
-/// A route that is hidden by the previous one, and an unused `let`.
+/// Rules with a route that the previous route hides, and with an unused `let`.
 const HIDDEN: &str = "let unused = 1\nroute a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d\n";
 
 #[test]

@@ -1,4 +1,5 @@
-//! Each subcommand with valid and invalid input in Chinese: all text for people must be Chinese.
+//! Runs each subcommand in Chinese with valid and invalid input. All text for people must be
+//! Chinese.
 
 use super::lsp::{Editor, uri};
 use super::{Folder, Ran};
@@ -34,8 +35,8 @@ payload pay rank 1 {
 
 /// Returns the lines of an output that contain English, or that have words but no Chinese.
 ///
-/// Text after a bar quotes the author's text, and so does the subject of `not blank`; both are
-/// skipped.
+/// Text after a vertical bar quotes the rules, and so does the line of a `not blank` rule. Such
+/// lines are skipped.
 fn faults(text: &str) -> Vec<String> {
     let wordy =
         |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
@@ -112,7 +113,7 @@ fn every_verb_speaks_chinese() {
         let ran = folder.rulec(&[args, &["--lang", "zh"][..]].concat());
         assert_eq!(ran.status, Some(*status), "{args:?}\n{}\n{}", ran.out, ran.err);
         let Ran { out, err, .. } = ran;
-        // Answers of `run` and drawings are data.
+        // The output of `run` and of drawings is data, so it may be English.
         let out = if args[0] == "run" { String::new() } else { out };
         for line in faults(&out).into_iter().chain(faults(&err)) {
             wrong += &format!("{args:?}: {line}\n");
@@ -127,7 +128,7 @@ fn every_verb_speaks_chinese() {
     assert!(page.contains("<html lang=\"zh\">") && page.contains("规则的覆盖率"), "{page}");
 }
 
-/// People also read findings of a stream and violations of payloads.
+/// Findings in the output of `run`, and violations of payloads, are also read by people.
 #[test]
 fn answers_hold_their_sentences_in_chinese() {
     let folder = Folder::with(PAYLOADS);

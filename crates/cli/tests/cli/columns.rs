@@ -1,4 +1,4 @@
-//! `rulec run` over columnar files.
+//! Tests of `rulec run` over columnar files.
 
 use super::Folder;
 
@@ -52,14 +52,14 @@ mod with_columns {
         assert!(by_csv.out == by_lines.out, "the answers are the same");
         assert_eq!(by_csv.err, by_lines.err, "the summary is the same");
         let explained = folder.rulec(&["run", "a.rules", "m.csv", "--explain"]).expect(0);
-        // A column cannot distinguish null from missing.
+        // In a column, null and missing are the same, so explanations say `missing`.
         let wanted = folder.rulec(&["run", "a.rules", "m.jsonl", "--explain"]).expect(0).out;
         assert!(wanted.contains("n is null") && explained.out == wanted.replace("n is null", "n is missing"));
         let piped = folder.fed(&["run", "a.rules", "--input-format", "csv"], csv()).expect(0);
         assert!(piped.out == by_lines.out);
     }
 
-    /// The answers of one run serve as messages of another run.
+    /// The results of one run are the messages of another run.
     #[test]
     fn answers_in_every_form_are_read_again() {
         let second =
@@ -123,7 +123,7 @@ mod with_columns {
         })
     }
 
-    /// Answers must be in message order and counted once, with any number of threads.
+    /// With any number of threads, the results must be in message order and counted once.
     #[test]
     fn several_threads_answer_as_one_does() {
         let folder = Folder::with(RULES).file("m.csv", rows(40_000));
@@ -174,8 +174,8 @@ mod with_columns {
         assert!(!folder.path("e.parquet").exists());
     }
 
-    /// Regression test: the answers overwrote the message file, of which only the first batch had
-    /// been read.
+    /// Regression test: the results overwrote the message file, after only the first batch of
+    /// messages had been read.
     #[test]
     fn the_messages_are_not_written_over() {
         let folder = Folder::with(RULES).file("m.csv", csv());
@@ -184,8 +184,8 @@ mod with_columns {
         assert_eq!(std::fs::read_to_string(folder.path("m.csv")).expect("it is there"), csv());
     }
 
-    /// Regression test: with columns, a closed standard output was an error; with lines, it was
-    /// not.
+    /// Regression test: for columnar input, a closed standard output was an error. For JSON lines,
+    /// it was not.
     #[cfg(unix)]
     #[test]
     fn a_reader_that_goes_away_ends_the_run_quietly() {

@@ -1,5 +1,5 @@
-//! `rulec test --coverage` and `--watch`: what the tests covered, and why they did not cover the
-//! rest.
+//! Tests of `rulec test --coverage` and `--watch`: what the tests covered, and why they did not
+//! cover other routes and conditions.
 
 use super::{Folder, program};
 use std::io::{BufRead, BufReader};
@@ -103,8 +103,8 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
     assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
 }
 
-/// The count of unknown results is reported. That a choice can use a condition does not make the
-/// condition true.
+/// The number of unknown results is reported. If a choice can use a condition, the condition does
+/// not count as true.
 #[test]
 fn unknown_is_neither_true_nor_false() {
     let rules = "\
@@ -129,7 +129,7 @@ test \"u\" { given steps.ok = false expect c.no }
     assert!(ran.out.contains("condition `steps.ok as bool`: never true"), "{}", ran.out);
 }
 
-/// Regression test: of a list with more than twenty elements, the later ones were not counted.
+/// Regression test: only the first twenty elements of a list were counted.
 #[test]
 fn every_element_counts() {
     let words: Vec<String> = (0..30).map(|at| format!("{{ n: {at} }}")).collect();
@@ -142,7 +142,7 @@ fn every_element_counts() {
     assert!(ran.out.contains("`all w in words: w.n < 29`: never true"), "{}", ran.out);
 }
 
-/// Intent flows have no condition; each one is chosen or not.
+/// Intent flows have no condition, so each flow only counts as chosen or not chosen.
 #[test]
 fn intent_flows_are_covered_one_by_one() {
     let rules = "\
@@ -186,7 +186,7 @@ fn the_page_shows_the_rules_and_escapes_them() {
     assert!(!page.contains("<b>&"), "{page}");
 }
 
-/// The second run is triggered only by the change.
+/// Between the two test runs, only the file changes.
 #[test]
 fn a_change_runs_the_tests_again() {
     let folder =
@@ -216,7 +216,8 @@ fn standard_input_is_not_watched() {
     assert!(ran.err.contains("standard input cannot be watched"), "{}", ran.err);
 }
 
-/// In such rules, the locations are known but the text is not.
+/// In compiled rules without source text, the locations of conditions are known but their text is
+/// not.
 #[test]
 fn compiled_rules_without_their_text_are_covered_as_well() {
     let folder = Folder::with(RULES);

@@ -1,5 +1,5 @@
-//! The examples of the five documents: the imported rules must equal the files in the repository,
-//! and the commands of the README must produce the documented output.
+//! Tests of the examples that are imported from five JSON documents. The imported rules must equal
+//! the files in the repository, and the commands of the README must produce the documented output.
 
 use super::{Folder, Ran, program};
 use serde_json::Value as Json;
@@ -15,8 +15,8 @@ fn rulec(command: &str) -> Ran {
     Ran::new(program(&root()).args(args).output().expect("the program starts"))
 }
 
-/// The commands of the README's table, each with a key and the expected values of this key in the
-/// answers.
+/// The commands of a table in the README. Each has a key of the output, and the values expected for
+/// this key.
 const COMMANDS: [(&str, &str, &[&str]); 5] = [
     (
         "rulec run examples/documents/routing.rules examples/documents/routing.jsonl",
@@ -106,7 +106,7 @@ fn the_imported_examples_are_what_the_importer_writes() {
     }
 }
 
-/// Regression test: payloads of several kinds in one stream needed one run per kind.
+/// Regression test: a stream with payloads of several kinds needed one run per kind.
 #[test]
 fn the_field_that_names_the_kind_chooses_the_judge() {
     let rules = "payload a { n: int }\npayload b { t: string }\n";

@@ -1,5 +1,6 @@
-//! How a run can end: stopped by a signal, killed, truncated input, full disk. Input that was read
-//! is answered once, output files are complete, and the exit status says what happened.
+//! Tests of how a run can end: stopped by a signal, killed, with truncated input, or on a full
+//! disk. Each message that was read gets one result, output files are complete, and the exit status
+//! says what happened.
 
 use super::{Folder, OWN_SETTINGS, SMALL};
 use std::fmt::Write as _;
@@ -7,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Number of lines that keep a run busy for longer than its pipe and threads can buffer.
+/// Number of input lines. The run takes longer than its pipe and threads can buffer.
 const MANY: usize = 200_000;
 
 fn many() -> String {
@@ -31,7 +32,8 @@ fn tell(child: &Child, signal: &str) {
     assert!(Command::new("sh").args(["-c", &line]).status().expect("there is a shell").success());
 }
 
-/// Reads to the end; returns the rest of the output, the exit status, and standard error.
+/// Reads the output of a process to the end. Returns the rest of standard output, the exit status,
+/// and standard error.
 fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, String) {
     let (mut rest, mut said) = (String::new(), String::new());
     if let Some(mut output) = child.stdout.take() {
@@ -44,7 +46,7 @@ fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, Str
     (rest, status.code(), said)
 }
 
-/// Asserts that each line is the answer to the message with its number. Returns the number of
+/// Asserts that each line is the result for the message with the same number. Returns the number of
 /// lines.
 #[track_caller]
 fn in_turn(answers: &str) -> usize {
@@ -55,8 +57,8 @@ fn in_turn(answers: &str) -> usize {
     answers.lines().count()
 }
 
-/// Regression test: a run that was stopped by a signal lost input that it had read but not
-/// answered.
+/// Regression test: a run that was stopped by a signal lost messages that it had read but not yet
+/// decided.
 #[test]
 fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
     for (signal, status) in [("TERM", 143), ("INT", 130)] {
@@ -64,7 +66,8 @@ fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
             let folder = Folder::with(SMALL);
             let mut child = start(&folder, &["run", "a.rules", "--jobs", jobs], Stdio::piped());
             let mut input = child.stdin.take().expect("it is piped");
-            // The incomplete line is not a message, because its rest is unknown.
+            // The last line is incomplete. It does not count as a message, because its rest is
+            // unknown.
             input.write_all(b"{\"text\":\"a!\"}\n{\"text\":\"b!\"}\n{\"text\":\"c!\"}").expect("it reads");
             let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
             let mut answers = String::new();
@@ -97,7 +100,8 @@ fn a_stream_that_is_told_to_end_while_it_writes_leaves_no_gap() {
     }
 }
 
-/// No process reads the answers, so the program cannot react to the first signal.
+/// The test does not read the output, so the program is blocked and cannot react to the first
+/// signal.
 #[test]
 fn whoever_asks_twice_does_not_wait() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -114,7 +118,7 @@ fn whoever_asks_twice_does_not_wait() {
     assert_eq!(status.signal(), Some(15), "{status:?}");
 }
 
-/// A killed run has written each answer once and in order; the last answer may be incomplete.
+/// A killed run has written each result once and in order. The last result may be incomplete.
 #[test]
 fn what_is_killed_has_written_each_answer_once() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -135,7 +139,7 @@ fn what_is_killed_has_written_each_answer_once() {
     }
 }
 
-/// Regression test: messages that were removed from the file before they were read were skipped
+/// Regression test: if a file was truncated while it was read, the missing messages were skipped
 /// without an error.
 #[test]
 fn a_file_that_is_cut_while_it_is_read_is_said() {
@@ -144,7 +148,7 @@ fn a_file_that_is_cut_while_it_is_read_is_said() {
         let mut child = start(&folder, &["run", "a.rules", "m.jsonl", "--jobs", jobs], Stdio::piped());
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut answers = String::new();
-        // Until more of the pipe is read, the program cannot read the file to its end.
+        // The program cannot read the file to its end before the test reads more of the pipe.
         output.read_line(&mut answers).expect("it answers");
         let file = std::fs::File::options().write(true).open(folder.path("m.jsonl")).expect("it is there");
         file.set_len(10).expect("it can be cut");
@@ -158,7 +162,7 @@ fn a_file_that_is_cut_while_it_is_read_is_said() {
     }
 }
 
-/// A reader that stops reading is not an error: `rulec run … | head`.
+/// It is not an error if the reader stops reading, as in `rulec run … | head`.
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -171,7 +175,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!((in_turn(&answers), status, said.as_str()), (1, Some(0), ""));
 }
 
-/// The subcommands that write a file: the arguments and the file.
+/// Subcommands that write a file: the arguments, and the name of the file.
 const WRITING: &[(&[&str], &str)] = &[
     (&["build", "a.rules"], "a.rulec"),
     (&["fmt", "a.rules"], "a.rules"),
@@ -181,7 +185,7 @@ const WRITING: &[(&[&str], &str)] = &[
     (&["run", "a.rules", "m.jsonl", "--output", "o.parquet"], "o.parquet"),
 ];
 
-/// Creates files large enough that a full disk accepts only a part of the output.
+/// Creates input files so large that a full disk accepts only a part of the output.
 fn large() -> Folder {
     let (mut rules, mut foreign) = (String::from("default -> d\n"), String::new());
     let mut routes = Vec::new();
@@ -228,7 +232,8 @@ fn a_disk_that_is_full_has_the_old_file_or_none() {
     }
 }
 
-/// Killed at any moment, a subcommand leaves either the old file or the new one.
+/// If a subcommand is killed at any moment, either the old or the new file is left, and is
+/// complete.
 #[test]
 fn what_is_killed_while_it_writes_leaves_a_whole_file() {
     for (verb, file) in WRITING {
@@ -253,7 +258,7 @@ fn what_is_killed_while_it_writes_leaves_a_whole_file() {
     }
 }
 
-/// A clock that is set back produces a log whose times decrease.
+/// If a clock is set back, the times in a log decrease.
 #[test]
 fn a_log_whose_clock_was_set_back_is_read() {
     let line = |time: &str| {

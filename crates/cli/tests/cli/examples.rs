@@ -1,4 +1,4 @@
-//! The example rules work as documented.
+//! Tests that the example rules work as documented.
 
 use super::{Folder, Ran, program};
 use std::path::Path;
@@ -68,7 +68,7 @@ fn the_chat_bot_is_sound_and_a_model_is_told_of_its_intent_flows_only() {
     assert!(!ran.out.contains("human_agent"), "{}", ran.out);
 }
 
-/// The examples and shipped rules are formatted.
+/// The examples and the rules shipped with `rulec` are formatted.
 #[test]
 fn the_rules_that_are_shipped_are_formatted() {
     rulec(&["fmt", "--check", "examples", "rules"]).expect(0);

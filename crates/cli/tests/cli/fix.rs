@@ -3,7 +3,7 @@
 use super::Folder;
 use std::fs;
 
-/// Symbols of other languages, each with one machine-applicable fix.
+/// Rules with symbols of other languages. Each symbol has one machine-applicable fix.
 const FOREIGN: &str = "route a when x == 'y' && z => h\ndefault -> h;\n";
 const REPAIRED: &str = "route a when x == \"y\" and z -> h\ndefault -> h\n";
 
@@ -59,7 +59,7 @@ fn a_repair_does_not_grow_together_with_its_neighbours() {
     assert_eq!(text(&folder, "a.rules"), "route a when x and y -> h\n");
 }
 
-/// A file that is only imported, not named, is not changed.
+/// A file that is imported but not named on the command line is not changed.
 #[test]
 fn only_the_files_named_are_written() {
     let shared = "let a = x == 'y'\n";

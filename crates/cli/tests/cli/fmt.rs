@@ -73,7 +73,7 @@ fn statements_with_errors_stay_and_are_named() {
     assert_eq!(text(&folder, "a.rules"), "let a = 1\nrout  b when x ->  h\n");
 }
 
-/// Regression test: one unreadable file prevented the formatting of the others.
+/// Regression test: after one unreadable file, the other files were not formatted.
 #[test]
 fn a_file_that_cannot_be_used_is_named_and_the_others_are_laid_out() {
     let folder = Folder::with(UNTIDY).file("latin.rules", b"let a = \"\xe9\"\n");
@@ -91,15 +91,15 @@ fn a_file_that_cannot_be_used_is_named_and_the_others_are_laid_out() {
     assert!(ran.err.starts_with("error: `a.rulec` contains compiled rules"), "{}", ran.err);
 }
 
-/// The output is first written to a temporary file, so a full disk loses nothing.
+/// The output is first written to a temporary file, so the old file survives a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_loses_nothing() {
     let long: String = (0..2_000).map(|number| format!("let a{number}   = {number}\n")).collect();
     let folder = Folder::with(&long);
     let rulec = env!("CARGO_BIN_EXE_rulec");
-    // Files are limited to one block; with SIGXFSZ ignored, larger writes fail instead of ending
-    // the program.
+    // The shell limits files to one block. With SIGXFSZ ignored, larger writes fail instead of
+    // ending the program.
     let script = format!("trap '' XFSZ; ulimit -f 1; exec '{rulec}' fmt a.rules");
     let ran = assert_cmd::Command::new("sh").arg("-c").arg(script).current_dir(folder.path(".")).output();
     let ran = super::Ran::new(ran.expect("a shell")).expect(2);

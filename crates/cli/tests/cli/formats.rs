@@ -3,10 +3,10 @@
 use super::{Folder, Ran};
 use serde_json::Value as Json;
 
-/// An error with two labels, an error with a machine-applicable fix, and a warning.
+/// Rules with an error that has two labels, an error with a machine-applicable fix, and a warning.
 const RULES: &str = "let 文 = \"x\"\nlet 文 = \"y\"\nroute r when text == 文 && z -> h\n";
 const WARNED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault -> h\n";
-/// A finding of the analysis, which includes an example message.
+/// Rules with a finding of the analysis, which includes an example message.
 const ANALYSED: &str = "route r when text == \"y\" -> h\n";
 
 fn checked(rules: &str, format: &str, status: i32) -> Ran {
@@ -117,8 +117,7 @@ fn every_format_tells_the_same_place() {
     assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(3), Some(24)));
 }
 
-/// In every format, the message, labels and help are in Chinese; the author's own text is
-/// unchanged.
+/// In every format, the message, labels and help are in Chinese. Text of the author is unchanged.
 #[test]
 fn findings_and_pages_are_told_in_chinese_when_asked() {
     let folder = Folder::with("let a = \"x\"\nlet a = \"y\"\ndefault -> h\n");
@@ -127,7 +126,8 @@ fn findings_and_pages_are_told_in_chinese_when_asked() {
         let ran = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", format]).expect(1);
         assert!(ran.out.contains(told) && ran.out.contains(help), "{format}: {}", ran.out);
         let english = ["declared", "rename", "help:"].iter().find(|word| ran.out.contains(**word));
-        // In SARIF, the page of the code quotes rules, and the field names are English.
+        // SARIF contains the documentation page of the code, which quotes rules. Field names of
+        // SARIF and JSON are English.
         assert!(format == "sarif" || format == "json" || english.is_none(), "{format}: {}", ran.out);
         assert!(ran.err.contains("已检查 1 个文件：1 个错误"), "{format}: {}", ran.err);
     }

@@ -1,6 +1,5 @@
-//! Texts with terminal control characters, in every position that accepts a text, with every
-//! subcommand. Output for people must not move the cursor, set colours, or change the text
-//! direction.
+//! Runs every subcommand with terminal control characters in every position that accepts a text.
+//! Output for people must not move the cursor, set colours, or change the text direction.
 
 use super::{Folder, Ran};
 
@@ -8,7 +7,7 @@ use super::{Folder, Ran};
 /// and a line break.
 const HOSTILE: &str = "\u{1b}[45mx\u{9b}2J\u{202e}y\r\nz\u{7}";
 
-/// The same text as string literals in rules and in JSON.
+/// The same text as [`HOSTILE`], escaped as in string literals of rules and of JSON.
 const ESCAPED: &str = r"\u{1b}[45mx\u{9b}2J\u{202e}y\r\nz\u{7}";
 const JSON: &str = r"\u001b[45mx\u009b2J\u202ey\r\nz\u0007";
 
@@ -17,8 +16,8 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Checks that both outputs contain no control characters except the program's own colours, if
-/// enabled.
+/// Checks that standard output and standard error contain no control characters. The program's own
+/// colours are allowed, if they are enabled.
 #[track_caller]
 fn harmless(what: &str, ran: &Ran) {
     for text in [&ran.out, &ran.err] {
@@ -35,13 +34,14 @@ fn harmless(what: &str, ran: &Ran) {
     }
 }
 
-/// The colour codes of the program. The hostile word uses none of them.
+/// Colour codes that the program itself prints. The hostile text contains none of them.
 const OWN: [&str; 16] = [
     "0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;35", "1;36", "31;1", "33;1", "35;1", "36;1",
     "36;1;4",
 ];
 
-/// Every kind of statement, with a hostile text in every possible position.
+/// Returns rules with every kind of statement, and with the hostile text in every possible
+/// position.
 fn rules() -> String {
     let rules = r#"
 input { text?: string, ctx?: { n: int, tags?: list<string> } }
@@ -65,8 +65,8 @@ test "other" { given text = "WORD" expect s }
     rules.replace("WORD", ESCAPED)
 }
 
-/// The subcommands that read rules, with their other arguments. They also cover a choice, a payload
-/// kind and the flows.
+/// The subcommands that read rules, with their other arguments. Some arguments select a choice, a
+/// payload kind or the flows.
 const VERBS: [&str; 23] = [
     "check RULES",
     "check RULES --color always",
@@ -93,7 +93,7 @@ const VERBS: [&str; 23] = [
     "run RULES MISSING",
 ];
 
-/// Returns the words of a command with the hostile texts inserted.
+/// Splits a command into words, and inserts the hostile texts.
 fn words(verb: &str, rules: &str) -> Vec<String> {
     let word = |word: &str| match word {
         "RULES" => rules.to_owned(),
@@ -128,7 +128,8 @@ fn texts_of_rules_and_messages_steer_no_terminal() {
         let messages = format!("{}\n{{}}\n", message());
         for (entry, all) in [("routes", "--all"), ("flows", "--explain"), ("t q", "--all")] {
             let ran = folder.fed(&["run", "a.rules", "--entry", entry, all], messages.as_str());
-            // Answers are data for programs; only messages about them are for people.
+            // Decisions on standard output are data for programs. Only messages for people are
+            // checked.
             harmless("run", &Ran { out: String::new(), ..ran });
         }
     }

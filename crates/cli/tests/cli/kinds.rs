@@ -1,4 +1,4 @@
-//! `run`, `why` and `test` with entries other than routes: a choice, flows, a router.
+//! Tests of `run`, `why` and `test` with entries other than routes: a choice, flows, or a router.
 
 use super::{Folder, Ran};
 use serde_json::{Value as Json, json};
@@ -15,7 +15,7 @@ flow buy keyword contains [\"buy\"] -> \"shop\"
 ";
 const ROUTER: &str = "router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }\n";
 
-/// Runs one message through rules with a single entry, without `--entry`.
+/// Decides one message by rules with a single entry, without `--entry`.
 #[track_caller]
 fn run(rules: &str, message: Json) -> (Json, String) {
     let ran = Folder::with(rules).fed(&["run", "a.rules"], message.to_string()).expect(0);
@@ -121,7 +121,7 @@ fn tests_may_ask_for_a_branch() {
     assert!(ran.err.starts_with("note: there is no `test` block; write one: "), "{}", ran.err);
 }
 
-/// Regression test: only decisions by routes reported exceeded limits.
+/// Regression test: exceeded limits were reported for decisions by routes only.
 #[test]
 fn every_kind_tells_the_limits_that_were_exceeded() {
     let settings = "settings { value_bytes: 4, regex_bytes: 4, quantifier_elements: 4 }\n";

@@ -1,4 +1,4 @@
-//! The language server sends only diagnostics that have changed.
+//! Tests that the language server sends diagnostics only if they have changed.
 
 use super::Folder;
 use super::lsp::{Editor, uri};
@@ -15,7 +15,8 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
     let text =
         "import \"words.rules\"\nroute a when wanted -> h\nroute b when text == \"x\" -> h\ndefault -> h\n";
-    // Counts how often each file is published until the analysis is complete.
+    // Reads messages until the analysis is complete. Counts how often the diagnostics of each file
+    // were published.
     let told = |editor: &mut Editor| {
         let mut times = [0, 0];
         loop {
@@ -38,7 +39,7 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     assert_eq!(lenses(&mut editor), Some(0));
     editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": main } }));
     assert_eq!(told(&mut editor), [0, 0], "nothing has changed");
-    // The edit of the other file hides the route; the analysis reports the warning.
+    // The edit of the other file makes one route hide another, which the analysis reports.
     editor.change(&words, 2, "let wanted = text == \"x\"\n");
     assert_eq!(told(&mut editor), [1, 1]);
     assert_eq!(lenses(&mut editor), Some(1));
@@ -54,7 +55,8 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     let able = json!({ "capabilities": { "workspace": { "codeLens": { "refreshSupport": true } } } });
     let mut editor = Editor::with(&root, &["lsp", "--stdio"], able);
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
-    // Collects the lines reported as hidden, once per publication, until the analysis is complete.
+    // Reads messages until the analysis is complete. Collects, for each publication, the lines that
+    // are reported as hidden routes.
     let told = |editor: &mut Editor| {
         let mut times: Vec<Vec<u64>> = Vec::new();
         loop {
@@ -84,7 +86,7 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     // An edit of another file does not affect the finding.
     editor.change(&words, 2, "let m = 2\n");
     assert!(told(&mut editor).is_empty());
-    // The route that hides it is edited, so the finding may no longer hold.
+    // The route that hides the other route is edited, so the finding is withdrawn.
     editor.change(&main, 3, &format!("import \"words.rules\"\n\n\n{}", routes.replace("< 1", "< -1")));
     assert_eq!(told(&mut editor), [Vec::<u64>::new()]);
     assert_eq!(editor.stop(), Some(0));

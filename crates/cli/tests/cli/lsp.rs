@@ -1,4 +1,5 @@
-//! The language server over standard input and output, tested by a client that acts like an editor.
+//! Tests of the language server over standard input and output. The client of the tests acts like
+//! an editor.
 
 use super::Folder;
 use serde_json::{Value as Json, json};
@@ -6,13 +7,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// An editor as the protocol sees it.
+/// A client that acts like an editor towards the language server.
 pub struct Editor {
     server: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
-    /// Messages that are not answers to a request.
+    /// Received messages that are not responses to a request.
     pub told: Vec<Json>,
 }
 
@@ -21,8 +22,7 @@ impl Editor {
         Editor::with(folder, &["lsp", "--stdio"], json!({}))
     }
 
-    /// Starts an editor that runs the program with these arguments and sends these initialization
-    /// parameters.
+    /// Starts the program with these arguments, and initializes the server with these parameters.
     pub fn with(folder: &Path, args: &[&str], mut params: Json) -> Editor {
         let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
             .args(args)
@@ -77,7 +77,7 @@ impl Editor {
         serde_json::from_slice(&text).expect("it is JSON")
     }
 
-    /// Sends a request; returns its result or error.
+    /// Sends a request; returns the result or error of the response.
     pub fn ask(&mut self, method: &str, params: Json) -> Result<Json, Json> {
         self.asked += 1;
         let id = self.asked;
@@ -108,12 +108,12 @@ impl Editor {
         );
     }
 
-    /// Returns the codes of the diagnostics that are published for a version of a document.
+    /// Returns the codes of the diagnostics that the server publishes for a version of a document.
     fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<String> {
         codes(&self.published(uri, &json!(version)))
     }
 
-    /// Returns the next diagnostics that are published for this version of a document.
+    /// Returns the next diagnostics that the server publishes for a version of a document.
     fn published(&mut self, uri: &str, version: &Json) -> Json {
         loop {
             let message = if self.told.is_empty() { self.read() } else { self.told.remove(0) };
@@ -176,7 +176,7 @@ table rest {
 test \"money\" { given text = \"refund\" expect refund }
 ";
 
-/// Each kind of request that the server advertises.
+/// Sends each kind of request that the server advertises.
 #[test]
 fn every_request_of_an_editor_is_answered() {
     let folder = Folder::new();
@@ -267,7 +267,7 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Diagnostics and fixes are in the editor's language unless `--lang` selects another one.
+/// Diagnostics and fixes are in the editor's language, unless `--lang` selects another language.
 #[test]
 fn findings_are_told_in_the_language_of_the_editor() {
     let folder = Folder::new();
@@ -302,8 +302,8 @@ fn findings_are_told_in_the_language_of_the_editor() {
     }
 }
 
-/// A file that others import has no `input` of its own. It is analysed as part of its importers,
-/// including unsaved changes.
+/// A file that others import has no `input` of its own. It is analysed as part of the importing
+/// files, with their unsaved changes.
 #[test]
 fn files_that_others_import_are_judged_with_them() {
     let folder = Folder::new();
@@ -330,7 +330,7 @@ fn files_that_others_import_are_judged_with_them() {
     editor.diagnostics(&words, 2);
     let pulled = editor.request_for("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
-    // A typed import counts at once, and a removed import no longer counts.
+    // An import counts as soon as it is typed, and no longer counts when it is removed.
     let other = uri(&root.join("other.rules"));
     editor.open(&other, "route b when mony -> h\n");
     assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
@@ -343,8 +343,8 @@ fn files_that_others_import_are_judged_with_them() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Regression test: the editor showed a warning that `rulec.toml` allows, and did not show a denied
-/// warning as an error.
+/// Regression test: the editor showed warnings that `rulec.toml` allows. It did not show denied
+/// warnings as errors.
 #[test]
 fn findings_are_as_severe_as_the_settings_say() {
     const HIDDEN: &str = "let unused = 1\nroute a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\n";
@@ -410,7 +410,7 @@ fn findings_are_told_in_the_language_of_the_editor_or_of_the_command_line() {
     assert!(!is_chinese(&message(&["lsp", "--lang", "en"], json!({ "locale": "zh" }))));
 }
 
-/// A folder that is added while the server runs is searched for files that import others.
+/// If a folder is added while the server runs, files of this folder may import an open file.
 #[test]
 fn folders_may_come_and_go() {
     let folder = Folder::new();
@@ -450,7 +450,8 @@ fn wrong_requests_are_refused_and_cost_nothing_else() {
     assert_eq!(refused["code"], -32601);
     let command = json!({ "command": "rulec.runTest", "arguments": ["nowhere", "x"] });
     assert!(editor.ask("workspace/executeCommand", command).is_err());
-    // A missing document, a URI that is not a file, and a position past the end.
+    // These requests name a missing document, a URI that is not a file, and a position past the
+    // end.
     let missing = uri(&root.join("missing.rules"));
     assert_eq!(editor.at("textDocument/hover", &missing, 0, 0), Json::Null);
     editor.open("untitled:Untitled-1", "route a when x -> h\n");
@@ -463,7 +464,8 @@ fn wrong_requests_are_refused_and_cost_nothing_else() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Invalid protocol input ends the server with a message. A closed connection ends it silently.
+/// A closed connection ends the server without a message. Invalid protocol input ends it with an
+/// error.
 #[test]
 fn an_editor_that_goes_away_ends_the_server() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! End-to-end tests of the program: its output and its exit status. No test depends on the width or
-//! colours of a terminal, or on time.
+//! End-to-end tests of the program: its output and its exit status. No test depends on time, or on
+//! the width or colours of a terminal.
 
 mod bad_input;
 mod build;
@@ -41,12 +41,12 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use tempfile::TempDir;
 
-/// A temporary folder with files, in which the program runs.
+/// A temporary folder with files. The program runs in this folder.
 struct Folder {
     dir: TempDir,
 }
 
-/// The result of running the program.
+/// The result of running the program: its output and exit status.
 struct Ran {
     status: Option<i32>,
     out: String,
@@ -119,7 +119,7 @@ fn program(folder: &Path) -> assert_cmd::Command {
     command
 }
 
-/// Two routes and a default.
+/// Rules with two routes and a default.
 const SMALL: &str = "\
 route show_files priority 100 when text contains \"show\" and ctx.message_count > 3 -> file_handler(n: ctx.message_count) { type: \"file\" }
 route shout when text ends_with \"!\" -> shout_handler

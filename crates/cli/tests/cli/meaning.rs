@@ -1,5 +1,5 @@
-//! Intent flows, and choices made by a language model: `run`, `why`, `test` and `prompt`, without
-//! a network.
+//! Tests of intent flows, and of choices made by a language model, with `run`, `why`, `test` and
+//! `prompt`. The tests need no network.
 
 use super::Folder;
 use serde_json::{Value as Json, json};
@@ -47,7 +47,7 @@ fn run_finds_intent_flows_behind_the_patterns() {
     let intents = FLOWS.split_once('\n').expect("a line").1;
     let ran = Folder::with(intents).fed(&["run", "a.rules"], "{\"text\": \"return my payment\"}").expect(0);
     assert_eq!(ran.json()[0]["flow"], "refund_v2");
-    // The author can set how certain the classifier must be.
+    // The author can set how certain the intent classifier must be.
     let strict = format!("settings {{ intent_threshold: 1 }}\n{FLOWS}");
     let ran = Folder::with(strict).fed(&["run", "a.rules"], "{\"text\": \"the money\"}").expect(0);
     assert_eq!(
@@ -89,7 +89,7 @@ fn why_shows_the_scores_of_the_intent_flows() {
         .expect(0);
     let explained: Json = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((&explained["chosen"], &explained["intents"]["threshold"]), (&json!("refund"), &json!(0.3)));
-    // If a keyword pattern matches, the classifier is not used.
+    // If a keyword pattern matches, the intent classifier is not used.
     let ran = folder.rulec(&["why", "a.rules", "--full", "--text", "hello"]).expect(0);
     assert!(!ran.out.contains("intent flows"), "{}", ran.out);
 }
@@ -216,8 +216,8 @@ fn prompt_prints_questions_and_tools() {
     assert!(ran.err.starts_with("error: the rules contain no flow; add one"), "{}", ran.err);
 }
 
-/// The rules define the name and description of the tool. Regression test: the prompt always used a
-/// fixed name.
+/// The rules define the name and description of the tool that a language model calls. Regression
+/// test: the prompt always used a fixed name.
 #[test]
 fn a_flow_tool_names_itself_in_the_prompt() {
     let tool = "flow tool start_flow \"Starts a flow of the shop.\" { parameter: \"which\", endpoint: { url: \"http://h/\" } }\n";

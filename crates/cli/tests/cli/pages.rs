@@ -1,5 +1,6 @@
-//! The pages that users follow at a keyboard. The test writes their files, runs their commands in
-//! order, and compares the output with the page (`INSTA_UPDATE=always` updates the page).
+//! Tests of the documentation pages that users follow step by step. A test writes the files of a
+//! page, runs its commands in order, and compares the output with the page (`INSTA_UPDATE=always`
+//! updates the page).
 
 #![cfg(unix)]
 
@@ -18,8 +19,9 @@ fn the_readme_prints_what_it_says() {
     assert_page("README.md", 4);
 }
 
-/// Runs a page. A block fenced with `file=NAME` is a file. In a `console` block, lines that begin
-/// with `$` are commands, and the lines after a command are its output.
+/// Runs the commands of a page, which must contain at least `least` commands. A block fenced with
+/// `file=NAME` is a file. In a `console` block, lines that begin with `$` are commands, and the
+/// lines after a command are its output.
 fn assert_page(name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let page = std::fs::read_to_string(&path).expect("the page can be read");
@@ -48,7 +50,8 @@ fn assert_page(name: &str, least: usize) {
     golden::assert_file(&path, &made);
 }
 
-/// Returns the standard output and standard error of a command line, as a terminal shows them.
+/// Runs a command line in a shell. Returns standard output and standard error together, as a
+/// terminal shows them.
 fn printed(folder: &Folder, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_rulec"));
     let path = format!(

@@ -43,7 +43,7 @@ fn each_payload_is_judged_and_a_rejection_is_an_answer() {
     assert_eq!(answers[2]["remaining"][0]["path"], "$.name");
     assert_eq!(answers[2]["fallback"], "remark");
     assert!(ran.err.contains("3 payloads: 1 accepted, 1 corrected, 1 rejected"), "{}", ran.err);
-    // All engines give the same answers, and the payloads may be in a file.
+    // All engines give the same results. The payloads may also be in a file.
     let folder = folder().file("lines.jsonl", lines);
     let from_file = ["run", "a.rules", "lines.jsonl"].into_iter().chain(args[2..].iter().copied());
     for engine in ["vm", "reference"] {
@@ -80,7 +80,7 @@ fn a_payload_over_a_mebibyte_breaks_a_rule_at_the_top() {
     let answer = &ran.json()[0];
     let size = answer["violations"].as_array().unwrap().iter().find(|found| found["rule"] == "size");
     assert_eq!(size.unwrap()["path"], "$");
-    // Undeclared fields are removed, and then the payload is small enough.
+    // Undeclared fields are removed, after which the payload is within the size limit.
     assert_eq!(answer["corrected"], json!({"name": "ann", "count": 1}));
 }
 
@@ -157,8 +157,8 @@ fn why_shows_each_broken_rule_with_its_values_once() {
     folder.rulec(&[&args[..], &["[]"]].concat()).expect(1);
 }
 
-/// Regression test: `why` reported only violations, but `run` also reported warnings and unchecked
-/// rules of the same payload.
+/// Regression test: for the same payload, `run` reported warnings and unchecked rules, but `why`
+/// reported only violations.
 #[test]
 fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
     let rules = r#"
@@ -187,7 +187,7 @@ fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
     ? note.known at $.text: this could not be checked because `context.names` was not given
     ✓ no rule is broken
     "#);
-    // Warnings are about the corrected payload, as in `run`.
+    // Warnings concern the corrected payload, as in `run`.
     let text = why(r#"{"text": "A", "size": 12}"#, &[]);
     assert!(
         text.contains("! note.large at $.size (warning)\n    that is a lot\n    payload.text = \"A\"\n    payload.size = 9\n"),
@@ -257,7 +257,8 @@ test "other outcome" { given payload = { name: "ann", count: 1 }  expect create.
     }
 }
 
-/// A violated warning rule is reported without affecting the verdict, and rejected with `--strict`.
+/// A violated rule that only warns does not affect the outcome. With `--strict`, the payload is
+/// rejected.
 #[test]
 fn warnings_and_what_was_not_checked_stand_beside_the_verdict() {
     let rules = "input { context?: { names?: list<string> } }

@@ -1,4 +1,4 @@
-//! `rulec plan`, and `--index`.
+//! Tests of `rulec plan` and of `--index`.
 
 use super::{Folder, SMALL};
 
@@ -16,8 +16,8 @@ fn each_route_stands_with_how_it_is_found() {
     insta::assert_snapshot!(ran.out);
 }
 
-/// The advice is for a table of which the index finds most rules. It names the rules that are
-/// evaluated for every message.
+/// The advice is printed for a table of which the index finds most rules. It names the other rules,
+/// which are evaluated for every message.
 #[test]
 fn advice_names_the_routes_that_are_always_tried() {
     let found: String =
@@ -76,8 +76,8 @@ fn with_and_without_the_index_the_answers_are_the_same() {
     assert!(ran.err.contains("always"), "{}", ran.err);
 }
 
-/// Regression test: the rules of a payload kind are in several internal tables, and each table was
-/// listed separately.
+/// Regression test: a payload kind was listed several times, because its rules are in several
+/// internal tables.
 #[test]
 fn a_payload_kind_is_listed_once() {
     let rules =

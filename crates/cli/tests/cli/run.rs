@@ -130,7 +130,7 @@ fn line_numbers_count_blank_lines_bom_and_crlf() {
 #[test]
 fn a_line_without_end_is_refused_without_being_kept() {
     let folder = Folder::with(SMALL);
-    // 64 MiB of zero bytes on the first line, then a message.
+    // The first line has 64 MiB of zero bytes. The second line is a message.
     let mut file = std::fs::File::create(folder.path("m.jsonl")).expect("a file can be made");
     file.set_len((64 << 20) + 1).expect("a sparse file can be made");
     std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).expect("a file has an end");
@@ -193,7 +193,7 @@ fn warnings_are_mentioned_only() {
     assert!(ran.err.starts_with("note: `a.rules` has 1 warning; see `rulec check a.rules`\n"), "{}", ran.err);
 }
 
-/// Returns valid and invalid messages, enough for several chunks.
+/// Returns lines with valid and invalid messages, enough for several chunks.
 fn many() -> String {
     let line = |n: usize| match n % 11 {
         0 => "{\"text\": oops}".to_owned(),

@@ -1,4 +1,4 @@
-//! The behaviour of the program in a shell: usage, colour, pipes, exit statuses.
+//! Tests of how the program behaves in a shell: usage, colour, pipes, and exit statuses.
 
 use super::{Folder, Ran, SMALL, program};
 use std::io::{BufRead, BufReader, Read, Write};

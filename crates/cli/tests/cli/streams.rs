@@ -1,5 +1,5 @@
-//! Paths that are not regular files, standard input and output in every state, and the number of
-//! threads.
+//! Tests of paths that are not regular files, of standard input and output in every state, and of
+//! the number of threads.
 
 use super::{Folder, SMALL, program};
 use std::process::{Command, Stdio};
@@ -54,8 +54,8 @@ fn more_threads_than_a_system_has_are_refused() {
     }
 }
 
-/// Compiled rules where data is expected, folders where files are expected, data where rules are
-/// expected.
+/// The paths name compiled rules where data is expected, folders where files are expected, and data
+/// where rules are expected.
 #[test]
 fn what_is_something_else_is_said() {
     let folder = Folder::with(SMALL).file("dir/x", "").file("m.jsonl", "{}\n");
@@ -106,7 +106,7 @@ fn only_regular_files_are_read() {
     ];
     for args in verbs {
         let mut command = program(folder.dir.path());
-        // No process writes to the pipe, so opening it as a file would block forever.
+        // No process writes to the pipe, so opening the pipe like a file would block forever.
         let output =
             command.args(*args).timeout(std::time::Duration::from_secs(60)).output().expect("it starts");
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -115,7 +115,7 @@ fn only_regular_files_are_read() {
     }
 }
 
-/// Runs a shell command with the program as `$0`.
+/// Runs a shell command in which `$0` is the program.
 #[cfg(target_os = "linux")]
 fn shell(folder: &Folder, line: &str) -> (Option<i32>, String) {
     let output = Command::new("sh")
@@ -128,7 +128,7 @@ fn shell(folder: &Folder, line: &str) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Regression test: output to a closed standard output was discarded with exit status 0.
+/// Regression test: if standard output was closed, the output was lost, but the exit status was 0.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_takes_nothing_is_said() {
@@ -164,7 +164,7 @@ fn an_output_that_takes_nothing_is_said() {
     assert!(status == Some(2) && said.contains("standard input cannot be read: it is closed"), "{said}");
 }
 
-/// The engine computes `request.…` itself, without an embedding program.
+/// The engine itself computes functions such as `request.…`, so no embedding program is needed.
 #[test]
 fn what_the_engine_computes_is_not_said_to_be_missing() {
     let folder = Folder::with(

@@ -1,5 +1,5 @@
-//! The subcommands around rules: `init`, `doctor`, `graph` of routes, `bench`, `repl`, `schema
-//! --from`, `man`.
+//! Tests of other subcommands: `init`, `doctor`, `graph` of routes, `bench`, `repl`,
+//! `schema --from`, `man`.
 
 use super::Folder;
 use serde_json::Value as Json;
@@ -100,7 +100,8 @@ fn a_picture_holds_every_node_and_edge_once() {
     let folder = Folder::with(ROUTES);
     let picture = folder.rulec(&["graph", "a.rules", "--name", "routes", "--format", "svg"]).expect(0).out;
     assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
-    // The start, two questions with the outcome of each, and the table with one question.
+    // The drawing has a start node, two conditions with an outcome each, and the table with one
+    // condition.
     assert_eq!(picture.matches("<polygon").count(), 3, "{picture}");
     assert_eq!(picture.matches("marker-end=").count(), 7, "{picture}");
     assert!(picture.contains("&lt;refund&gt;") && !picture.contains("<refund>"), "{picture}");
@@ -108,7 +109,7 @@ fn a_picture_holds_every_node_and_edge_once() {
     assert!(ran.err.contains("`--name`: routes, flows, size") || ran.err.contains("`--name`"), "{}", ran.err);
 }
 
-/// Checks only that each figure is present and positive, not its value.
+/// The test checks only that each number is printed and positive, not its value.
 #[test]
 fn bench_tells_figures_as_data_and_as_text() {
     let folder = Folder::with(LOGGED).file("m.jsonl", "{\"text\": \"late\"}\n{\"text\": \"x\"}\n");
@@ -173,7 +174,7 @@ fn repl_begins_with_a_file_and_its_imports() {
     Folder::new().fed(&["repl", "-"], "x").expect(2);
 }
 
-/// An unescaped backslash would swallow the next character.
+/// Without escaping, a backslash in a label would swallow the next character.
 #[test]
 fn a_drawing_for_graphviz_quotes_what_the_rules_say() {
     let folder = Folder::with("route a when text matches r\"\\d\" -> h\n");
@@ -190,7 +191,7 @@ fn an_input_block_comes_of_samples() {
     let folder = Folder::new().file("m.jsonl", MESSAGES.replace(",\"odd key\":1", ""));
     let ran = folder.rulec(&["schema", "--from", "m.jsonl"]).expect(0);
     insta::assert_snapshot!(ran.out);
-    // The inferred block compiles, and the samples violate nothing in it.
+    // The inferred `input` block compiles, and the samples satisfy it.
     let folder = folder.file("a.rules", format!("{}default -> h\n", ran.out));
     let ran = folder.rulec(&["run", "a.rules", "m.jsonl"]).expect(0);
     assert!(ran.json().iter().all(|line| line["breaches"].is_null()), "{}", ran.out);
@@ -264,9 +265,9 @@ fn manual_pages_come_from_the_command_line() {
     assert!(pages > 15 && pages <= verbs + 1, "{pages} pages, {verbs} verbs");
 }
 
-/// A dict is inferred for more than twelve keys, if each occurs in less than half of the objects.
-/// Regression test: no test failed when the two conditions were confused, and thirteen optional
-/// properties of a JSON Schema became a dict.
+/// A dict is inferred if there are more than twelve keys and each occurs in less than half of the
+/// objects. Regression test: no test failed when the two conditions were confused. Then thirteen
+/// optional properties of a JSON Schema became a dict.
 #[test]
 fn many_keys_that_are_rare_make_a_dict() {
     let check = |keys: usize, times: usize, samples: usize, expected: &str| {
@@ -294,8 +295,8 @@ fn many_keys_that_are_rare_make_a_dict() {
     assert!(ran.out.contains("k12?: int"), "{}", ran.out);
 }
 
-/// Regression test: a route without its arrow was an error, and its second line was taken as a
-/// message.
+/// Regression test: a route whose arrow was on the next line was an error, and the next line was
+/// read as a message.
 #[test]
 fn repl_goes_on_with_what_is_not_complete() {
     let lines = "\

@@ -66,7 +66,8 @@ fn the_same_as_data() {
     assert_eq!(json["breaches"][0]["path"], "text");
 }
 
-/// Suggests a misspelt key of the message, and says where a type was inferred.
+/// `why` suggests the field that a misspelt key of the message may mean, and says from which use a
+/// type was inferred.
 #[test]
 fn breaches_say_what_may_be_the_cause() {
     let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
@@ -116,8 +117,8 @@ fn bad_messages_and_wrong_usage() {
     folder.rulec(&["why", "none.rules", "--text", "x"]).expect(2);
 }
 
-/// A flow's patterns have no condition in the source. Regression test: the name of the list or flow
-/// was shown instead of the patterns.
+/// The patterns of a flow have no condition in the source text. Regression test: the name of the
+/// list or flow was shown instead of the patterns.
 #[test]
 fn flows_show_their_patterns() {
     let rules = "list words = [\"my order\", \"invoice\"]\nflow orders \"o\" keyword contains words -> \"o\"\n\

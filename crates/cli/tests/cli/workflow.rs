@@ -85,7 +85,7 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     refused("workflow w { node a echo }", &["--resume", "none.json"], 2, "none.json");
 }
 
-/// Reads one request and answers it. Without a body, keeps the connection open without an answer.
+/// Reads one HTTP request and responds with `body`. Without a body, sends no response.
 fn answer(stream: &TcpStream, body: Option<&str>) {
     let mut lines = BufReader::new(stream);
     let mut length = 0;
@@ -110,8 +110,13 @@ fn answer(stream: &TcpStream, body: Option<&str>) {
     }
 }
 
+<<<<<<< HEAD
 /// The program is killed while it waits for a server. On resume, completed nodes do not run again.
 #[cfg(feature = "http")]
+=======
+/// The program is killed while a node waits for a server. After the run is resumed, completed nodes
+/// do not run again.
+>>>>>>> p5
 #[test]
 fn a_run_goes_on_after_the_program_was_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -156,9 +161,14 @@ fn a_run_goes_on_after_the_program_was_killed() {
     assert_eq!(report["outputs"]["last"], serde_json::json!({"said": "yes", "session": 7}));
 }
 
+<<<<<<< HEAD
 /// A failed node gives exit status 1. With `--retry-failed`, only this node runs again on the saved
 /// run.
 #[cfg(feature = "http")]
+=======
+/// If a node fails, the exit status is 1. With `--retry-failed`, the saved run continues with this
+/// node only.
+>>>>>>> p5
 #[test]
 fn a_node_that_failed_is_run_again_on_a_saved_run() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -175,7 +185,7 @@ fn a_node_that_failed_is_run_again_on_a_saved_run() {
         drop(stream);
         let (silent, _) = server.accept().expect("a call");
         answer(&silent, None);
-        // The time limit ends the call.
+        // The server sends nothing, so the time limit of the node ends the call.
         let _ = (&silent).read(&mut [0; 1]);
         let (stream, _) = server.accept().expect("a call");
         answer(&stream, Some("[1, 2]"));

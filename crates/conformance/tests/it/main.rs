@@ -1,4 +1,4 @@
-//! The systems' cases on every engine.
+//! Runs the conformance cases of all imported systems on every engine.
 
 #[path = "../../../../tests/support/decisions.rs"]
 mod decisions;

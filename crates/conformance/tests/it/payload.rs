@@ -1,4 +1,4 @@
-//! The payload cases, decided by the bundled rules on every engine.
+//! Runs the payload cases with the bundled rules on every engine.
 
 use crate::decisions::{decisions, read_cases};
 use crate::engines::COLUMNS;
@@ -16,7 +16,7 @@ fn read_context(path: &Path) -> Json {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Runs the cases of a file on every engine.
+/// Runs all cases of a file on every engine.
 fn conform(cases: &[Json], context: &Json) {
     let rules = decisions();
     for column in COLUMNS {

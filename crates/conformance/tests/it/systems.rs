@@ -1,6 +1,6 @@
-//! The cases of routes, choices and flows on every engine: imported from the original's JSON,
-//! compiled and decided. A few dozen cases per kind are in this repository. The full collection
-//! also runs if its folder is available.
+//! Runs the cases of routes, choices and flows on every engine. The definitions are imported from
+//! another system's JSON, compiled and decided. A few dozen cases per kind are in this repository.
+//! The full collection also runs if its folder is available.
 
 use crate::shared;
 use rulec::Tier;
@@ -8,7 +8,7 @@ use rulec_conformance::{KINDS, Kind, Report, Setting, kind};
 use std::fs;
 use std::path::Path;
 
-/// The kinds whose cases need no shared context or other files.
+/// Kinds whose cases need neither a shared context nor other files.
 const SYSTEMS: [&str; 3] = ["route", "choice", "flow"];
 
 fn setting() -> Setting {

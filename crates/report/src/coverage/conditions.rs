@@ -1,5 +1,5 @@
-//! The conditions of a rule set with their counts, including conditions inside values and payload
-//! rules.
+//! The conditions of a rule set with their coverage counts. Conditions inside values and inside
+//! payload rules are included.
 
 use super::{one_line, times};
 use rulec::{Message, SourceMap, Span, TableKind};
@@ -11,44 +11,48 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The statement that evaluates a condition.
+/// The part of a program that evaluates a condition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// A rule, as its own condition.
+    /// The condition belongs to a rule's own condition.
     Rule(RuleId),
-    /// A chosen rule, in its outcome.
+    /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
+    /// is chosen.
     Chosen(RuleId),
-    /// A table's default, in its outcome.
+    /// The condition is in the outcome of a table's default.
     Default(TableId),
-    /// The rules of a payload kind, by its index.
+    /// The condition is in the rules of the payload kind with this index.
     Payload(usize),
 }
 
-/// Each condition by span, with its owners. A condition in a `let` or `def` can have several
-/// owners.
+/// All conditions of a program by source span, each with its owners: the parts that evaluate it. A
+/// condition in a `let` or `def` can have several owners.
 #[derive(Default)]
 pub struct Conditions {
     owners: BTreeMap<Span, BTreeSet<Owner>>,
     pub truths: Truths,
 }
 
-/// Traversal of the conditions of one owner.
+/// Traversal that collects the conditions of one owner.
 struct Walk<'c, 'p> {
     conditions: &'c mut Conditions,
     program: &'p Program,
     owner: Owner,
-    /// The spans in which conditions count; empty if all count.
+    /// Spans to which the traversal is restricted; conditions outside are not collected. Empty for
+    /// no restriction.
     written: &'c [Span],
     lets: BTreeSet<LetId>,
 }
 
 impl Conditions {
-    /// Collects the conditions of a program. `statements` are the parsed statements of its files.
+    /// Collects the conditions of a program. `statements` are the parsed statements of all its
+    /// files.
     pub fn new(program: &Program, statements: &[Statement]) -> Conditions {
         let mut conditions = Conditions::default();
         for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
             let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);
-            // A flow pattern is a condition itself; payload conditions are collected below.
+            // The patterns of flows have counts of their own, and payload conditions are collected
+            // below.
             if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
                 conditions.walk(program, Owner::Rule(id)).part(Part::Cond(&rule.condition));
                 conditions.walk(program, Owner::Chosen(id)).outcome(&rule.outcome);
@@ -58,7 +62,8 @@ impl Conditions {
             let mut walk = conditions.walk(program, Owner::Default(TableId(at as u32)));
             table.default.iter().for_each(|outcome| walk.outcome(outcome));
         }
-        // Conditions derived from field types are not collected: their rule already reports them.
+        // Conditions derived from field types are not collected, because the rule of the field
+        // already reports them.
         let written = written(statements);
         for (at, payload) in program.payloads.iter().enumerate() {
             let mut walk = conditions.walk(program, Owner::Payload(at));
@@ -72,8 +77,9 @@ impl Conditions {
         Walk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
     }
 
-    /// Returns each condition in source order: span, text, counts, and the gap if any. `reached`
-    /// returns how often an owner was reached, and the reason to give if it never was.
+    /// Returns each condition in source order: its span, text and counts, and what is not covered,
+    /// if anything. `reached` returns how often an owner was reached, and the reason to report if
+    /// it never was.
     pub fn told<'s>(
         &'s self,
         sources: &'s SourceMap,
@@ -127,7 +133,8 @@ impl Walk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.part(inner));
     }
 
-    /// True for a condition that does not consist of other conditions.
+    /// True for a condition that has counts of its own: a test, a quantifier, or a `let` that names
+    /// a value.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,
@@ -176,7 +183,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Returns the spans of the requirements that authors wrote for payloads.
+/// Returns the spans of the conditions that authors wrote in payload and group statements.
 fn written(statements: &[Statement]) -> Vec<Span> {
     let mut places = Vec::new();
     for statement in statements {

@@ -1,4 +1,4 @@
-//! One decision, with its explanation.
+//! Answers requests for one decision, with its explanation.
 
 use super::message::message;
 use super::{entry, judge, workflow};
@@ -34,7 +34,7 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
     Ok(Decided::Decision(decision(&known, rules, entry, &message, studio.show_private)))
 }
 
-/// Explains a decision. For flows, the intent classifier is also searched.
+/// Explains the decision of an entry on a message. For flows, the intent classifier is also used.
 pub(crate) fn explain(
     known: &ProjectSnapshot,
     rules: &Rules,
@@ -47,7 +47,8 @@ pub(crate) fn explain(
     explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
 }
 
-/// Returns the key of the statement that an explanation names as chosen.
+/// Returns the key, such as `routes/refunds`, of the statement that an explanation names as chosen.
+/// `None` if nothing was chosen.
 pub(crate) fn key_of(
     known: &ProjectSnapshot,
     rules: &Rules,

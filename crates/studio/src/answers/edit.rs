@@ -1,4 +1,4 @@
-//! The editor: diagnostics, completion, hover, formatting and saving.
+//! Answers requests of the editor: diagnostics, completion, hover, formatting and saving.
 
 use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
@@ -53,7 +53,8 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     })
 }
 
-/// Returns errors and warnings; with `findings`, the findings of the analysis too.
+/// Returns the compile errors and warnings of a rule set. With `findings`, the findings of the
+/// slower analysis are included.
 pub(crate) fn diagnostics(known: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
     let findings = if findings { known.findings() } else { &[] };
     let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
@@ -116,12 +117,12 @@ fn coloured(known: &ProjectSnapshot, file: FileId) -> Vec<usize> {
     found.into_iter().filter_map(numbers).flatten().collect()
 }
 
-/// Returns options that render explanations in the language of the request.
+/// Returns rendering options for explanations in the language of the request.
 fn in_language() -> RenderOptions {
     RenderOptions { language: language(), ..RenderOptions::default() }
 }
 
-/// Runs the tests of a rule set.
+/// Runs all tests of a rule set.
 pub(crate) fn tests(known: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
     let test = |outcome: TestOutcome| TestRun {
         place: known.place(outcome.span),
@@ -143,7 +144,8 @@ fn outline_item(known: &ProjectSnapshot, entry: &Entry) -> Option<OutlineItem> {
     })
 }
 
-/// Resolves the cursor position of a request, after storing its text as the draft.
+/// Stores the text of a request as the draft of its file. Returns the analysis with the draft, the
+/// file, and the cursor position in bytes.
 fn at(studio: &Studio, asked: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
     let known = studio.project(asked.rules)?.edit(&asked.file, Some(asked.text))?;
     let file = known.file(&asked.file)?;
@@ -203,7 +205,7 @@ pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
     let found =
         Code::parse(&code).ok_or_else(|| RequestError::missing(message!("there is no code `{code}`")))?;
     let page = found.page_in(language());
-    // Comments mark tables that are generated from the source.
+    // HTML comments in a page mark tables that are generated from the source code.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
     Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))
 }

@@ -1,5 +1,5 @@
-//! The fields of an input form, from the declared input or the fields that rules read; and an
-//! example message.
+//! Builds the fields of an input form, from the declared input or from the fields that rules read.
+//! Also builds an example message.
 
 use crate::api::{Control, FormField};
 use rulec_lang::operators::Op;
@@ -10,10 +10,10 @@ use rulec_sema::hir::{
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 
-/// Maximum number of suggested values per field.
+/// Maximum number of suggested values per form field.
 const OFFERED: usize = 40;
 
-/// The values that rules compare with each field, by the field's path.
+/// Texts that rules compare with each message field, by the path of the field.
 pub(crate) struct Compared(HashMap<String, BTreeSet<String>>);
 
 impl Compared {
@@ -59,7 +59,7 @@ impl Compared {
     }
 }
 
-/// Returns the form fields of a record.
+/// Returns the form fields for a record type, whose path in the message is `around`.
 pub(crate) fn fields(record: &RecordType, around: &str, compared: &Compared) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
         let path =
@@ -77,7 +77,7 @@ pub(crate) fn fields(record: &RecordType, around: &str, compared: &Compared) -> 
     record.fields.iter().map(field).collect()
 }
 
-/// Returns the form fields of a payload kind.
+/// Returns the form fields for a payload kind.
 pub(crate) fn payload(payload: &Payload) -> Vec<FormField> {
     objects(&payload.object)
 }
@@ -114,8 +114,8 @@ fn control(ty: &Ty) -> Control {
     }
 }
 
-/// Returns an initial message for the form. It is the message of the first test of `routes`,
-/// otherwise a message with a default value per field.
+/// Returns the message with which a form is initially filled. This is the message of the first test
+/// of `routes`, otherwise a message with a default value for each field.
 pub(crate) fn example(program: &Program, fields: &[FormField]) -> Json {
     let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(decides) {

@@ -1,4 +1,4 @@
-//! Validation of a payload: violations with their text ranges, and corrections as a diff.
+//! Validates a payload: returns violations with their text ranges, and corrections as a diff.
 
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
@@ -82,7 +82,8 @@ fn place(text: &str, path: &str) -> Option<Range<usize>> {
     while !rest.is_empty() {
         let (step, behind) = step(rest)?;
         rest = behind;
-        // A raw value borrows from the text that it was parsed from.
+        // A raw value borrows from the text that was parsed, so its address gives its position in
+        // the text.
         let inner: &RawValue = match step {
             Step::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?,
             Step::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
@@ -98,7 +99,7 @@ enum Step {
     Index(usize),
 }
 
-/// Splits the first step off a path; returns the step and the rest.
+/// Splits the first step, a key or an index, off a path. Returns the step and the rest of the path.
 fn step(path: &str) -> Option<(Step, &str)> {
     if let Some(name) = path.strip_prefix('.') {
         let end = name.find(['.', '[']).unwrap_or(name.len());

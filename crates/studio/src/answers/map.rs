@@ -1,4 +1,5 @@
-//! The map: tables with their statements, access paths and findings; workflows with their edges.
+//! Builds the map of a rule set: tables with their statements, access paths and findings, and
+//! workflows with their edges.
 
 use super::kind;
 use crate::api::{
@@ -21,7 +22,7 @@ pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     build(&known)
 }
 
-/// Builds the map of rules that compile.
+/// Builds the map of a rule set; refuses the request if the rules do not compile.
 pub(crate) fn build(known: &ProjectSnapshot) -> Answer<Map> {
     let rules = known.rules()?;
     let program = rules.program();
@@ -58,7 +59,8 @@ fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow 
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the findings about a rule: the findings whose span lies inside the rule's span.
+/// Returns the findings about a rule. These are the findings whose span lies inside the rule's
+/// span.
 pub(crate) fn findings(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
     let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
     let all =
@@ -87,10 +89,11 @@ pub(crate) fn findings(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
 struct Maker<'k> {
     known: &'k ProjectSnapshot,
     rules: &'k Rules,
-    /// Access path of each rule; `indexed` holds the tables that have an index.
+    /// Access path of each rule, which says how the index finds it. `indexed` contains the tables
+    /// that have an index.
     found: HashMap<RuleId, HowFound>,
     indexed: BTreeSet<TableId>,
-    /// Worst-case steps of each statement, by table and name.
+    /// Worst-case number of evaluation steps of each statement, by table name and statement name.
     steps: HashMap<(String, String), u64>,
     defaults: HashMap<String, Span>,
 }
@@ -187,7 +190,7 @@ impl<'k> Maker<'k> {
         }
     }
 
-    /// Returns the flows that the intent classifier finds.
+    /// Returns the flows that the intent classifier finds, as statements of a map table.
     fn intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
@@ -202,7 +205,7 @@ impl<'k> Maker<'k> {
         })
     }
 
-    /// Returns the rules of a payload kind as a table.
+    /// Returns the rules of a payload kind as a map table.
     fn payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();

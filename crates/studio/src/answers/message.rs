@@ -1,4 +1,4 @@
-//! The message of a request, or the error in its JSON.
+//! Reads the message of a request, or reports the error in its JSON.
 
 use crate::api::{MessageOf, Mistake};
 use crate::error::Answer;
@@ -10,6 +10,7 @@ use rulec_base::json;
 use serde_json::Value as Json;
 
 /// Returns the message of a request: the parsed `text`, or the unmasked message of a replay row.
+/// The inner error describes invalid JSON.
 pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> Answer<Result<Json, Mistake>> {
     if let Some(row) = row {
         return Ok(Ok(studio.replay(row.replay)?.message(row.line)?));

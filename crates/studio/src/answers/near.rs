@@ -1,4 +1,5 @@
-//! Near misses: changes of a message that would make it take another statement.
+//! Finds near misses: changes of a message that would make the rules choose another statement, such
+//! as another route.
 
 use super::decide::explain;
 use super::entry;
@@ -15,15 +16,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Maximum number of statements that are tried (`ASKED`), and of near misses that are returned
-/// (`TOLD`).
+/// Maximum number of statements for which a change is searched (`ASKED`), and of near misses that
+/// are returned (`TOLD`).
 const ASKED: usize = 12;
 const TOLD: usize = 6;
-/// Time after which no further statement is tried, because a user waits.
+/// Time after which no change is searched for further statements, because a user waits.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
-    // While the user types, the page sends many requests; only the newest one is worth answering.
+    // While the user types, the page sends many requests, and only the result of the newest one is
+    // shown.
     let is_newest = studio.newest();
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
@@ -54,7 +56,8 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     Ok(found)
 }
 
-/// Returns the statements that the message did not match, fewest failed conditions first.
+/// Returns the names of the statements that the message did not match. Statements with the fewest
+/// failed conditions come first.
 fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut tried = Vec::new();
     failed(trace, &mut tried);
@@ -70,8 +73,8 @@ fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<Stri
     names
 }
 
-/// Collects the routes that were tried and failed, each with the number of its predicates that are
-/// false or unknown.
+/// Adds the statements that were tried and failed to `found`, each with the number of its
+/// predicates that are false or unknown.
 fn failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

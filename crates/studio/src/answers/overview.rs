@@ -1,4 +1,4 @@
-//! The entries of a rule set, and the messages that are saved by name.
+//! Answers requests about the entries of a rule set, and about messages that are saved by name.
 
 use super::form::{self, Compared};
 use super::kind;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Empty parameters.
+/// Parameters of a request that has none.
 #[derive(Deserialize)]
 pub(crate) struct Nothing {}
 
@@ -51,7 +51,8 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             kind: kind(table.kind),
             docs: table.docs.to_string(),
             statements: statements(program, table),
-            // A jump's table decides on the same message.
+            // All tables get the same form fields, because the table of a `goto` decides on the
+            // same message.
             fields: fields.clone(),
         });
     }
@@ -89,7 +90,8 @@ pub(crate) struct OfRules {
     rules: usize,
 }
 
-/// Returns the path of the file of saved messages: `support.messages.json` next to `support.rules`.
+/// Returns the path of the file that stores the saved messages: `support.messages.json` next to
+/// `support.rules`. `None` if the rules are not on disk.
 fn kept_file(project: &Project) -> Option<PathBuf> {
     project.path(project.main()).map(|path| path.with_extension("messages.json"))
 }

@@ -1,4 +1,5 @@
-//! Requests about replays: uploads, a progress stream, and rows.
+//! Answers requests about replays: starts and cancels them, stores uploaded files, and returns
+//! progress, counts and rows.
 
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
@@ -20,7 +21,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
-/// Returns the routes of these requests.
+/// Returns the HTTP routes of the requests about replays and uploads.
 pub(crate) fn routes() -> Router<Arc<Studio>> {
     let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
     Router::new()
@@ -32,7 +33,7 @@ pub(crate) fn routes() -> Router<Arc<Studio>> {
         .merge(uploads)
 }
 
-/// Starts a replay on a new thread.
+/// Starts a replay on a new thread, and returns its id.
 fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     let (replay, entry) = prepare(studio, &asked)?;
     let running = replay.clone();
@@ -43,14 +44,15 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     Ok(Started { id: replay.id })
 }
 
-/// Runs a replay and returns when the replay has ended.
+/// Runs a replay on this thread, and returns the replay after it has ended.
 pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
     let (replay, entry) = prepare(studio, asked)?;
     replay.run(&entry);
     Ok(replay)
 }
 
-/// Creates a replay that has not started; returns it with the entry that decides messages.
+/// Creates a replay without starting it. Returns the replay and the name of the entry that should
+/// decide messages.
 fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
@@ -73,7 +75,7 @@ struct Named {
     name: String,
 }
 
-/// Streams an upload to a file, without keeping the whole file in memory.
+/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
 async fn upload(
     State(studio): State<Arc<Studio>>,
     Query(named): Query<Named>,
@@ -82,7 +84,7 @@ async fn upload(
     let refused =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
-    // When the studio ends, the folder is deleted with all its files.
+    // The folder is deleted, with all its files, when the studio ends.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
     let mut to = tokio::fs::File::create(&path).await.map_err(refused)?;
     let (mut bytes, mut parts) = (0, body.into_data_stream());
@@ -115,7 +117,7 @@ async fn cancel(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Ans
     let replay = studio.replay(id)?;
     replay.cancel();
     let mut progress = replay.watch();
-    // A cancelled replay ends within moments.
+    // A cancelled replay ends almost immediately.
     let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
     blocking(move || Ok(replay.sums())).await.map(Json)
 }

@@ -1,5 +1,6 @@
-//! A table as a decision table, the form that spreadsheet users know: a row per route, a column per
-//! field. It also lists messages that no row matches, and rows that can match the same message.
+//! Shows a table as a decision table, the form that spreadsheet users know: a row per route, a
+//! column per message field. Also lists messages that no row matches, and rows that can match the
+//! same message.
 
 use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
@@ -16,7 +17,8 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Maximum number of columns. Conditions on other fields are listed next to the cells.
+/// Maximum number of columns of a decision table. Conditions on other fields are listed after the
+/// cells.
 const COLUMNS: usize = 40;
 
 #[derive(Deserialize)]
@@ -32,13 +34,13 @@ pub(crate) fn table(studio: &Arc<Studio>, asked: OfTable) -> Answer<DecisionTabl
     build(&known, &asked.table)
 }
 
-/// A conjunct of a condition: the fields that it reads, and its text.
+/// A conjunct of a route's condition: the fields that the conjunct reads, and its text.
 struct Conjunct {
     fields: Vec<String>,
     text: String,
 }
 
-/// Builds the decision table of a table, choice or router.
+/// Builds the decision table for the table, choice or router of this name.
 pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
     let rules = known.rules()?;
     let program = rules.program();
@@ -95,7 +97,7 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 
-/// Returns the conjuncts of a rule's condition.
+/// Returns the conjuncts of a rule's condition (its parts joined by `and`).
 fn parts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
     let mut found = Vec::new();
     conjuncts(rules, &rule.condition, &mut found);
@@ -125,7 +127,8 @@ fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
     }
 }
 
-/// Returns the fields that some conjunct reads alone, most used first.
+/// Returns one column for each field that a conjunct reads alone. Fields that the most rows test
+/// come first.
 fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
@@ -147,7 +150,7 @@ fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// Returns the cells of a row, and the conjuncts that fit no column.
+/// Returns the cells of a row, and the texts of the conjuncts that fit no column.
 fn cells(
     conjuncts: &[Conjunct],
     places: &HashMap<&str, usize>,
@@ -163,7 +166,7 @@ fn cells(
             others.push(text.clone());
             continue;
         };
-        // The column header already names the field.
+        // The column header already names the field, so the cell omits it.
         let behind = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
         let text = behind.map_or(text.as_str(), str::trim_start);
         let cell: &mut Option<String> = &mut cells[at];
@@ -175,7 +178,7 @@ fn cells(
     (cells, others)
 }
 
-/// Returns messages that no route matches.
+/// Returns the gaps of the routes outside any table: messages that no route matches.
 fn gaps(known: &ProjectSnapshot) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {

@@ -1,5 +1,5 @@
-//! Writes a decision as a `test` block. The block is compiled and run with the rules before it is
-//! returned.
+//! Writes a decision as a `test` block. Before the block is returned, it is compiled and run
+//! together with the rules.
 
 use super::decide::explain;
 use super::entry;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Maximum number of characters of the message's text in the test's name.
+/// Maximum number of characters of the message's text that are used in the name of the test.
 const NAMED: usize = 48;
 
 pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
@@ -59,8 +59,8 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     })
 }
 
-/// Returns candidate messages for the test, the whole message first, each with the expected
-/// outcome.
+/// Returns messages to try in the test, the most complete one first, each with the expected outcome
+/// in rule syntax.
 fn candidates(
     known: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
@@ -85,7 +85,8 @@ fn candidates(
     let entry = entry(rules, &asked.entry)?;
     let explanation = explain(known, rules, entry, message, true);
     let expected = expected(entry, &explanation, asked.expect.as_deref());
-    // `input` does not declare the fields that a router reads.
+    // A router reads fields that `input` does not declare, so its message is not reduced to the
+    // input.
     let fitting = match &program.input {
         Some(input) if entry.kind() != TableKind::Router => fitting(message, input),
         _ => message.clone(),
@@ -111,7 +112,7 @@ fn reads(explanation: &Explanation, name: &str) -> bool {
         .any(|field| field.text == name || field.text.split(['.', '[']).next() == Some(name))
 }
 
-/// Returns the expected statement in rule syntax.
+/// Returns the statement that the test expects, in rule syntax.
 fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let chosen = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
@@ -120,7 +121,8 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
         _ => entry.name(),
     };
     let name = wanted.or(chosen).unwrap_or("none");
-    // `default`, `none` and `otherwise` are keywords here, not names.
+    // As the name of a statement, `default`, `none` and `otherwise` are keywords that must not be
+    // quoted.
     let name =
         if matches!(name, "default" | "none" | "otherwise") { name.to_owned() } else { write::name(name) };
     match (table, entry.kind()) {
@@ -129,8 +131,8 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
     }
 }
 
-/// Keeps the values of a message that fit the declared type. Other values count as missing, so the
-/// decision does not change.
+/// Keeps only the values of a message that fit the declared type. Values that do not fit count as
+/// missing anyway, so the decision does not change.
 fn fitting(message: &Json, record: &RecordType) -> Json {
     let field = |(name, value): (&String, &Json)| {
         let field = record.get(name)?;
@@ -152,7 +154,7 @@ fn fit(value: &Json, ty: &Ty) -> Option<Json> {
     }
 }
 
-/// Returns a test name that no other test has.
+/// Returns a name for the test that no other test has.
 fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED).collect();

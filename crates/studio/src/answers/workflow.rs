@@ -1,5 +1,5 @@
-//! Runs a workflow and records each step. Nodes of built-in kinds run as usual. Other nodes, and
-//! nodes that would call external services, return their input.
+//! Runs a workflow and records each step. Nodes of built-in kinds run as usual. Nodes of other
+//! kinds, such as calls of external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
 use crate::error::{Answer, RequestError, as_it_is};
@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
-/// Maximum number of nodes that run.
+/// Maximum number of nodes that a workflow run may execute.
 const MAX_STEPS: usize = 1_000;
 
 pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
@@ -96,10 +96,11 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     })
 }
 
-/// Router decisions since the list was last taken.
+/// Decisions of routers since the list was last emptied.
 type Noted = Arc<Mutex<Vec<RouterDecision>>>;
 
-/// A router of the rules that records its decisions, so that each can be opened and made a test.
+/// A router of the rules that records its decisions, so that each decision can be opened and turned
+/// into a test.
 struct Noting {
     node: String,
     name: String,

@@ -1,4 +1,4 @@
-//! Decisions: by routes and other tables, on payloads, and by workflows.
+//! Requests and responses for decisions: by routes and other tables, on payloads, and by workflows.
 
 use super::Version;
 use serde::{Deserialize, Serialize};
@@ -6,38 +6,38 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Requests a decision.
+/// Request for a decision on one message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Decide {
-    /// Version of the rules.
+    /// Version of the rules that should decide.
     pub version: Version,
-    /// Name of the entry that decides; may be a workflow.
+    /// Name of the entry that should decide: a table, choice, router, payload kind or workflow.
     pub entry: String,
     /// The message, payload or workflow input, as the JSON text that the author wrote. Text offsets
     /// of errors refer to this text.
     pub message: String,
-    /// Context of a payload, as JSON: the values of the rules' `input`.
+    /// Context of a payload, as JSON text: values for the `input` that the rules declare.
     #[serde(default)]
     pub context: Option<String>,
-    /// Replay row to decide in place of `message`. The page has only the masked message of a row,
-    /// so it cannot send the message itself.
+    /// Row of a replay whose message is decided in place of `message`. The page has only the masked
+    /// message of a row, so it cannot send the message itself.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// A replayed message, unmasked as in the file.
+/// Reference to a replayed message. The server uses the message unmasked, as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MessageOf {
-    /// Id of the replay.
+    /// Id of the replay that contains the message.
     pub replay: usize,
-    /// Line number in the file, from 1.
+    /// Line number of the message in the replayed file, from 1.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
 }
 
-/// A decision, or the reason why there is none.
+/// Response to [`Decide`]: a decision, or the reason why there is none.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -45,44 +45,45 @@ pub struct MessageOf {
 pub enum Decided {
     /// Decision of routes, a choice, flows or a router.
     Decision(Decision),
-    /// Outcome for a payload.
+    /// Result of validating a payload.
     Payload(Judged),
     /// Run of a workflow.
     Workflow(WorkflowRun),
-    /// The text is not a valid message.
+    /// The sent text is not a valid message.
     RequestError(Mistake),
-    /// The rules do not compile.
+    /// The rules do not compile, so there is no decision.
     Broken {
-        /// First error, as text.
+        /// First compile error, as text.
         error: String,
-        /// Number of errors.
+        /// Number of compile errors.
         errors: usize,
     },
 }
 
-/// A decision with its explanation.
+/// A decision on a message, with its explanation.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Decision {
-    /// Decision as `rulec run` prints it, with private values masked.
+    /// The decision as `rulec run` prints it, with private values masked.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub decision: Json,
-    /// Key of the chosen statement, as in the map; null if nothing was chosen.
+    /// Key of the chosen statement, such as `routes/refunds`; null if nothing was chosen.
     pub key: Option<String>,
-    /// Explanation, step by step.
+    /// Step-by-step explanation of the decision.
     #[cfg_attr(test, ts(type = "Explanation"))]
     pub explanation: rulec::Explanation,
-    /// Summary of the explanation, in a few lines.
+    /// Summary of the explanation, in a few lines of text.
     pub summary: String,
-    /// Fields that break the declared input.
+    /// Fields of the message that break the declared input.
     pub breaches: Vec<InputViolation>,
-    /// Conditions that a choice left out.
+    /// Conditions that a choice skipped, because values that they read are missing.
     pub left_out: Vec<LeftOut>,
-    /// Question for a language model, if the model makes this choice.
+    /// Question that a language model must answer; null if no model makes this choice.
     pub question: Option<String>,
-    /// Reason why no answer of the model can be used.
+    /// Reason why no answer of the language model can be used.
     pub question_failure: Option<String>,
-    /// Names of host functions, which only the embedding program provides.
+    /// Names of the host functions of the rules. Only an embedding program provides these
+    /// functions, so the studio treats their results as missing.
     pub missing_functions: Vec<String>,
 }
 
@@ -90,25 +91,25 @@ pub struct Decision {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct InputViolation {
-    /// Path of the field.
+    /// Path of the field in the message.
     pub path: String,
-    /// Expected type.
+    /// Type that the input declares for the field.
     pub expected: String,
-    /// Type of the value, or `missing`.
+    /// Type of the value in the message, or `missing`.
     pub found: String,
-    /// Likely cause.
+    /// Likely cause of the violation.
     pub hint: Option<String>,
 }
 
-/// A condition that a choice left out.
+/// A condition that a choice skipped, because values that the condition reads are missing.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct LeftOut {
-    /// Name of the branch.
+    /// Name of the choice's branch that has the condition.
     pub branch: String,
-    /// The condition, as its author wrote it.
+    /// The skipped condition, as its author wrote it.
     pub condition: String,
-    /// Reason, as text.
+    /// Reason for skipping the condition, as text.
     pub reason: String,
 }
 
@@ -116,157 +117,160 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Mistake {
-    /// Description of the error.
+    /// Description of the JSON error.
     pub message: String,
-    /// Suggested correction.
+    /// Suggested correction of the JSON error.
     pub help: Option<String>,
-    /// Diagnostic code.
+    /// Diagnostic code of the JSON error.
     pub code: String,
-    /// Line, from 1.
+    /// Line of the error in the text, from 1.
     pub line: usize,
-    /// Column, from 1.
+    /// Column of the error in its line, from 1.
     pub column: usize,
-    /// Offset in the text, in UTF-16 units.
+    /// Offset of the error in the text, in UTF-16 units.
     pub at: usize,
-    /// Whether the error is in the context, not in the payload.
+    /// Whether the error is in the context of a payload instead of the payload.
     pub in_context: bool,
 }
 
-/// Requests changes of the message that would select another statement. The response is a list of
-/// [`Near`], nearest first.
+/// Request for changes of a message that would make the rules choose another statement (such as
+/// another route). The response is a list of [`Near`], nearest first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct AskNear {
-    /// Version of the rules.
+    /// Version of the rules that decides.
     pub version: Version,
-    /// Name of the entry that decides.
+    /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON.
+    /// The message, as JSON text.
     pub message: String,
-    /// Statement that the changed message should select; null requests the nearest statements.
+    /// Name of the statement that the changed message should select; null requests the nearest
+    /// statements.
     #[serde(default)]
     pub route: Option<String>,
-    /// Replay row to use in place of `message`.
+    /// Row of a replay whose message is used in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// A near miss: a statement, and the change of the message that would select the statement.
+/// A near miss: a statement that was not chosen, and a change of the message that would make the
+/// rules choose it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Near {
-    /// Name of the statement.
+    /// Name of the statement that the changed message would select.
     pub route: String,
-    /// Kind of the result: `chosen`, `change`, `never` or `unknown`.
+    /// Whether a change was found: `chosen`, `change`, `never` or `unknown`.
     pub remedy: NearKind,
-    /// Fields that would change.
+    /// Fields of the message that would change.
     pub fields: Vec<NearField>,
     /// The changed message, as JSON; null if the message contains private values.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
-    /// Whether no change of fewer fields would be enough.
+    /// Whether it is proven that no change of fewer fields would be enough.
     pub smallest: bool,
 }
 
-/// Kind of a near miss.
+/// Whether a changed message can select the statement of a near miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NearKind {
-    /// The message already selects the statement.
+    /// The unchanged message already selects the statement.
     Chosen,
-    /// A changed message selects the statement.
+    /// A changed message that selects the statement was found.
     Change,
     /// No message can select the statement.
     Never,
-    /// No change was found, but none is proven impossible.
+    /// No changed message was found, but one may exist.
     Unknown,
 }
 
-/// A field to change.
+/// A message field that a near miss would change.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct NearField {
-    /// Path of the field.
+    /// Path of the field in the message.
     pub field: String,
-    /// Current value; null if missing.
+    /// Current value of the field; null if the field is missing.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub is: Json,
-    /// A value that would be enough; null if there is none.
+    /// A value that would be enough to select the statement; null means that the field should be
+    /// removed.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub would_be: Json,
-    /// Requirements of the rules on the field, as text.
+    /// Requirements of the rules on the field's value, as text.
     pub needs: Vec<String>,
-    /// Whether the field is private.
+    /// Whether the field is declared as private.
     pub private: bool,
 }
 
-/// Result of checking a payload.
+/// Result of validating a payload.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Judged {
-    /// Outcome: `accept`, `accept_corrected` or `reject`.
+    /// Outcome of the validation: `accept`, `accept_corrected` or `reject`.
     pub outcome: String,
-    /// Payload kind to use instead.
+    /// Payload kind to use instead of the rejected payload's kind.
     pub fallback: Option<String>,
-    /// Violated rules.
+    /// Violations of rules by the payload as sent, before any correction.
     pub violations: Vec<Violation>,
-    /// Violations that remain after corrections; equals `violations` if nothing was corrected.
+    /// Violations that remain after the corrections; equals `violations` if nothing was corrected.
     pub remaining: Vec<Violation>,
-    /// Violations of rules that only warn.
+    /// Violations of rules that only warn; these do not reject the payload.
     pub warnings: Vec<Violation>,
-    /// Rules that could not be evaluated.
+    /// Payload rules that could not be evaluated.
     pub unchecked: Vec<Unchecked>,
-    /// Corrections made.
+    /// Corrections that were made to the payload.
     pub corrections: Vec<Correction>,
     /// Line diff of the payload before and after the corrections; empty if nothing was corrected.
     pub diff: Vec<DiffLine>,
-    /// The result as text for a language model.
+    /// The result as text for the language model that proposed the payload.
     pub feedback: String,
 }
 
-/// A violated rule.
+/// A rule that the payload violates.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Violation {
-    /// Name of the rule.
+    /// Name of the violated rule.
     pub rule: String,
-    /// Path in the payload, such as `$.nodes[2].url`.
+    /// Path of the violation in the payload, such as `$.nodes[2].url`.
     pub path: String,
     /// Description of the violation.
     pub message: String,
-    /// How to repair the payload.
+    /// Description of how to repair the payload.
     pub repair: String,
-    /// The value at `path`, as JSON; null if there is none.
+    /// The value at `path`, as JSON; null if there is no value.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub value: Json,
     /// Start of the value in the sent text, in UTF-16 units.
     pub from: Option<usize>,
-    /// End of the value, in UTF-16 units.
+    /// End of the value in the sent text, in UTF-16 units.
     pub to: Option<usize>,
-    /// Explanation by the rule's own conditions, as lines of text.
+    /// Explanation of the violation by the conditions of the rule, as lines of text.
     pub why: Option<String>,
 }
 
-/// A rule that could not be evaluated.
+/// A payload rule that could not be evaluated.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Unchecked {
-    /// Name of the rule.
+    /// Name of the rule that could not be evaluated.
     pub rule: String,
-    /// Path in the payload that the rule checks.
+    /// Path, in the payload, of the value that the rule checks.
     pub path: String,
-    /// Reason, as text.
+    /// Reason why the rule could not be evaluated, as text.
     pub message: String,
 }
 
-/// A correction of a payload.
+/// A correction that was made to a payload.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Correction {
-    /// Kind of correction: `default`, `clamp` or `remove`.
+    /// Kind of the correction: `default`, `clamp` or `remove`.
     pub kind: String,
-    /// Path in the payload.
+    /// Path of the corrected value in the payload.
     pub path: String,
 }
 
@@ -274,43 +278,44 @@ pub struct Correction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiffLine {
-    /// Whether the line is in both texts or in one.
+    /// Whether the line is in both texts or only in one.
     pub kind: DiffKind,
-    /// Text of the line.
+    /// Text of the line, without its line break.
     pub text: String,
 }
 
-/// Kind of a diff line.
+/// Whether a line of a diff is in both texts or only in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// In both texts.
+    /// The line is in both texts.
     Same,
-    /// Only in the old text.
+    /// The line is only in the old text.
     Removed,
-    /// Only in the new text.
+    /// The line is only in the new text.
     Added,
 }
 
-/// A run of a workflow, step by step. The map has the workflow's nodes and edges.
+/// A run of a workflow, recorded step by step. The workflow's nodes and edges are in the map.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowRun {
-    /// Name of the workflow.
+    /// Name of the workflow that ran.
     pub workflow: String,
     /// Steps of the run, in order; nodes that ran in parallel share a step.
     pub steps: Vec<WorkflowStep>,
-    /// Outputs of the final nodes, by node name.
+    /// Outputs of the workflow's final nodes, by node name.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub outputs: Json,
-    /// Nodes that failed.
+    /// Nodes that failed during the run.
     pub failures: Vec<NodeFailure>,
-    /// Nodes that still wait for inputs, as text.
+    /// Nodes that still waited for inputs when the run ended, as text.
     pub stalled: Vec<String>,
-    /// Whether the step limit ended the run.
+    /// Whether the run ended because it reached the step limit.
     pub limit_hit: bool,
-    /// Node kinds that only an embedding program implements. Here such nodes return their input.
+    /// Node kinds that only an embedding program implements. In the studio, such nodes return their
+    /// input.
     pub stand_ins: Vec<String>,
 }
 
@@ -318,83 +323,85 @@ pub struct WorkflowRun {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowStep {
-    /// Nodes that ran.
+    /// Names of the nodes that ran in this step.
     pub nodes: Vec<String>,
-    /// Deliveries of their outputs.
+    /// Deliveries of node outputs in this step.
     pub deliveries: Vec<WorkflowDelivery>,
-    /// Decisions of their routers.
+    /// Decisions that routers made in this step.
     pub decisions: Vec<RouterDecision>,
 }
 
-/// A decision of a node's router, which can be opened and decided again on its own.
+/// A recorded decision of a node's router. The page can open the decision and decide it again.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouterDecision {
-    /// Name of the node.
+    /// Name of the node that has the router.
     pub node: String,
-    /// Name of the router.
+    /// Name of the router that decided.
     pub router: String,
-    /// The message of the decision, as JSON: the output and the candidate next nodes.
+    /// The message that the router decided on, as JSON text: the node's output and the candidate
+    /// next nodes.
     pub message: String,
 }
 
-/// Delivery of an output to a node.
+/// Delivery of a node's output to another node.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowDelivery {
-    /// Node that produced the output.
+    /// Name of the node that produced the output.
     pub from: String,
-    /// Node that receives the output.
+    /// Name of the node that receives the output.
     pub to: String,
-    /// Whether the receiver then had all its inputs.
+    /// Whether the receiving node had all its inputs after this delivery.
     pub ready: bool,
-    /// Whether the edge leads back to an earlier node.
+    /// Whether the workflow's edge leads back to an earlier node.
     pub loop_back: bool,
-    /// How many times this run has taken this edge, this delivery included. Above 1 only in loops.
+    /// How many times this run has used this edge, including this delivery. Above 1 only in loops.
     pub round: usize,
 }
 
-/// A node that failed.
+/// A node that failed during a workflow run.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct NodeFailure {
-    /// Name of the node.
+    /// Name of the failed node.
     pub node: String,
-    /// Error message.
+    /// Error message of the failed node.
     pub message: String,
 }
 
-/// Requests a `test` block for a message's decision.
+/// Request for a `test` block that states a message's decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MakeTest {
-    /// Version of the rules.
+    /// Version of the rules that decides.
     pub version: Version,
-    /// Name of the entry that decides.
+    /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON.
+    /// The message, as JSON text.
     pub message: String,
-    /// Name of the test; null lets the server choose.
+    /// Name of the test; null lets the server choose a name.
     #[serde(default)]
     pub name: Option<String>,
-    /// Statement that the test expects; null expects the chosen statement.
+    /// Name of the statement that the test should expect; null means the statement that the rules
+    /// choose now.
     #[serde(default)]
     pub expect: Option<String>,
-    /// Replay row to use in place of `message`.
+    /// Row of a replay whose message is used in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// A generated `test` block.
+/// Response to [`MakeTest`]: a generated `test` block.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MadeTest {
-    /// Text of the block.
+    /// Text of the `test` block.
     pub block: String,
-    /// File that the block belongs to: the main file.
+    /// Name of the file that should contain the block: the main file of the rules.
     pub file: String,
-    /// Text of that file in the requested version, with the block appended.
+    /// Text of the main file in the requested version, with the block appended.
     pub text: String,
-    /// Whether the test passes with these rules; the server ran it.
+    /// Whether the test passes with these rules, according to a run on the server.
     pub passes: bool,
 }

@@ -1,18 +1,18 @@
-//! The editor: texts, diagnostics, completion and saving.
+//! Requests and responses of the editor: texts, diagnostics, completion and saving.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// The text of a file.
+/// The text of a rules file, on disk and in the editor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct FileText {
-    /// File name.
+    /// Name of the file.
     pub file: String,
-    /// Text on disk.
+    /// Text of the file on disk.
     pub saved: String,
-    /// Unsaved text in the editor; null if equal to the text on disk.
+    /// Unsaved text of the file in the editor; null if equal to the text on disk.
     pub draft: Option<String>,
     /// Fingerprint of the file on disk, to pass to [`Save`].
     pub stamp: String,
@@ -20,65 +20,65 @@ pub struct FileText {
     pub writable: bool,
 }
 
-/// Requests diagnostics for a text, and stores the text as the draft of its file.
+/// Request for diagnostics of a text. The server also stores the text as the draft of its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
-    /// File name.
+    /// Name of the file that contains the text.
     pub file: String,
-    /// Text of the file; null discards the draft.
+    /// Unsaved text of the file; null discards the draft.
     pub text: Option<String>,
-    /// Whether to include the slower findings about how rules interact.
+    /// Whether to include the findings of the slower analysis of how rules interact.
     #[serde(default)]
     pub findings: bool,
 }
 
-/// Analysis results of a text.
+/// Response to [`Check`]: the analysis results of a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Checked {
     /// Errors and warnings in all files of the rule set.
     pub diagnostics: Vec<Diagnostic>,
-    /// Tokens to highlight, three numbers each: offset, length, and index into
+    /// Tokens of the text to highlight, three numbers each: offset, length, and index into
     /// [`Session::token_classes`](super::Session).
     pub tokens: Vec<usize>,
-    /// Ranges that can be folded.
+    /// Ranges of the text that can be folded.
     pub folds: Vec<Fold>,
-    /// Inlay hints.
+    /// Inlay hints: short texts to show in the editor.
     pub hints: Vec<Hint>,
-    /// Results of the file's tests.
+    /// Results of the tests in the rule set.
     pub tests: Vec<TestRun>,
-    /// Statements of the file.
+    /// Statements of the file, for an outline view.
     pub outline: Vec<OutlineItem>,
-    /// Whether the rule set compiles.
+    /// Whether the rule set compiles with this text.
     pub compiles: bool,
 }
 
-/// A diagnostic.
+/// A diagnostic with its primary span, labels and fixes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Diagnostic {
-    /// File name.
+    /// Name of the file that contains the primary span.
     pub file: String,
-    /// Line, from 1.
+    /// Line of the primary span, from 1.
     pub line: usize,
     /// Start of the primary span, in UTF-16 units.
     pub from: usize,
     /// End of the primary span, in UTF-16 units.
     pub to: usize,
-    /// Severity: `error` or `warning`.
+    /// Severity of the diagnostic: `error` or `warning`.
     pub severity: String,
-    /// Diagnostic code.
+    /// Code of the diagnostic, such as `E0203`.
     pub code: String,
-    /// Message text.
+    /// Message text of the diagnostic.
     pub message: String,
-    /// Suggested correction.
+    /// Suggested correction of the diagnosed text.
     pub help: Option<String>,
-    /// Secondary spans with their own text.
+    /// Secondary spans of the diagnostic, each with its own text.
     pub labels: Vec<DiagnosticLabel>,
-    /// Quick fixes that the author may choose.
+    /// Quick fixes for the diagnostic, from which the author may choose.
     pub fixes: Vec<Fix>,
 }
 
@@ -86,193 +86,194 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiagnosticLabel {
-    /// The span.
+    /// The secondary span.
     pub place: super::SourceRange,
-    /// Text of the label.
+    /// Text that explains the secondary span.
     pub text: String,
 }
 
-/// A quick fix.
+/// A quick fix for a diagnostic.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Fix {
-    /// Title, which describes the effect.
+    /// Title of the quick fix, which describes its effect.
     pub title: String,
-    /// Whether the fix keeps the author's meaning.
+    /// Whether the quick fix surely keeps the author's meaning.
     pub safe: bool,
-    /// Edits, in text order.
+    /// Edits of the quick fix, in text order.
     pub edits: Vec<TextEdit>,
 }
 
-/// Replacement of one range.
+/// Replacement of one range of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TextEdit {
-    /// File name.
+    /// Name of the edited file.
     pub file: String,
-    /// Start offset, in UTF-16 units.
+    /// Start of the replaced range, in UTF-16 units.
     pub from: usize,
-    /// End offset, in UTF-16 units.
+    /// End of the replaced range, in UTF-16 units.
     pub to: usize,
-    /// Replacement text.
+    /// Text that replaces the range.
     pub text: String,
 }
 
-/// A range that can be folded.
+/// A range of a text that can be folded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Fold {
-    /// Start offset, in UTF-16 units.
+    /// Start of the foldable range, in UTF-16 units.
     pub from: usize,
-    /// End offset, in UTF-16 units.
+    /// End of the foldable range, in UTF-16 units.
     pub to: usize,
 }
 
-/// An inlay hint: a short text shown after a position.
+/// An inlay hint: a short text that the editor shows after a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Hint {
-    /// Position, in UTF-16 units.
+    /// Position of the hint in the file, in UTF-16 units.
     pub at: usize,
-    /// Text of the hint.
+    /// Short text of the hint.
     pub text: String,
-    /// Explanation of the hint.
+    /// Explanation of the hint, for a tooltip.
     pub why: String,
 }
 
-/// Result of a test.
+/// Result of running a `test` block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TestRun {
     /// Name of the test.
     pub name: String,
-    /// Span of the test's name.
+    /// Span of the test's name in the source text.
     pub place: Option<super::SourceRange>,
     /// Whether the test passed.
     pub passed: bool,
-    /// Expected outcome.
+    /// Outcome that the test expects.
     pub expected: String,
-    /// Actual outcome.
+    /// Outcome that the rules produced.
     pub actual: String,
-    /// Explanation of a failed test, as lines of text.
+    /// Explanation of the decision if the test failed, as lines of text.
     pub why: Option<String>,
 }
 
-/// A statement in the outline of a file.
+/// A statement in the outline view of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct OutlineItem {
     /// Name of the statement.
     pub name: String,
-    /// Kind, in one word.
+    /// Kind of the statement, in one word.
     pub kind: String,
-    /// Span of the name.
+    /// Span of the statement's name.
     pub place: super::SourceRange,
-    /// Nested statements.
+    /// Statements nested in this statement.
     pub inner: Vec<OutlineItem>,
 }
 
-/// Requests completion, hover or the definition at a position in the editor's text.
+/// Request for completion, hover or the definition at a position in the editor's text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct At {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
-    /// File name.
+    /// Name of the file in the editor.
     pub file: String,
-    /// Text of the file, which becomes the draft.
+    /// Text of the file in the editor, which becomes its draft.
     pub text: String,
-    /// Position, in UTF-16 units.
+    /// Position of the cursor in the text, in UTF-16 units.
     pub at: usize,
 }
 
-/// Completions at a position.
+/// Completion items for a position in a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Completions {
-    /// Start of the range to replace, in UTF-16 units.
+    /// Start of the text range that a chosen item replaces, in UTF-16 units.
     pub from: usize,
-    /// End of the range to replace, in UTF-16 units.
+    /// End of the text range that a chosen item replaces, in UTF-16 units.
     pub to: usize,
     /// Completion items, most likely first.
     pub items: Vec<CompletionItem>,
 }
 
-/// A completion item.
+/// One text that completion offers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CompletionItem {
-    /// Text to insert.
+    /// Text that the item inserts.
     pub label: String,
-    /// Kind: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
+    /// Kind of the item: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or
+    /// `statement`.
     pub kind: String,
-    /// Type or signature.
+    /// Type or signature of the item.
     pub detail: String,
-    /// Documentation.
+    /// Documentation of the item.
     pub docs: String,
 }
 
-/// Documentation of the item at a position.
+/// Documentation of the name or keyword at a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Hover {
-    /// Start of the documented range, in UTF-16 units.
+    /// Start of the documented text range, in UTF-16 units.
     pub from: usize,
-    /// End of the documented range, in UTF-16 units.
+    /// End of the documented text range, in UTF-16 units.
     pub to: usize,
-    /// Declaration in rule syntax.
+    /// Declaration of the documented item, in rule syntax.
     pub code: String,
-    /// Documentation text.
+    /// Documentation text of the item.
     pub text: String,
 }
 
-/// Requests the formatted form of a text.
+/// Request to format a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Format {
-    /// Text to format.
+    /// Rules text to format.
     pub text: String,
 }
 
-/// A formatted text.
+/// Response to [`Format`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Formatted {
-    /// Formatted text; null if errors prevent formatting.
+    /// The formatted text; null if errors in the text prevent formatting.
     pub text: Option<String>,
 }
 
-/// Requests that a text be saved.
+/// Request to save a text to its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Save {
-    /// Id of the rule set.
+    /// Id of the rule set that contains the file.
     pub rules: usize,
-    /// File name.
+    /// Name of the file to write.
     pub file: String,
-    /// Text to write.
+    /// Text to write to the file.
     pub text: String,
-    /// Fingerprint of the file when the client read its text.
+    /// Fingerprint that the file had when the client read the file.
     pub stamp: String,
 }
 
-/// Result of saving.
+/// Response to [`Save`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Saved {
-    /// The text was written.
+    /// The text was written to the file.
     Saved {
-        /// New fingerprint of the file.
+        /// New fingerprint of the written file.
         stamp: String,
     },
-    /// Nothing was written, because the file has changed since the client read its text.
+    /// Nothing was written, because the file has changed since the client read it.
     Changed {
-        /// Text on disk.
+        /// Text of the file on disk.
         text: String,
-        /// New fingerprint of the file; saving with this fingerprint overwrites the file.
+        /// Current fingerprint of the file. Saving again with this fingerprint overwrites the file.
         stamp: String,
-        /// Line diff from the text on disk to the text to save.
+        /// Line diff from the text on disk to the text that should be saved.
         diff: Vec<super::DiffLine>,
     },
 }
@@ -281,8 +282,8 @@ pub enum Saved {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CodePage {
-    /// The code.
+    /// The diagnostic code.
     pub code: String,
-    /// The page, as Markdown.
+    /// The documentation page, as Markdown.
     pub text: String,
 }

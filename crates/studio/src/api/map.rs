@@ -1,22 +1,23 @@
-//! The rules as a graph and as decision tables.
+//! Responses that describe the rules as a graph and as decision tables.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// The map of one version of the rules.
+/// The map of one version of the rules: all tables, workflows and payload kinds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Map {
-    /// Tables: routes, choices, routers, flows. Tables that no jump leads to come first.
+    /// Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
+    /// first.
     pub tables: Vec<MapTable>,
-    /// Workflows.
+    /// Workflows of the rules.
     pub workflows: Vec<MapWorkflow>,
-    /// Payload kinds, with their rules as routes.
+    /// Payload kinds of the rules. The rules of each kind are listed like routes.
     pub payloads: Vec<MapTable>,
 }
 
-/// A table of statements.
+/// A table on the map, with its statements (routes, branches, cases or patterns).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapTable {
@@ -24,87 +25,87 @@ pub struct MapTable {
     pub name: String,
     /// Kind of the table.
     pub kind: super::EntryKind,
-    /// Doc comment.
+    /// Doc comment of the table.
     pub docs: String,
-    /// Whether a jump leads to the table.
+    /// Whether a `goto` of another table enters this table.
     pub entered: bool,
-    /// Whether the table has an index; false if its statements are tried one by one.
+    /// Whether the table has an index. Without an index, its statements are tried one by one.
     pub indexed: bool,
-    /// Statements in evaluation order, then the default, then disabled statements.
+    /// Statements of the table in evaluation order, then the default, then disabled statements.
     pub routes: Vec<MapRoute>,
 }
 
-/// A statement of a table.
+/// A statement of a table: a route, branch, case, pattern or default.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapRoute {
-    /// Key of the statement in counts, rows and decisions.
+    /// Key that identifies the statement in counts, rows and decisions, such as `routes/refunds`.
     pub key: String,
     /// Name of the statement.
     pub name: String,
-    /// Whether the statement is the default.
+    /// Whether the statement is the table's default.
     pub is_default: bool,
-    /// Whether the statement is disabled.
+    /// Whether the author disabled the statement.
     pub disabled: bool,
-    /// Priority.
+    /// Priority of the statement.
     #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
-    /// The condition, as its author wrote it.
+    /// Condition of the statement, as its author wrote it.
     pub condition: String,
-    /// Doc comment.
+    /// Doc comment of the statement.
     pub docs: String,
-    /// Handler, branch, flow or next nodes.
+    /// Target of the statement: a handler, branch, flow or next nodes.
     pub to: String,
-    /// Table that the statement jumps to.
+    /// Table that the statement enters by `goto`.
     pub goto: Option<String>,
-    /// Access path of the statement.
+    /// Access path: how the index finds the statement.
     pub found: Option<HowFound>,
-    /// Worst-case number of evaluation steps of the condition.
+    /// Worst-case number of steps for evaluating the statement's condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
     /// Findings of the analysis about the statement.
     pub findings: Vec<MapFinding>,
-    /// Source span.
+    /// Source span of the statement.
     pub place: Option<SourceRange>,
 }
 
-/// Access path: how the index finds a statement.
+/// Access path of a statement: how the index finds it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HowFound {
-    /// Kind of access path: `key`, `bits` or `always`.
+    /// Kind of the access path: `key`, `bits` or `always`.
     pub by: String,
-    /// The keys or bits, or the reason why the statement is always tried.
+    /// The keys or bits that find the statement, or the reason why the statement is always tried.
     pub what: String,
-    /// Number of other statements that have the same keys.
+    /// Number of other statements that are found by the same keys.
     pub shared: usize,
 }
 
-/// A finding about a statement.
+/// A finding of the analysis about a statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapFinding {
-    /// Kind: `shadowed` if other statements hide this one, `unreachable` if it never matches, or
-    /// `other`.
+    /// Kind of the finding: `shadowed` if other statements hide the statement, `unreachable` if it
+    /// never matches, or `other`.
     pub kind: FindingKind,
-    /// Diagnostic code.
+    /// Diagnostic code of the finding.
     pub code: String,
-    /// Message text.
+    /// Message text of the finding.
     pub message: String,
-    /// Suggested correction.
+    /// Suggested correction for the finding.
     pub help: Option<String>,
 }
 
-/// Kind of a finding.
+/// Kind of a finding about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Other statements take every message that this one matches.
+    /// Other statements take every message that the statement matches.
     Shadowed,
-    /// The condition is never true.
+    /// The statement's condition is never true.
     Unreachable,
-    /// Any other finding.
+    /// Any other finding about the statement.
     Other,
 }
 
@@ -112,121 +113,122 @@ pub enum FindingKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct SourceRange {
-    /// File name.
+    /// Name of the source file.
     pub file: String,
-    /// Line, from 1.
+    /// Line on which the span starts, from 1.
     pub line: usize,
-    /// Start offset, in UTF-16 units.
+    /// Start of the span in the file, in UTF-16 units.
     pub from: usize,
-    /// End offset, in UTF-16 units.
+    /// End of the span in the file, in UTF-16 units.
     pub to: usize,
 }
 
-/// A workflow.
+/// A workflow on the map.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapWorkflow {
     /// Name of the workflow.
     pub name: String,
-    /// Nodes; the first node is the start.
+    /// Nodes of the workflow; the first node is the start.
     pub nodes: Vec<MapNode>,
-    /// Edges.
+    /// Edges between the nodes of the workflow.
     pub edges: Vec<MapEdge>,
 }
 
-/// A node of a workflow.
+/// A node of a workflow on the map.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapNode {
-    /// Id of the node.
+    /// Id of the node in its workflow.
     pub id: String,
-    /// Kind of the node.
+    /// Kind of the node, such as `echo` or `http`.
     pub kind: String,
-    /// Whether the next nodes run in parallel.
+    /// Whether the next nodes of this node run in parallel.
     pub parallel: bool,
-    /// Router that chooses the next nodes.
+    /// Name of the router that chooses the next nodes.
     pub router: Option<String>,
 }
 
-/// An edge of a workflow.
+/// An edge of a workflow on the map.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapEdge {
-    /// Index of the node where the edge starts.
+    /// Index of the node at which the edge starts.
     pub from: usize,
-    /// Index of the node where the edge ends.
+    /// Index of the node at which the edge ends.
     pub to: usize,
-    /// Condition of the router for this edge.
+    /// Condition under which the router takes this edge.
     pub label: String,
     /// Whether the edge leads back to an earlier node.
     pub loop_back: bool,
 }
 
-/// A table as a decision table: a row per route, a column per field.
+/// A table of routes or other statements as a decision table: one row per statement, one column per
+/// field.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DecisionTable {
     /// Name of the table.
     pub table: String,
-    /// Columns; fields that the most rows test come first.
+    /// Columns of the decision table. Fields that the most rows test come first.
     pub columns: Vec<Column>,
-    /// Rows in evaluation order, the default last.
+    /// Rows of the decision table in evaluation order, the default last.
     pub rows: Vec<TableRow>,
     /// Messages that no row matches.
     pub gaps: Vec<Gap>,
     /// Pairs of rows that can match the same message.
     pub overlaps: Vec<Overlap>,
-    /// Whether some pairs of rows were not checked.
+    /// Whether some pairs of rows were not checked for a message that both match.
     pub more_overlaps: bool,
 }
 
-/// A column of a decision table.
+/// A column of a decision table: one message field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Column {
-    /// Path of the field.
+    /// Path of the field in the message.
     pub field: String,
     /// Number of rows that test the field.
     pub rows: usize,
 }
 
-/// A row of a decision table.
+/// A row of a decision table: one route or other statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TableRow {
-    /// Key of the statement.
+    /// Key of the row's statement, such as `routes/refunds`.
     pub key: String,
-    /// Name of the statement.
+    /// Name of the row's statement.
     pub name: String,
-    /// One cell per column; null if the row does not test the field.
+    /// Condition of the row on each column's field; null if the row does not test the field.
     pub cells: Vec<Option<String>>,
-    /// Subconditions on several fields.
+    /// Conditions of the row that fit no single column.
     pub others: Vec<String>,
-    /// Target of the statement.
+    /// Target of the row's statement.
     pub to: String,
-    /// Findings of the analysis about the statement.
+    /// Findings of the analysis about the row's statement.
     pub findings: Vec<MapFinding>,
 }
 
-/// A set of messages that no row matches.
+/// A gap of a decision table: messages that no row matches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Gap {
-    /// Description of the gap.
+    /// Description of the gap, as text.
     pub message: String,
-    /// Example message, as JSON.
+    /// Example message in the gap, as JSON text.
     pub example: Option<String>,
 }
 
-/// Two rows that can match the same message.
+/// Two rows of a decision table that can match the same message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overlap {
-    /// Key of the row that wins.
+    /// Key of the row that is chosen for such a message.
     pub first: String,
-    /// Key of the other row.
+    /// Key of the row that matches too but is not chosen.
     pub second: String,
-    /// Example message that both rows match, as JSON.
+    /// Example message that both rows match, as JSON text.
     pub example: String,
     /// Whether the rows lead to different targets, so that the order matters.
     pub differs: bool,

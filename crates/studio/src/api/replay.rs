@@ -1,4 +1,5 @@
-//! Replays: recorded messages decided again, with counts, times, changed results and rows.
+//! Requests and responses for replays: recorded messages decided again, with counts, times, changed
+//! results and rows.
 
 use super::Version;
 use serde::{Deserialize, Serialize};
@@ -6,263 +7,268 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Requests a replay of a file of messages or logged decisions.
+/// Request to replay a file: to decide its messages, or its logged decisions, again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct StartReplay {
-    /// Version of the rules that decides.
+    /// Version of the rules that decides the messages.
     pub version: Version,
-    /// Id of the file.
+    /// Id of the file to replay.
     pub source: usize,
-    /// Name of the entry that decides messages; null means the routes outside any table. A line of
-    /// a log names its own entry.
+    /// Name of the entry (such as a table) that decides messages; null means the routes outside any
+    /// table. A line of a decision log names its own entry.
     #[serde(default)]
     pub entry: Option<String>,
-    /// Older version to compare with.
+    /// Older version of the rules whose results are compared with the new results.
     #[serde(default)]
     pub against: Option<Version>,
 }
 
-/// A replay that was started.
+/// Response to [`StartReplay`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Started {
-    /// Id of the replay.
+    /// Id of the started replay.
     pub id: usize,
 }
 
-/// The state of a replay.
+/// State of a replay: running, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayState {
-    /// The replay is running.
+    /// The replay is still reading and deciding messages.
     Running,
-    /// All messages are decided.
+    /// All messages of the file are decided.
     Done,
-    /// The replay was cancelled; its results so far are kept.
+    /// The replay was cancelled; its results up to then are kept.
     Cancelled,
     /// The replay could not read the whole file.
     Failed,
 }
 
-/// Progress event of a replay. The last event has a state other than `running`.
+/// Progress event of a replay. The last event of a replay has a state other than `running`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Progress {
     /// State of the replay.
     pub state: ReplayState,
-    /// Number of bytes read.
+    /// Number of bytes of the file that were read.
     #[cfg_attr(test, ts(type = "number"))]
     pub read: u64,
-    /// Size of the file in bytes.
+    /// Size of the replayed file in bytes.
     #[cfg_attr(test, ts(type = "number"))]
     pub bytes: u64,
-    /// Number of messages decided.
+    /// Number of messages decided so far.
     pub messages: usize,
-    /// Number of messages with a changed result, compared with the older version or the log.
+    /// Number of messages whose result differs from the result of the older version or of the log.
     pub flipped: usize,
 }
 
-/// Counts of a replay so far.
+/// Counts of a replay, up to now.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReplaySums {
-    /// Progress so far.
+    /// Progress of the replay.
     pub progress: Progress,
-    /// Name of the file.
+    /// Name of the replayed file.
     pub source: String,
-    /// Whether the file is a decision log.
+    /// Whether the replayed file is a decision log.
     pub is_log: bool,
     /// Reason why the replay failed.
     pub failure: Option<String>,
-    /// Number of lines that are not a message.
+    /// Number of lines of the file that are not messages.
     pub refused: usize,
-    /// The first refused lines, with their errors.
+    /// The first lines that are not messages, with their errors.
     pub refusals: Vec<LineMistake>,
-    /// Number of log lines whose entry the rules do not have.
+    /// Number of log lines whose entry (table, choice or router) the rules do not have.
     pub foreign: usize,
-    /// Number of log lines without a message; they are counted but not decided.
+    /// Number of log lines without a message; their logged results are counted, but nothing is
+    /// decided.
     pub bare: usize,
-    /// Number of messages with values that the log masked.
+    /// Number of messages that contain values masked by the log.
     pub masked: usize,
-    /// Number of logged decisions for which these rules choose another statement.
+    /// Number of logged decisions for which these rules now choose another statement.
     pub otherwise: usize,
-    /// Counts of the statements in tables that messages reach, most often chosen first.
+    /// Counts per statement (such as a route) of all tables that messages reach, most often chosen
+    /// first.
     pub counts: Vec<StatementCount>,
-    /// Counts over time.
+    /// Counts per statement over time.
     pub timeline: Timeline,
-    /// Changed results, by the statements before and after, most frequent first.
+    /// Changed results, grouped by the statements chosen before and after. The largest groups come
+    /// first.
     pub flips: Vec<Flip>,
-    /// Whether the replay compares with the log or another version.
+    /// Whether the replay compares its results with another version of the rules.
     pub compares: bool,
     /// Time that the replay has taken so far, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub elapsed_ms: u64,
 }
 
-/// A line that is not a message.
+/// A line of the replayed file that is not a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct LineMistake {
-    /// Line number, from 1.
+    /// Number of the line, from 1.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
-    /// Description of the error.
+    /// Description of the line's error.
     pub message: String,
 }
 
-/// A statement with the number of messages that chose it.
+/// A statement (such as a route), with the number of replayed messages that chose it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct StatementCount {
-    /// Key of the statement, as in the map.
+    /// Key of the statement, such as `routes/refunds`; the map uses the same keys.
     pub key: String,
-    /// Name of the table.
+    /// Name of the statement's table.
     pub table: String,
-    /// Name of the statement; `default`, or `none` if nothing was chosen.
+    /// Name of the statement; `default`, or `none` for messages that chose no statement.
     pub name: String,
-    /// Handler or other target.
+    /// Handler or other target of the statement.
     pub to: String,
-    /// Number of messages.
+    /// Number of messages that chose the statement.
     pub count: usize,
-    /// Number of messages according to the older version or the log.
+    /// Number of messages that chose the statement according to the older version or the log.
     pub before: Option<usize>,
-    /// Reason why no message chose the statement; null if some did.
+    /// Reason why no message chose the statement; null if a message did.
     pub never: Option<String>,
-    /// Median time of the handler according to the log, in microseconds.
+    /// Median duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// Longest time of the handler according to the log, in microseconds.
+    /// Longest duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
 }
 
-/// Counts over time, or over line numbers if the messages have no time.
+/// Counts per statement over time, or over line numbers if the messages have no time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Timeline {
-    /// Whether the buckets are times; false if they are line numbers.
+    /// Whether the buckets are intervals of time; false if they are intervals of line numbers.
     pub by_time: bool,
     /// Start of each bucket: milliseconds since 1970, or a line number.
     pub starts: Vec<f64>,
-    /// End of the last bucket.
+    /// End of the last bucket, in the same unit as `starts`.
     pub end: f64,
     /// One series for each of the most frequent statements; the key `*` sums the others.
     pub series: Vec<Series>,
 }
 
-/// Counts of a statement over time.
+/// Counts of one statement over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Series {
     /// Key of the statement; `*` for all others.
     pub key: String,
-    /// One count per bucket.
+    /// Number of messages in each bucket of the timeline.
     pub counts: Vec<usize>,
 }
 
-/// A group of messages with a changed result.
+/// A group of messages whose result changed in the same way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Flip {
-    /// Key of the statement before.
+    /// Key of the statement chosen by the older version or the log.
     pub before: String,
-    /// Key of the statement after; equals `before` if only arguments or targets differ.
+    /// Key of the statement chosen now; equals `before` if only arguments or targets differ.
     pub after: String,
-    /// Number of messages.
+    /// Number of messages in the group.
     pub count: usize,
 }
 
-/// Requests rows of a replay.
+/// Request for some rows (one per message) of a replay, with filters and a sort order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(default)]
 pub struct AskRows {
-    /// Only messages that choose this statement, by key.
+    /// Filter: only messages that choose the statement with this key, such as `routes/refunds`.
     pub key: Option<String>,
-    /// Only messages that chose this statement before, by key.
+    /// Filter: only messages for which the older version or the log chose the statement with this
+    /// key.
     pub before: Option<String>,
-    /// Only messages with a changed result.
+    /// Filter: only messages with a changed result.
     pub flipped: bool,
-    /// Only lines that contain this text, ignoring case.
+    /// Filter: only lines that contain this text, ignoring case.
     pub text: Option<String>,
-    /// Only messages from this time or line on, in the units of the timeline.
+    /// Filter: only messages from this time or line on, in the unit of the timeline.
     pub since: Option<f64>,
-    /// Only messages before this time or line.
+    /// Filter: only messages before this time or line, in the unit of the timeline.
     pub until: Option<f64>,
-    /// Sort order.
+    /// Sort order of the rows.
     pub sort: RowSort,
-    /// Whether the order is descending.
+    /// Whether the sort order is descending.
     pub descending: bool,
-    /// Index of the first row to return, from 0.
+    /// Index, from 0, of the first row to return among all matching rows.
     pub offset: usize,
     /// Maximum number of rows to return; at most 200.
     pub limit: usize,
 }
 
-/// Sort order of rows.
+/// Sort order of the rows of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RowSort {
-    /// By line number in the file.
+    /// By line number in the replayed file.
     #[default]
     Line,
-    /// By time.
+    /// By time of the message.
     Time,
-    /// By the chosen statement.
+    /// By key of the statement chosen now.
     Route,
-    /// By the statement chosen before.
+    /// By key of the statement chosen by the older version or the log.
     Before,
-    /// By the time of the handler.
+    /// By duration of the handler according to the log.
     Elapsed,
 }
 
-/// Rows of a replay.
+/// Response to [`AskRows`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Rows {
-    /// Number of rows that match the filter.
+    /// Number of all rows that match the filters.
     pub total: usize,
-    /// The requested rows.
+    /// The requested part of the matching rows.
     pub rows: Vec<Row>,
 }
 
-/// A row of a replay: one message.
+/// A row of a replay: one message with its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Row {
-    /// Line number, from 1; also identifies the row.
+    /// Line number of the message in the file, from 1; also identifies the row.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
     /// Time of the message, in milliseconds since 1970.
     pub time: Option<f64>,
-    /// Name of the entry that decided.
+    /// Name of the entry (such as a table) that decided.
     pub entry: String,
-    /// Key of the chosen statement.
+    /// Key of the statement chosen now.
     pub key: String,
-    /// Key of the statement chosen before: by the older version if given, otherwise by the log.
+    /// Key of the statement chosen before: by the older version if one is given, otherwise by the
+    /// log.
     pub before: Option<String>,
-    /// Whether the result has changed.
+    /// Whether the result differs from the result before.
     pub flipped: bool,
-    /// Time of the handler according to the log, in microseconds.
+    /// Duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub elapsed_us: Option<u64>,
     /// Start of the message as text, with private values masked.
     pub preview: String,
 }
 
-/// The message of a row, to open as a decision.
+/// The message of a replay row, for opening the row as a decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RowMessage {
-    /// Name of the entry that decided.
+    /// Name of the entry (such as a table) that decided the message.
     pub entry: String,
     /// The message as formatted JSON, with private values masked; null for a log line without a
     /// message.
     pub message: Option<String>,
-    /// The logged decision; null if the line is a message.
+    /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
 }

@@ -1,4 +1,4 @@
-//! The report: results that the page shows without a server.
+//! Requests and data of the report, a page that needs no server.
 
 use super::{DecisionTable, Map, ReplaySums, TestRun};
 use serde::Serialize;
@@ -6,125 +6,127 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Requests a report.
+/// Request for a report.
 #[derive(Clone, Debug, Serialize, serde::Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct AskReport {
-    /// Version of the rules.
+    /// Version of the rules to report on.
     pub version: super::Version,
-    /// Id of the replay whose counts to include.
+    /// Id of a replay whose counts the report should include.
     #[serde(default)]
     pub replay: Option<usize>,
 }
 
-/// A report.
+/// All data of a report.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Report {
-    /// Main file of the rules.
+    /// Name of the main file of the rules.
     pub name: String,
-    /// Version of the program.
+    /// Version of the `rulec` program.
     pub version: String,
     /// Language of the report: `en` or `zh`.
     pub language: String,
-    /// Summary numbers.
+    /// Summary numbers of the rules, tests and replay.
     pub summary: ReportSummary,
-    /// The map.
+    /// The map of the rules.
     pub map: Map,
-    /// The tables as decision tables.
+    /// The tables of the rules as decision tables.
     pub tables: Vec<DecisionTable>,
-    /// Coverage of routes and conditions.
+    /// Coverage of each route and condition.
     pub coverage: Vec<CoverageItem>,
-    /// Number of decisions that the coverage counts.
+    /// Number of decisions from which the coverage was counted.
     pub covered_decisions: usize,
-    /// Whether the coverage comes from tests; false if it comes from a log or an input.
+    /// Whether the coverage comes from the tests of the rules; false if it comes from a log or an
+    /// input file.
     pub covered_by_tests: bool,
-    /// Counts of the replay, if a log or an input was given.
+    /// Counts of the replay, if a log or an input file was given.
     pub replay: Option<ReplaySums>,
-    /// Slowest statements.
+    /// The slowest statements (such as routes).
     pub slowest: Vec<Slow>,
-    /// Test results.
+    /// Results of the tests of the rules.
     pub tests: Vec<TestRun>,
     /// Sample decisions with explanations.
     pub samples: Vec<Sample>,
 }
 
-/// Summary numbers of a report.
+/// Summary numbers of a report about rules.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReportSummary {
-    /// Number of files.
+    /// Number of rules files.
     pub files: usize,
-    /// Number of tables.
+    /// Number of tables, including payload kinds.
     pub tables: usize,
-    /// Number of statements.
+    /// Number of statements (such as routes) in all tables.
     pub statements: usize,
-    /// Number of tests.
+    /// Number of `test` blocks.
     pub tests: usize,
     /// Number of failed tests.
     pub failed: usize,
-    /// Warnings and findings, as text.
+    /// Warnings and analysis findings, as text.
     pub warnings: Vec<String>,
-    /// Number of statements that no message chose; null without a replay.
+    /// Number of statements that no replayed message chose; null without a replay.
     pub never: Option<usize>,
 }
 
-/// Coverage of a route or condition.
+/// Coverage of one route or other statement, or of one condition.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CoverageItem {
-    /// Kind: `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
+    /// Kind of the covered item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
+    /// `condition`.
     pub what: String,
-    /// Name, or the source text of a condition.
+    /// Name of the statement, or the source text of the condition.
     pub name: String,
-    /// File name.
+    /// Name of the file that contains the statement or condition.
     pub file: String,
-    /// Line, from 1.
+    /// Line of the statement or condition in its file, from 1.
     pub line: usize,
-    /// Number of evaluations.
+    /// Number of times that the statement or condition was evaluated.
     pub tried: usize,
-    /// Number of times true or chosen.
+    /// Number of times that the statement was chosen or the condition was true.
     pub yes: usize,
-    /// Number of times not true or not chosen.
+    /// Number of times that the statement was tried but not chosen, or the condition not true.
     pub no: usize,
-    /// Description of the coverage gap.
+    /// Description of what is not covered; null if fully covered.
     pub gap: Option<String>,
 }
 
-/// A slow statement.
+/// One of the slowest statements of the rules.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Slow {
-    /// Key of the statement.
+    /// Key of the statement, such as `routes/refunds`.
     pub key: String,
-    /// Name of the statement.
+    /// Name of the slow statement.
     pub name: String,
-    /// Median time of the handler according to the log, in microseconds.
+    /// Median duration of the statement's handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// Longest time of the handler according to the log, in microseconds.
+    /// Longest duration of the statement's handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
-    /// Worst-case number of evaluation steps of the condition.
+    /// Worst-case number of steps for evaluating the statement's condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
 }
 
-/// A sample decision with its explanation.
+/// A sample decision of the report, with its explanation.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Sample {
-    /// Line of the message in the replayed file; null for a test's message.
+    /// Line of the message in the replayed file; null if the message comes from a test.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub line: Option<u64>,
-    /// The message, with private values masked.
+    /// The decided message, with private values masked.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
-    /// Key of the chosen statement.
+    /// Key of the chosen statement, such as `routes/refunds`.
     pub key: String,
-    /// Summary of the explanation, in a few lines.
+    /// Summary of the explanation, in a few lines of text.
     pub summary: String,
-    /// Explanation, step by step.
+    /// Step-by-step explanation of the decision.
     #[cfg_attr(test, ts(type = "Explanation"))]
     pub explanation: rulec::Explanation,
 }

@@ -1,21 +1,22 @@
-//! The rule sets and files of a studio, and the entries that can decide.
+//! Requests and responses about the rule sets and files of a studio, and about the entries that can
+//! decide.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// State of the studio when a page opens.
+/// Response with the state of the studio, for a page that opens.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Session {
-    /// Version of the program.
+    /// Version of the `rulec` program.
     pub version: String,
-    /// Whether values of `@private` fields are shown.
+    /// Whether the page shows the values of `@private` fields.
     pub show_private: bool,
-    /// Language from the command line, `en` or `zh`; null if none was given. The page may choose
-    /// another.
+    /// Language given on the command line, `en` or `zh`; null if none was given. The page may
+    /// choose another language.
     pub language: Option<String>,
-    /// Rule sets in command-line order, then uploaded ones.
+    /// Rule sets in command-line order, followed by uploaded rule sets.
     pub rules: Vec<RuleSet>,
     /// Files of messages and decisions, from the command line or uploaded.
     pub sources: Vec<Source>,
@@ -27,27 +28,27 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RuleSet {
-    /// Id that requests use.
+    /// Id of the rule set in requests.
     pub id: usize,
-    /// Main file, as the user gave it.
+    /// Path of the main file, as the user gave it.
     pub name: String,
-    /// File names, the main file first.
+    /// Names of the rule set's files, the main file first.
     pub files: Vec<String>,
-    /// Whether the rule set is on disk. An uploaded one is not, and cannot be saved.
+    /// Whether the rule set is on disk. An uploaded rule set is not on disk and cannot be saved.
     pub on_disk: bool,
-    /// Whether the texts on disk compile.
+    /// Whether the rule set compiles with the texts on disk.
     pub compiles: bool,
-    /// Whether the editor has unsaved texts.
+    /// Whether the editor has unsaved texts of the rule set.
     pub has_draft: bool,
 }
 
-/// A version of a rule set.
+/// Selects a version of a rule set: the texts on disk, or the editor's unsaved texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Version {
     /// Id of the rule set.
     pub rules: usize,
-    /// Whether to use the editor's texts; false uses the texts on disk.
+    /// Whether to use the editor's unsaved texts; false uses the texts on disk.
     #[serde(default)]
     pub draft: bool,
 }
@@ -56,52 +57,52 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Source {
-    /// Id that requests use.
+    /// Id of the file in requests.
     pub id: usize,
-    /// File name.
+    /// Name of the file.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     #[cfg_attr(test, ts(type = "number"))]
     pub bytes: u64,
-    /// Origin: `log` or `input` from the command line, otherwise `upload`.
+    /// Origin of the file: `log` or `input` from the command line, otherwise `upload`.
     pub from: String,
 }
 
-/// Entries and errors of a version of a rule set.
+/// The entries (tables, payload kinds and workflows) and the errors of a version of a rule set.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overview {
-    /// Entries that can decide; empty if the rules have errors.
+    /// Tables, payload kinds and workflows that can decide; empty if the rules have errors.
     pub entries: Vec<EntryInfo>,
-    /// Number of errors.
+    /// Number of compile errors of the rules.
     pub errors: usize,
-    /// First error, as text.
+    /// First compile error of the rules, as text.
     pub first_error: Option<String>,
-    /// Example message, the initial value of a form.
+    /// Example message, with which the input form is initially filled.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub example: serde_json::Value,
 }
 
-/// Kind of an entry.
+/// Kind of an entry, which is anything that can decide a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
-    /// Routes outside any table, or a table.
+    /// The routes outside any table, or a table of routes.
     Routes,
-    /// A `choice`.
+    /// A `choice` statement.
     Choice,
-    /// All flows.
+    /// All flows of the rules together.
     Flows,
-    /// A `router` of workflows.
+    /// A `router` for workflows.
     Router,
-    /// A `payload`; the message is the payload to check.
+    /// A `payload` kind; the message is the payload to validate.
     Payload,
-    /// A `workflow`.
+    /// A `workflow`; the message is its input.
     Workflow,
 }
 
-/// An entry: a named table, payload kind or workflow that decides.
+/// An entry: a table, payload kind or workflow that can decide a message.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct EntryInfo {
@@ -109,111 +110,111 @@ pub struct EntryInfo {
     pub name: String,
     /// Kind of the entry.
     pub kind: EntryKind,
-    /// Doc comment.
+    /// Doc comment of the entry.
     pub docs: String,
-    /// Names of its statements in evaluation order, `default` last.
+    /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
     pub statements: Vec<String>,
-    /// Form fields of its input.
+    /// Form fields for the entry's input message.
     pub fields: Vec<FormField>,
 }
 
-/// A field of a form.
+/// A field of an input form.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct FormField {
-    /// Name in the enclosing record.
+    /// Name of the field in the enclosing record.
     pub name: String,
-    /// Type, in rule syntax.
+    /// Type of the field, in rule syntax.
     pub ty: String,
-    /// Form control for the type.
+    /// Form control with which the user enters the field.
     pub control: Control,
-    /// Whether the field may be missing.
+    /// Whether the field may be missing from the message.
     pub optional: bool,
-    /// Whether the field is private.
+    /// Whether the field is declared as private.
     pub private: bool,
-    /// Fields of a record.
+    /// Nested form fields, if the field is a record.
     pub fields: Vec<FormField>,
-    /// Values that rules compare with the field, as suggestions.
+    /// Values that rules compare with the field, offered as suggestions.
     pub suggestions: Vec<String>,
 }
 
-/// Form control for a type.
+/// Form control with which the user enters a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// Text input.
+    /// Input for a text.
     Text,
-    /// Integer input.
+    /// Input for an integer.
     Int,
-    /// Number input.
+    /// Input for a number.
     Number,
-    /// Checkbox.
+    /// Checkbox for a boolean.
     Bool,
-    /// Time in RFC 3339 format.
+    /// Input for a time in RFC 3339 format.
     Datetime,
-    /// List of texts.
+    /// Input for a list of texts.
     Texts,
-    /// Nested fields of a record.
+    /// Nested inputs for the fields of a record.
     Record,
-    /// JSON input for any other type.
+    /// JSON input, for any other type.
     Json,
 }
 
-/// A message that is saved by name.
+/// A message that the user saved under a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeptMessage {
-    /// Name of the message.
+    /// Name under which the message is saved.
     pub name: String,
-    /// Entry that the message is for.
+    /// Name of the entry (such as a table) that decides the message.
     pub entry: String,
     /// The message, as its author wrote it.
     pub message: String,
 }
 
-/// Saved messages of a rule set, in a file next to its main file.
+/// The saved messages of a rule set. They are stored in a file next to the main file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeptMessages {
-    /// File name; null if the rules are not on disk.
+    /// Name of the file with the saved messages; null if the rules are not on disk.
     pub file: Option<String>,
-    /// Fingerprint of the file, to pass to [`KeepMessages`].
+    /// Fingerprint of the file with the saved messages, to pass to [`KeepMessages`].
     pub stamp: String,
-    /// The messages.
+    /// The saved messages.
     pub messages: Vec<KeptMessage>,
 }
 
-/// Requests that these messages replace the saved ones.
+/// Request to replace the saved messages of a rule set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeepMessages {
-    /// Id of the rule set.
+    /// Id of the rule set to which the messages belong.
     pub rules: usize,
-    /// Fingerprint of the file when the client read it. If the file has changed since, nothing is
-    /// written.
+    /// Fingerprint that the file had when the client read it. If the file has changed since then,
+    /// nothing is written.
     pub stamp: String,
-    /// The messages.
+    /// The messages to save.
     pub messages: Vec<KeptMessage>,
 }
 
-/// Requests a rule set from a text, to compare with.
+/// Request to add a rule set from a text, to compare other rules with it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct UploadRules {
-    /// Name of the rule set.
+    /// Name of the new rule set.
     pub name: String,
-    /// Text of the main file; imports are not available.
+    /// Text of the main file. The rule set has no other files, so imports fail.
     pub text: String,
 }
 
-/// Response to a refused request; its status is not 2xx.
+/// Response to a refused request. The HTTP status is not 2xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Refusal {
-    /// Machine-readable kind: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`
-    /// or `broken`.
+    /// Machine-readable reason for the refusal: `token`, `host`, `origin`, `missing`, `invalid`,
+    /// `changed`, `errors` or `broken`.
     pub kind: String,
-    /// Reason and suggested correction, as text.
+    /// Reason for the refusal and suggested correction, as text.
     pub message: String,
 }

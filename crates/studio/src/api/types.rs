@@ -1,4 +1,4 @@
-//! Generates the page's TypeScript types; a test fails if the generated file is stale.
+//! Test that generates the page's TypeScript types; it fails if the generated file is stale.
 
 use super::*;
 use std::path::Path;
@@ -8,7 +8,7 @@ const HEAD: &str = "\
 // Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
 ";
 
-/// Concatenates the declarations of several types.
+/// Concatenates the TypeScript declarations of several types.
 macro_rules! declarations {
     ($config:expr, $($ty:ty)*) => { [$(declaration::<$ty>($config)),*].concat() };
 }
@@ -34,7 +34,8 @@ fn types() -> String {
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// Returns the types of an explanation, which `rulec-eval` generates, without their head comment.
+/// Returns the TypeScript types of an explanation, without the head comment of their file. The
+/// crate `rulec-eval` generates that file.
 fn explanation() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../eval/explanation.ts");
     let types = std::fs::read_to_string(path).expect("the file is in the repository");

@@ -1,4 +1,5 @@
-//! Decides messages with one version of the rules, each message with its own entry.
+//! Decides messages with one version of the rules. Each message is decided by the entry (such as a
+//! table) given for it.
 
 use crate::keys::{self, Keys, NONE};
 use crate::snapshot::ProjectSnapshot;
@@ -13,7 +14,8 @@ pub(crate) struct Decider<'k> {
     rules: &'k Rules,
     keys: &'k Keys,
     matcher: Option<&'k FlowMatcher>,
-    /// Decider of each entry, by entry name; `None` if the rules have no such entry.
+    /// Decider for each entry that was used, by entry name; `None` if the rules have no entry of
+    /// that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
 }
 
@@ -22,11 +24,12 @@ enum EntryDecider {
     Judge(Box<Judge>),
 }
 
-/// Result of one message.
+/// Result of deciding one message.
 pub(crate) struct MessageResult {
-    /// Key of the chosen statement.
+    /// Key of the chosen statement, such as `routes/refunds`.
     pub key: String,
-    /// The parts of the decision that a service acts on; null if the caller did not request them.
+    /// The parts of the decision that a service acts on, such as the target. Null if the caller did
+    /// not request these parts.
     pub answer: Json,
 }
 
@@ -53,7 +56,8 @@ impl<'k> Decider<'k> {
         self.by_entry.get_mut(entry).and_then(Option::as_mut)
     }
 
-    /// Decides a message; `None` if the entry does not exist. `whole` adds the answer to the key.
+    /// Decides a message by the named entry; `None` if there is no such entry. With `whole`, the
+    /// result includes the parts of the decision that a service acts on.
     pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<MessageResult> {
         let (program, all, matcher) = (self.rules.program(), self.keys, self.matcher);
         match self.way(entry)? {
@@ -83,13 +87,13 @@ impl<'k> Decider<'k> {
         }
     }
 
-    /// Returns the key of the statement that a log names as chosen.
+    /// Returns the key of the statement that a decision log names as chosen.
     pub fn logged(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NONE))
     }
 }
 
-/// Returns the intent flow of a message that no pattern matched.
+/// Returns the name of the intent flow that the classifier finds for a message.
 fn meant(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {

@@ -1,4 +1,5 @@
-//! The thread of a replay: reads the lines of the file, decides each, and adds rows in batches.
+//! The thread of a replay: reads the lines of the file, decides each message, and adds the result
+//! rows in batches.
 
 use super::decider::{Decider, MessageResult};
 use super::{NOTHING, Replay, Row, Tally};
@@ -17,15 +18,16 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Maximum number of refused lines whose message is kept.
+/// Maximum number of invalid lines whose error message is kept.
 const TOLD: usize = 20;
-/// Interval between progress updates.
+/// Interval between two progress updates.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Fields that may hold a message's time, checked in this order.
+/// Message fields that may contain the time of the message, in the order in which they are checked.
 const TIMES: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
-    /// Decides every line, messages by `entry`, and returns when the replay has ended.
+    /// Decides every line of the file; a line without an entry of its own is decided by `entry`.
+    /// Returns when the replay has ended.
     pub fn run(&self, entry: &str) {
         let ended = catch_unwind(AssertUnwindSafe(|| Job::run(self, entry)));
         match ended {
@@ -38,7 +40,7 @@ impl Replay {
         }
     }
 
-    /// Ends the replay as failed.
+    /// Ends the replay in the state `failed`, for this reason.
     pub fn fail(&self, why: Message) {
         self.end(ReplayState::Failed, Some(why));
     }
@@ -54,9 +56,9 @@ impl Replay {
     }
 }
 
-/// Size and status of a line that was read.
+/// Length of a line that was read, and whether it exceeds the limit.
 struct LineRead {
-    /// Number of bytes in the file, line break included.
+    /// Number of bytes of the line in the file, including the line break.
     bytes: u64,
     too_long: bool,
 }
@@ -84,12 +86,12 @@ struct Job<'r> {
     entry: &'r str,
     after: Decider<'r>,
     before: Option<Decider<'r>>,
-    /// Results since the last batch.
+    /// Results that are not yet merged into the replay's tally.
     batch: Tally,
 }
 
 impl<'r> Job<'r> {
-    /// Decides every line; returns false if the replay was cancelled.
+    /// Decides every line of the file; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
         let missing = |_| message!("the rules do not compile");
         let decider = |known: &'r crate::snapshot::ProjectSnapshot| {
@@ -238,7 +240,8 @@ impl<'r> Job<'r> {
         });
     }
 
-    /// Merges the current batch into the tally and reports the progress.
+    /// Merges the current batch of results into the tally, and reports the progress. `read` is the
+    /// number of bytes read.
     fn hand_over(&mut self, read: u64) {
         let batch = mem::take(&mut self.batch);
         let mut tally = self.replay.tally();
@@ -267,7 +270,7 @@ impl<'r> Job<'r> {
     }
 }
 
-/// A row whose names are not yet replaced by indices.
+/// A row that still contains names, before these are replaced by indices.
 struct Decided<'d> {
     offset: u64,
     line: u64,
@@ -279,7 +282,8 @@ struct Decided<'d> {
     elapsed: Option<u64>,
 }
 
-/// True if two versions answer a message differently: another statement or another answer.
+/// True if two versions of the rules decide a message differently: by statement, or by a part of
+/// the decision that a service acts on.
 fn differs(before: Option<&MessageResult>, after: &MessageResult) -> bool {
     before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
 }

@@ -1,4 +1,4 @@
-//! Filters and sorts rows, and reads their messages from the file again.
+//! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
 use super::sums::{by_time, moment};
 use super::{NOTHING, Replay, Row};
@@ -13,12 +13,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of rows in a response (`MOST`), and of characters in a row's preview (`SHOWN`).
+/// Maximum number of rows in a response (`MOST`), and of characters in the preview of a row
+/// (`SHOWN`).
 const MOST: usize = 200;
 const SHOWN: usize = 240;
 
 impl Replay {
-    /// Returns the rows that match a filter, sorted, for one page of the table.
+    /// Returns one page of the rows that match a filter, in the requested order.
     pub fn rows(&self, asked: &AskRows) -> Answer<Rows> {
         let found = self.found(asked)?;
         let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MOST));
@@ -31,8 +32,8 @@ impl Replay {
         Ok(Rows { total: found.len(), rows })
     }
 
-    /// Returns the sorted indices of the rows that match a filter. The last result is cached,
-    /// because the page requests one query in several parts.
+    /// Returns the indices of all rows that match a filter, in the requested order. The last result
+    /// is cached, because the page requests the rows of one query in several parts.
     fn found(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
         let filter = AskRows { offset: 0, limit: 0, ..asked.clone() };
         let known = self.tally().rows.len();
@@ -69,8 +70,8 @@ impl Replay {
             RowSort::Time => found.sort_by(|a, b| of(a).time.total_cmp(&of(b).time)),
             RowSort::Route => found.sort_by(|a, b| name(of(a).key).cmp(name(of(b).key))),
             RowSort::Before => found.sort_by(|a, b| name(of(a).before).cmp(name(of(b).before))),
-            // Unknown times wrap to 0. So they come last in descending order, which shows the
-            // longest first.
+            // The value for an unknown time wraps to 0. So unknown times come last in descending
+            // order, which shows the longest times first.
             RowSort::Elapsed => found.sort_by_key(|at| of(at).elapsed.wrapping_add(1)),
         }
         if filter.descending {
@@ -82,7 +83,7 @@ impl Replay {
         Ok(found)
     }
 
-    /// Keeps the rows whose lines contain a text, ignoring case.
+    /// Returns those of the rows `among` whose lines in the file contain a text, ignoring case.
     fn holding(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let wanted = text.to_lowercase();
         let mut file = self.open()?;
@@ -113,7 +114,8 @@ impl Replay {
         Ok(line)
     }
 
-    /// Parses a line; returns the logged decision (null if none) and the message.
+    /// Reads and parses the line at a byte offset. Returns the logged decision (null for a plain
+    /// message), and the message if there is one.
     fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.line(file, offset)?;
         let changed = |_| {
@@ -165,15 +167,15 @@ impl Replay {
         Ok(tally.rows[at])
     }
 
-    /// Returns the line numbers of at most `most` messages, evenly spaced.
+    /// Returns the line numbers of messages that are evenly spaced over the replay, at most `most`.
     pub fn spread(&self, most: usize) -> Vec<u64> {
         let tally = self.tally();
         let step = tally.rows.len().div_ceil(most).max(1);
         tally.rows.iter().step_by(step).map(|row| row.line).collect()
     }
 
-    /// Returns the line number of one message for each of the `most` statements that are chosen
-    /// most often.
+    /// Returns one line number for each of the `most` statements that are chosen most often. The
+    /// line's message chose the statement.
     pub fn one_of_each(&self, most: usize) -> Vec<u64> {
         let tally = self.tally();
         let mut first: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
@@ -185,19 +187,19 @@ impl Replay {
         lines.into_iter().take(most).map(|(_, line)| line).collect()
     }
 
-    /// Returns the entry that decided the message of a line.
+    /// Returns the name of the entry that decided the message on a line.
     pub fn row_entry(&self, line: u64) -> Answer<String> {
         let row = self.of_line(line)?;
         Ok(self.tally().name(row.entry).to_owned())
     }
 
-    /// Returns the unmasked message of a line, to be decided.
+    /// Returns the unmasked message on a line, to decide it again.
     pub fn message(&self, line: u64) -> Answer<Json> {
         let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
-    /// Returns the masked message of a line, to be shown.
+    /// Returns the masked message on a line, to show it to the user.
     pub fn row_message(&self, line: u64) -> Answer<RowMessage> {
         let row = self.of_line(line)?;
         let (mut logged, message) = self.parsed(&mut self.open()?, row.offset)?;

@@ -1,4 +1,4 @@
-//! Counts of rows: by statement, over time, and by changed result.
+//! Counts the rows of a replay: by statement, over time, and by changed result.
 
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
@@ -8,12 +8,13 @@ use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of buckets of the timeline, and of statements that have a series of their own.
+/// Number of buckets of the timeline (`BUCKETS`), and of statements that have a series of their own
+/// (`TOLD`).
 const BUCKETS: usize = 60;
 const TOLD: usize = 8;
 
 impl Replay {
-    /// Returns the counts so far.
+    /// Returns the counts of the replay up to now.
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
@@ -59,7 +60,7 @@ impl Replay {
         let seen: BTreeMap<&str, u32> = seen.collect();
         let keys = self.known.analysis.rules.as_ref().map(|rules| self.known.keys(rules));
         let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
-        // A table can have statements that never match only if some message reaches the table.
+        // Statements that were never chosen are listed only for tables that some message reached.
         let entered: BTreeSet<&str> = tally
             .rows
             .iter()
@@ -89,8 +90,8 @@ impl Replay {
         }
         let known: BTreeSet<String> = all.iter().map(|one| one.key.clone()).collect();
         for (number, key) in tally.names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
-            // Keys without a current statement: no statement was chosen, or only the older version
-            // has the statement.
+            // A key may belong to no statement of these rules: nothing was chosen, or only the
+            // older version has the statement.
             if counts[number] + before[number] > 0 {
                 let (table, name) = key.split_once('/').unwrap_or((key, NONE));
                 all.push(make(key, table, name, "", None));
@@ -100,7 +101,7 @@ impl Replay {
         all
     }
 
-    /// Returns the tables that the entries reach through jumps.
+    /// Returns the given tables, and all tables that they reach by `goto`.
     fn reached(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = &self.known.analysis.rules else { return reached };
@@ -123,7 +124,7 @@ impl Replay {
         reached
     }
 
-    /// Returns the reason why a statement matches none of these messages.
+    /// Returns the reason why no message of this replay chose a statement.
     fn never(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = &self.known.analysis.rules else { return String::new() };
         let program = rules.program();
@@ -170,7 +171,7 @@ fn flips(tally: &Tally) -> Vec<Flip> {
     flips
 }
 
-/// Returns a row's position on the timeline: its time, or its line number.
+/// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
 pub(super) fn moment(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.line as f64 }
 }

@@ -1,4 +1,4 @@
-//! Decisions of every kind, near misses, and tests made from decisions.
+//! Tests of decisions of every kind, of near misses, and of tests made from decisions.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -12,7 +12,7 @@ fn a_message_is_decided_with_its_way() {
     assert_eq!(decided["decision"]["args"], json!({"amount": 12.5}));
     let children = &decided["explanation"]["trace"]["routes"][0]["when"]["children"];
     assert_eq!(children.as_array().map(Vec::len), Some(2));
-    // Decided through a jump; a condition on a missing value is unknown.
+    // This message is decided through a `goto`. A condition on a missing value is unknown.
     let decided = open.decide("routes", &json!({"text": "my invoice is late, no refund"}));
     assert_eq!(decided["key"], "billing/late");
     assert_eq!(decided["explanation"]["trace"]["routes"][0]["result"], "unknown");
@@ -20,7 +20,7 @@ fn a_message_is_decided_with_its_way() {
         decided["summary"].as_str().is_some_and(|summary| summary.contains("`late` is chosen")),
         "{decided}"
     );
-    // A breach of the declared input is reported.
+    // A message that violates the declared input is decided, and the violation is reported.
     let decided = open.decide("routes", &json!({"text": 3}));
     assert_eq!(
         (&decided["key"], &decided["breaches"][0]["path"]),
@@ -95,7 +95,7 @@ fn a_workflow_runs_step_by_step() {
 
 #[test]
 fn a_decision_of_a_router_in_a_run_becomes_a_test() {
-    // A router reads fields that `input` does not declare.
+    // A router reads fields that `input` does not declare, so the test must keep them.
     let rules = "input { text: string }\n\
         router way(output) { when output.n > 0 -> next[1]   otherwise -> again loopback }\n\
         workflow w { node first echo -> again, last by way   node again echo { n: 1 } -> again, last by way\n\
@@ -222,12 +222,12 @@ fn a_decision_becomes_a_test_that_passes() {
             "{block}: {outcomes:?}"
         );
     }
-    // A test of an expected outcome fails until the rules are fixed.
+    // A test that states another outcome fails until the rules are fixed.
     let asked = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"refund\"}", "expect": "refunds", "name": "mine"});
     let made = open.post("/api/test", asked);
     assert_eq!(made["passes"], false);
     assert!(made["block"].as_str().is_some_and(|block| block.starts_with("test \"mine\"")));
-    // A test would show private values.
+    // The test would show private values, so the request is refused.
     let private = json!({"text": "x", "ctx": {"user": {"role": "admin", "phone": "1"}}}).to_string();
     let (_, refusal) = open.refused(
         "POST",
@@ -277,7 +277,7 @@ fn what_can_be_asked_has_a_form() {
     let overview = open.get("/api/overview?rules=0");
     let fields = &overview["entries"][0]["fields"][0]["fields"];
     assert_eq!((&fields[0]["name"], &fields[1]["name"]), (&json!("n"), &json!("tags")));
-    // Rules with errors report them.
+    // For rules with errors, the overview reports the errors.
     let open = Open::new(&[("a.rules", "route a when -> h")]);
     let overview = open.get("/api/overview?rules=0");
     assert!(overview["errors"].as_u64() >= Some(1) && overview["first_error"].as_str().is_some());

@@ -1,4 +1,4 @@
-//! The editor: diagnostics while typing, completion, and saving without losing text.
+//! Tests of the editor: diagnostics while typing, completion, and saving without losing text.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -33,7 +33,7 @@ fn a_text_is_checked_as_one_types() {
         (&fix["edits"][0]["text"], &fix["edits"][0]["file"]),
         (&json!("billing"), &json!("desk.rules"))
     );
-    // A failing test explains its result.
+    // For a failing test, the result contains an explanation.
     let checked = check(json!(DESK.replace("expect refunds", "expect default")));
     let test = &checked["tests"][0];
     assert_eq!((&test["passed"], &test["actual"]), (&json!(false), &json!("refunds")));
@@ -126,7 +126,7 @@ fn nothing_is_saved_unasked_and_nothing_written_over() {
     let after = file();
     assert_eq!((&after["stamp"], &after["draft"]), (&saved["stamp"], &Json::Null));
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "reply");
-    // A change on disk is detected without a notification.
+    // A change on disk is detected at the next request, without a notification.
     fs::write(&path, DESK.replace("answer", "changed_outside")).expect("it can be written");
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "changed_outside");
 }

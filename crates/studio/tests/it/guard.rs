@@ -1,4 +1,4 @@
-//! Access control: the server answers only the page whose URL the studio printed.
+//! Tests of access control: the server answers only the page whose URL the studio printed.
 
 use crate::support::{DESK, Open};
 

@@ -1,10 +1,10 @@
-//! The server's texts are in the language of the page, which the page sends with each request.
+//! Tests that the server's texts are in the language that the page sends with each request.
 
 use crate::support::{Answer, DESK, Open};
 use rulec::Language;
 use serde_json::{Value as Json, json};
 
-/// Sends the request of a page in a language.
+/// Sends a request like a page that is shown in the given language.
 fn ask(open: &Open, language: &str, method: &str, path: &str, body: &Json) -> Answer {
     let host = format!("127.0.0.1:{}", open.port);
     let headers = [
@@ -69,7 +69,8 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
     }
 }
 
-/// A report saved from a Chinese page used to open in English, with Chinese findings.
+/// Regression test: a report that was saved from a Chinese page opened in English, with Chinese
+/// findings.
 #[test]
 fn a_report_is_in_the_language_of_who_asks_for_it() {
     let open = Open::new(&[("desk.rules", DESK)]);
@@ -86,7 +87,7 @@ fn a_page_that_says_no_language_is_answered_in_that_of_the_command_line() {
     assert_eq!(open.get("/api/session")["language"], "zh");
     let (status, refusal) = open.refused("GET", "/api/table?rules=0&table=nowhere", Json::Null);
     assert_eq!((status, is_chinese(&refusal["message"].to_string())), (404, true), "{refusal}");
-    // A refusal by the access control is in the same language.
+    // A request that the access control refuses gets its error in the same language.
     let host = format!("127.0.0.1:{}", open.port);
     let refused = open.send("GET", "/api/session", &[("host", host.as_str())], "");
     assert_eq!((refused.status, is_chinese(&refused.body)), (401, true), "{refused:?}");

@@ -1,4 +1,4 @@
-//! The studio over loopback, through a plain HTTP client.
+//! Tests of the studio over loopback, through a plain HTTP client.
 
 mod decide;
 mod edit;

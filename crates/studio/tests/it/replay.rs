@@ -1,4 +1,4 @@
-//! Replays: counts, rows, changed results, cancellation, and reports.
+//! Tests of replays: counts, rows, changed results, cancellation, and reports.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ fn lines(messages: &[Json]) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
-/// Returns the count of a statement.
+/// Returns the number of messages that chose the statement with this key.
 fn count(sums: &Json, key: &str) -> u64 {
     let found = sums["counts"].as_array().into_iter().flatten().find(|count| count["key"] == key);
     found.and_then(|count| count["count"].as_u64()).unwrap_or_else(|| panic!("no {key} in {sums}"))
@@ -22,8 +22,8 @@ fn messages_are_counted_and_what_is_none_is_told() {
         json!({"text": "invoice, late"}),
         json!({"text": "invoice"}),
         json!({"text": "hello"}),
-        // One message with a time does not make the timeline use times: the other messages would be
-        // missing.
+        // A single message with a time does not switch the timeline to times, which would leave out
+        // all other messages.
         json!({"text": "hello again", "now": "2026-01-01T00:00:00Z"}),
     ]);
     text.push_str("\n[1]\n{\"text\": \n{\"text\": \"last, without a break\"}");
@@ -181,12 +181,13 @@ fn a_file_is_uploaded_as_it_comes_and_a_replay_can_be_cancelled() {
     let started = open.post("/api/replays", json!({"version": {"rules": 0}, "source": source["id"]}));
     let id = started["id"].as_u64().expect("it has a number");
     let ended = open.ask("DELETE", &format!("/api/replays/{id}"), None).json();
-    // The replay may have finished before the cancellation; a unit test covers cancellation.
+    // The replay may have finished before it was cancelled. A unit test covers the cancellation
+    // itself.
     assert!(
         ["cancelled", "done"].contains(&ended["progress"]["state"].as_str().unwrap_or_default()),
         "{ended}"
     );
-    // The results so far and their rows remain available.
+    // The results up to then, and their rows, remain available.
     let rows = open.post(&format!("/api/replays/{id}/rows"), json!({"limit": 1}));
     assert_eq!(rows["total"], ended["progress"]["messages"]);
     let (_, sums) = open.replay(json!({"version": {"rules": 0}, "source": source["id"]}));

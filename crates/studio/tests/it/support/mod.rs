@@ -61,7 +61,7 @@ test "a refund" {
 }
 "#;
 
-/// An open studio with files in a temporary folder.
+/// A running studio with files in a temporary folder.
 pub struct Open {
     pub folder: TempDir,
     pub port: u16,
@@ -69,7 +69,7 @@ pub struct Open {
     _runtime: Runtime,
 }
 
-/// An HTTP response.
+/// An HTTP response of the studio.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -115,7 +115,7 @@ impl Open {
         self.folder.path().join(name)
     }
 
-    /// Sends raw bytes.
+    /// Sends raw bytes, and returns the response to them.
     pub fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the studio listens");
         stream.write_all(request).expect("a request can be sent");
@@ -129,7 +129,7 @@ impl Open {
         Answer { status, head: head.to_owned(), body }
     }
 
-    /// Sends a request with these headers and a content length.
+    /// Sends a request with these headers and the length of the body.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -139,7 +139,7 @@ impl Open {
         self.raw([request.as_str(), "\r\n", body].concat().as_bytes())
     }
 
-    /// Sends a request with the headers of the page.
+    /// Sends a request with the same headers as the page.
     pub fn ask(&self, method: &str, path: &str, body: Option<&Json>) -> Answer {
         let (host, origin) = (format!("127.0.0.1:{}", self.port), format!("http://127.0.0.1:{}", self.port));
         let headers = [
@@ -178,17 +178,17 @@ impl Open {
         )
     }
 
-    /// Runs a replay to the end; returns its id and sums.
+    /// Runs a replay to its end; returns its id and its counts.
     pub fn replay(&self, asked: Json) -> (u64, Json) {
         let id = self.post("/api/replays", asked)["id"].as_u64().expect("a replay has a number");
-        // The stream ends with the replay.
+        // The event stream ends when the replay ends.
         let events = self.ask("GET", &format!("/api/replays/{id}/events"), None);
         assert_eq!(events.status, 200, "{events:?}");
         (id, self.get(&format!("/api/replays/{id}")))
     }
 }
 
-/// Decodes a chunked body.
+/// Decodes an HTTP body with chunked transfer encoding.
 fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, behind)) = rest.split_once("\r\n") {
