@@ -94,15 +94,9 @@ fn generated(bytes: &[u8]) {
     let options = Options::default().allow_missing();
     let mut decider = match Decider::new(&rules, None, batch.schema(), &options) {
         Ok(decider) => decider,
-<<<<<<< HEAD
-        // In a few messages, values may all have one type, and columns that the rules read may be
-        // missing.
-        Err(error) => return assert!(error.to_string().contains(", but the rules read "), "{error}"),
-=======
         // With only a few messages, all values of a column may have one type, and columns that the
         // rules read may be missing.
-        Err(error) => return assert!(error.to_string().contains(", and the rules read "), "{error}"),
->>>>>>> p5
+        Err(error) => return assert!(error.to_string().contains(", but the rules read "), "{error}"),
     };
     let mut lines = Vec::new();
     write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");

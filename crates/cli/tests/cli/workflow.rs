@@ -110,13 +110,9 @@ fn answer(stream: &TcpStream, body: Option<&str>) {
     }
 }
 
-<<<<<<< HEAD
-/// The program is killed while it waits for a server. On resume, completed nodes do not run again.
-#[cfg(feature = "http")]
-=======
 /// The program is killed while a node waits for a server. After the run is resumed, completed nodes
 /// do not run again.
->>>>>>> p5
+#[cfg(feature = "http")]
 #[test]
 fn a_run_goes_on_after_the_program_was_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -161,14 +157,9 @@ fn a_run_goes_on_after_the_program_was_killed() {
     assert_eq!(report["outputs"]["last"], serde_json::json!({"said": "yes", "session": 7}));
 }
 
-<<<<<<< HEAD
-/// A failed node gives exit status 1. With `--retry-failed`, only this node runs again on the saved
-/// run.
-#[cfg(feature = "http")]
-=======
 /// If a node fails, the exit status is 1. With `--retry-failed`, the saved run continues with this
 /// node only.
->>>>>>> p5
+#[cfg(feature = "http")]
 #[test]
 fn a_node_that_failed_is_run_again_on_a_saved_run() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
