@@ -130,7 +130,7 @@ impl CmpJump {
         Cmp(self.0 & 7)
     }
 
-    /// Returns true if the jump is taken when the comparison is true, false if when it is false.
+    /// Returns true if the jump is taken on a true comparison, false if on a false one.
     pub fn when(self) -> bool {
         self.0 & 8 != 0
     }
