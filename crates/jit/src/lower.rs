@@ -67,7 +67,7 @@ struct Lowering<'c> {
     /// Functions of the condition blocks; `pending` lists the functions that are not compiled yet.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
-    /// For each value block, its number of instructions if it is compiled inline.
+    /// For each value block, its number of instructions if it is compiled inline, else `None`.
     arithmetic: Vec<Option<u32>>,
     size: usize,
 }

@@ -75,7 +75,7 @@ pub struct Index {
     pub literal_keys: Lists,
     /// Total number of literal ids. A literal for which two subjects are scanned has two ids.
     pub literal_count: u32,
-    /// For each predicate, the rule by which the literals found in a text decide its result.
+    /// For each predicate, how the literals found in a text decide the predicate's result.
     pub answers: Vec<LiteralAnswer>,
     /// The literal ids to which [`LiteralAnswer`] refers, in groups, see
     /// [`Literals`](index_terms::Literals).
@@ -137,7 +137,7 @@ impl SubjectIndex {
     }
 }
 
-/// Rule by which the literals found in a text decide the result of a predicate.
+/// How the literals found in a text decide the result of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralAnswer {
     /// Id of the text's subject; an invalid id in [`LiteralAnswer::NONE`].

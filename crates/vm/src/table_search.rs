@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 pub enum SearchResult<P, R = RuleId> {
     /// Result of a condition block, which is not a table: whether the condition is true.
     Answer(bool),
-    /// A rule matches.
+    /// A rule matches and is chosen.
     Choose(R),
     /// The matching rule is a `goto`; if `table` selects nothing, the search resumes after the
     /// rule.
@@ -24,11 +24,11 @@ pub enum SearchResult<P, R = RuleId> {
         /// The position at which the search resumes if `table` selects nothing.
         resume: P,
     },
-    /// No rule matches, and the table has a default.
+    /// No rule matches, and the default of this table is chosen.
     Default(TableId),
-    /// No rule matches, and the default is another table.
+    /// No rule matches, and the default continues in this other table.
     Continue(TableId),
-    /// No rule matches, and there is no default.
+    /// No rule matches, and the table has no default.
     Nothing,
 }
 
@@ -85,7 +85,7 @@ pub trait Searcher {
     fn exhaust(&mut self, table: TableId);
 }
 
-/// A table that was entered by a jump, and where to continue after it.
+/// A table that was entered by a jump, with the position at which to resume after the table.
 struct Frame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.

@@ -66,7 +66,7 @@ pub struct Vm<'a, M> {
     lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
-    /// Routes to exclude from the decision, with the version of the rule set that it uses.
+    /// Routes to exclude as removed, with the rule set's version on which the decision is based.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 
@@ -221,7 +221,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.condition(each.body)
     }
 
-    /// Runs `visit`, which iterates over a loop's list, and counts its work per element. `None` if
+    /// Runs `visit` as a loop over a list, so that its work counts for each element. `None` if the
+    /// value is no list, or the list exceeds a limit.
     /// there is no list, or it exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
@@ -232,7 +233,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(made)
     }
 
-    /// Runs `compute`, whose value does not depend on the enclosing loops, so that its work counts
+    /// Runs `compute` as if outside the enclosing loops, because its value does not depend on them.
+    /// Its work then counts only once against the limits.
     /// only once.
     #[inline]
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {

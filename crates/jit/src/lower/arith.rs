@@ -33,7 +33,8 @@ struct Registers {
     /// One pair of variables for each register, on all control flow paths.
     places: HashMap<Reg, Register>,
     tags: HashMap<Reg, Tags>,
-    /// For each jump target, its block and the tags that registers may have on the jumps to it.
+    /// For each jump target, its Cranelift block, and the tags that registers may have on jumps to
+    /// it.
     targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
 }
 

@@ -15,7 +15,8 @@ enum Test<T> {
     Is(Cmp, T),
 }
 
-/// 2^63: floats from here on are above all integers, and floats below its negation are below them.
+/// 2^63: floats from this value on are above all integers, and floats below -2^63 are below all
+/// integers.
 const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
 /// Returns the test of an integer that is equivalent to comparing the integer with the given float.

@@ -17,7 +17,7 @@ use rulec_sema::hir::{RuleId, TableId};
 
 pub use super::jump::{Cmp, CmpJump, On};
 
-/// Number of a register within a value block.
+/// Id of a register within a value block.
 pub type Reg = u16;
 /// Address of an instruction: its index in [`super::Chunk::instrs`].
 pub type Pc = u32;

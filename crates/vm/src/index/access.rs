@@ -20,10 +20,12 @@ const USELESS: f64 = 0.5;
 /// Maximum number of alternative keys that are collected for one condition. Bound on compile time,
 /// not tuned: a condition may have a hundred thousand parts.
 const MAX_WAYS: usize = 64;
-/// Number of routes from which an attribute that provides their keys is always looked up.
+/// An attribute is always looked up if at least this number of routes have a key that needs the
+/// attribute.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MANY: usize = 64;
-/// Number of routes in a table from which lookups that serve few routes are avoided.
+/// In tables with at least this number of routes, attributes that only a few routes need as keys
+/// are avoided.
 const FEW_ROUTES: usize = 32;
 /// Number of texts and values above which a table iterates over the fields of the message, instead
 /// of looking up each text and value.

@@ -99,7 +99,7 @@ impl Simple {
         }
     }
 
-    /// Returns the constant texts of the test.
+    /// Returns the constant texts that the test compares with.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             Simple::Text(text) => slice::from_ref(text),
@@ -109,7 +109,7 @@ impl Simple {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the constant numbers of the test.
+    /// Returns the constant numbers that the test compares with.
     pub fn numbers(&self) -> impl Iterator<Item = Number> {
         let numbers = match self {
             Simple::Compare(_, number) => slice::from_ref(number),

@@ -68,8 +68,8 @@ impl Bitmap {
         if routes.len() < SORTED_FROM {
             return bitmap;
         }
-        // Routes that the same values rule out are placed next to each other, so that a message
-        // leaves few chunks.
+        // Routes that the same values rule out are placed next to each other, so that few chunks
+        // have a candidate for a message.
         let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.place(&route.1), route)).collect();
         let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
         if rows * NARROW > 100 * routes.len() {
@@ -282,7 +282,8 @@ mod tests {
         assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, so that a message leaves few chunks.
+    /// Tens of thousands of routes are sorted within blocks, so that few chunks have a candidate
+    /// for a message.
     #[test]
     fn routes_that_the_same_values_rule_out_stand_side_by_side() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;

@@ -131,7 +131,8 @@ impl<'n> Builder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute of a key that tests nothing but the class of one attribute.
+    /// Returns the attribute of a key that tests nothing but the class of one attribute; `None` for
+    /// other keys.
     fn attribute_of(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [Atom::Class(attribute, _)] => Some(*attribute),
@@ -262,8 +263,8 @@ fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[
     }
 }
 
-/// Builds the index of a scanned text. Its literals are numbered grouped by anchor, after the
-/// literals of earlier subjects.
+/// Builds the index of a scanned text. Literals with the same anchor get consecutive ids, after the
+/// ids of earlier subjects.
 fn subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],

@@ -9,31 +9,31 @@ use rulec_lang::operators::Cost;
 use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 use std::ops::RangeInclusive;
 
-/// Fixed cost of using the index for a table.
+/// Fixed cost in nanoseconds of using the index for a table.
 pub const LOOKUP: f64 = 30.0;
-/// Cost of scanning a text of a hundred bytes.
+/// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
 pub const SCAN: f64 = 60.0;
-/// Cost of looking up the class of an attribute's value.
+/// Cost in nanoseconds of looking up the class of an attribute's value.
 pub const VALUE: f64 = 12.0;
-/// Cost of starting to evaluate a candidate route.
+/// Cost in nanoseconds of starting to evaluate a candidate route.
 pub const TRY: f64 = 14.0;
-/// Cost of comparing the guards of a posting with the message.
+/// Cost in nanoseconds of comparing the guards of a posting with the message.
 pub const GUARD: f64 = 1.25;
-/// Cost per route of reading a bitmap index, where the bits of many routes share a word.
+/// Cost in nanoseconds per route of reading a bitmap index, where many routes share a word.
 pub const BITS: f64 = 0.05;
-/// Cost of finding that the message lacks a value.
+/// Cost in nanoseconds of finding that the message lacks a value.
 const ABSENT: f64 = 2.0;
 /// Assumed number of fields in a message, however many fields the rules read.
 const FIELDS: f64 = 20.0;
-/// Cost of intersecting one word of a bitmap.
+/// Cost in nanoseconds of intersecting one word of a bitmap.
 pub const WORD: f64 = 0.4;
 /// Average share of a table's routes that are tried before one matches.
 const PASSED: f64 = 0.6;
 /// Minimum and maximum number of first routes, which a table tries before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const FIRST: RangeInclusive<usize> = 10..=64;
-/// Cost of searching a text of fifty bytes for many keywords with an automaton.
+/// Cost in nanoseconds of searching a text of fifty bytes for many keywords with an automaton.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const AUTOMATON: f64 = 140.0;
 /// Probability that an operand of `and` or `or` leaves the result open, so that the next operand is

@@ -298,8 +298,8 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// Returns the mode in which a predicate's literals are searched; regular expressions read
-    /// unchanged texts.
+    /// Returns the text mode in which a predicate's literals are searched. Regular expressions
+    /// search unchanged texts.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {

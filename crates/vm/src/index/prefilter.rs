@@ -23,7 +23,7 @@ pub struct Prefilter {
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must be folded in addition to the predicate's mode.
+    /// Whether the text must be case-folded before the search, in addition to the predicate's mode.
     pub folded: bool,
     /// Whether containing one literal is also sufficient for the predicate to be true.
     pub exact: bool,

@@ -63,7 +63,7 @@ impl<'n> RangeAnalysis<'n> {
         if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
     }
 
-    /// Returns the operands of an `and`, or any other condition itself.
+    /// Returns the operands of an `and`; for any other condition, only the condition itself.
     fn parts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
             NCond::And(parts) => parts.to_vec(),

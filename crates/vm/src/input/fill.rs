@@ -34,7 +34,8 @@ impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
     }
 }
 
-/// Receives the fields of one message from a source: stores the values of slots, and checks the
+/// Receiver of the fields of one message from a source. Stores the values of slots, and checks the
+/// input contract.
 /// input contract.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
@@ -180,8 +181,8 @@ impl<'a> Fill<'a> {
         self.check_contract(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
     }
 
-    /// Checks a list or object that no slot reads against the contract. Returns 1 if it is a
-    /// required field of its object, else 0.
+    /// Checks a list or object that no slot reads against the contract. Returns 1 if the list or
+    /// object is a required field of its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };

@@ -22,7 +22,7 @@ const MOST_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct Plan {
     nodes: Vec<PlanNode>,
-    /// The hot fields of each path node.
+    /// For each path node, the fields that are needed for every message.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the contract comes from a declared input, and is not inferred.
@@ -242,7 +242,7 @@ impl Plan {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NONE)
     }
 
-    /// Returns the hot fields of a path's node; `None` for [`NONE`].
+    /// Returns the often needed fields of a path's node; `None` for [`NONE`].
     #[inline(always)]
     pub(super) fn hot(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
