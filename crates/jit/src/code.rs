@@ -3,10 +3,10 @@
 //!
 //! This is the only file of the engine with unsafe code. It contains what safe code cannot express:
 //!
-//! - Bytes at an address are a function (`enter`).
-//! - No thread runs a module's code any more when its memory is freed (`drop`).
-//! - The bytes of a [`Value`] (`byte_of`, `word_of`). These run at compile time, where reading
-//!   invalid bytes is an error.
+//! - Calling the bytes at an address as a function (`enter`).
+//! - Freeing the memory of a module once no thread runs its code any more (`drop`).
+//! - Reading the bytes of a [`Value`] (`byte_of`, `word_of`). These functions run at compile time,
+//!   where reading invalid bytes is an error.
 
 #![allow(unsafe_code, reason = "calling machine code and freeing it can be written no other way")]
 
@@ -31,15 +31,16 @@ use std::sync::{Arc, Mutex};
 pub(super) mod layout {
     use super::*;
 
-    /// Size in bytes of a value, and of a slot's cell.
+    /// Size in bytes of a value, and also of the cell in which a slot's value is stored.
     pub const SIZE: usize = size_of::<Value<'static>>();
-    /// Offset of the payload. A bool takes one byte, a number eight, a text starts with its
-    /// address.
+    /// Offset in bytes of a value's payload. A bool takes one byte, a number eight, a text starts
+    /// with its address.
     pub const PAYLOAD: usize = 8;
-    /// Offset of a text's length.
+    /// Offset in bytes of a text's length in a value.
     pub const LENGTH: usize = 16;
 
-    /// Tags of values, in the first byte.
+    /// Tag of a missing value. A value's first byte is its tag; the constants below are the other
+    /// tags.
     pub const MISSING: u8 = byte_of(&Value::Missing, 0);
     pub const BOOL: u8 = byte_of(&Value::Bool(true), 0);
     pub const INT: u8 = byte_of(&Value::Int(0), 0);
@@ -50,7 +51,7 @@ pub(super) mod layout {
     pub const JSON_LIST: u8 = byte_of(&Value::JsonList(&[]), 0);
     pub const LIST: u8 = byte_of(&Value::List(&[]), 0);
     pub const ENTRIES: u8 = byte_of(&Value::Entries(&[]), 0);
-    /// The tag of a slot's cell that has not been read yet. No value has this tag.
+    /// Tag of the cell of a slot that has not been read yet. No value has this tag.
     pub const UNREAD: u8 = byte_of(&None::<Value<'static>>, 0);
 
     /// Returns the byte of an item at an offset.
@@ -68,8 +69,9 @@ pub(super) mod layout {
         unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
     }
 
-    // The assumptions of lowering. A text's address cannot be read as a number at compile time. But
-    // its length can be read at `LENGTH`, so the address is in front of it.
+    // Checks what lowering assumes about the layout. A text's address cannot be read as a number at
+    // compile time. But the text's length can be read at `LENGTH`, so the address is in front of
+    // it.
     const _: () = {
         assert!(SIZE == 24 && size_of::<Option<Value<'static>>>() == SIZE);
         assert!(word_of(&Value::Int(-7), PAYLOAD) == -7_i64 as u64);
@@ -84,12 +86,12 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a segment, as a function of the machine and the position of the first
-/// route. The result is encoded, see `lower`.
+/// Compiled function that searches a segment of a table. Its arguments are the machine and the
+/// position of the first route; `lower` documents how its result is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
-/// A compiled part of a table.
+/// A part of a table, compiled as one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSegment {
     /// Position of the segment's first route in the table.
@@ -144,7 +146,8 @@ pub struct JitCode {
 }
 
 impl JitCode {
-    /// Takes ownership of a finished module. `tables` lists the functions of each table's segments.
+    /// Creates the code of a rule set from a finished module. `tables` lists the functions of each
+    /// table's segments.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
         module: Owned,
@@ -185,25 +188,27 @@ impl std::fmt::Debug for JitCode {
     }
 }
 
-/// The state of a decision by compiled code. The code reads the first fields at fixed offsets.
+/// State of a decision that runs compiled code. The code reads the first fields at fixed offsets.
 #[repr(C)]
 pub struct Machine<'a, M: Message<'a>> {
-    /// The values of the program's slots, 24 bytes each.
+    /// Address of the values of the program's slots, 24 bytes each.
     pub(super) slots: *const Value<'a>,
     /// The memo cells, stamped with the decision's epoch.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a Helpers<'a, M>,
-    /// The value computed last by [`Helpers::eval`].
+    /// The value that the last call of [`Helpers::eval`] computed.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
     pub(super) vm: LazyVm<'a, M>,
-    /// The cells of slots that are read at their first use; `None` if all slots were read before.
+    /// The cells of slots that are read at their first use; `None` if all slots were read before
+    /// the decision.
     pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
-/// The slots' cells, and where they are kept between decisions.
+/// Cells for the slot values of one decision. Between decisions, the memory of the cells is kept in
+/// `home`.
 pub(super) struct SlotCells<'a> {
     pub cells: Cells<'a>,
     pub home: &'a mut Cells<'static>,
@@ -213,7 +218,7 @@ pub(super) struct SlotCells<'a> {
 /// Truth values are numbers as in [`Tri`]; booleans are 0 and 1.
 #[repr(C)]
 pub struct Helpers<'a, M: Message<'a>> {
-    /// Reads a slot into its cell; the result is unused.
+    /// Reads a slot into its cell; the returned number is not used.
     pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
     pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
@@ -233,26 +238,26 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests whether a slot's text equals a constant.
     pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Returns the order of an integer and a float: -1, 0 or 1.
+    /// Returns the order of an integer and a float: -1 for less, 0 for equal, 1 for greater.
     pub(super) order: extern "C" fn(i64, f64) -> i64,
     /// Returns the remainder of two floats.
     pub(super) rem: extern "C" fn(f64, f64) -> f64,
 }
 
-/// The code of one table, for callers that decide by it repeatedly.
+/// Compiled code of one table, prepared for callers that decide by this table repeatedly.
 #[derive(Debug)]
 pub struct EntryCode {
     pub(super) code: Arc<JitCode>,
     pub(super) table: TableId,
-    /// The search of the table's first segment.
+    /// The compiled function of the table's first segment.
     search: Search,
-    /// Number of slots and of memo cells that the code uses.
+    /// Number of slots that the code uses; `memo_len` is the number of memo cells.
     pub(super) slots: usize,
     pub(super) memo_len: usize,
 }
 
 impl EntryCode {
-    /// Returns the code of a table; `None` if there is none.
+    /// Prepares the code of a table; `None` if the table has no code.
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
         let search = code.segments(table.index()).first()?.search;
         let chunk = code.bytecode().chunk();
@@ -260,7 +265,8 @@ impl EntryCode {
         Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
     }
 
-    /// Runs the first segment; `None` if the machine belongs to other code.
+    /// Runs the table's first segment and returns its encoded result; `None` if the machine belongs
+    /// to other code.
     #[inline(always)]
     pub(super) fn enter<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
         std::ptr::eq(machine.code, &*self.code).then(|| machine.call(self.search, 0))
@@ -268,14 +274,15 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Runs a segment of the machine's own code, starting at a route.
+    /// Runs a segment of a table from one of its routes on, and returns the encoded result. `None`
+    /// if there is no such segment.
     #[inline]
     pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
         Some(self.call(search, from))
     }
 
-    /// Runs one search of the machine's own code.
+    /// Calls a compiled function, which must belong to the machine's own code.
     #[inline(always)]
     fn call(&mut self, Search(search): Search, from: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. Its

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine over slots that have been read: a value for every slot.
+    /// Creates a machine over slots that were all read before: `slots` has a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -59,8 +59,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm.if_created()
     }
 
-    /// Returns the VM for the compiled code, creating it if needed; `None` only if that panicked
-    /// before.
+    /// Returns the VM for the compiled code, creating it if needed; `None` only if its creation
+    /// panicked before.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         self.vm.get(self.code.bytecode(), self.hosts, self.memo)

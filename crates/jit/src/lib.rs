@@ -10,8 +10,8 @@
 //! A rule set becomes one module, which is compiled at once and freed as a whole. Tests of a slot
 //! are inline: tags, numbers, booleans, presence, equality with a constant text, short lists,
 //! prefixes, arithmetic, memo cells, jumps. For everything else, the code calls the VM's own
-//! functions. So a new operator works at once, and inline code for it is a later gain. The results
-//! are always the same as the VM's; the differential test checks this.
+//! functions. So a new operator works at once, and inline code for it can be added later. The
+//! results are always the same as the VM's; the differential test checks this.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 

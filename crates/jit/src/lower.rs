@@ -39,15 +39,16 @@ use std::sync::Arc;
 /// becomes several functions.
 const SEGMENT: u32 = 400;
 
-/// Position of the result's kind, in the bits above its id. The kinds are a chosen route, a table
-/// whose default was chosen, or another instruction that ended the search.
+/// Bit position of the kind in an encoded result; the lower bits are an id or address. The kinds
+/// are a chosen route, a table whose default was chosen, or another instruction that ended the
+/// search.
 pub(super) const KIND: u32 = 32;
 pub(super) const ROUTE: u64 = 0;
 pub(super) const DEFAULT: u64 = 1;
 pub(super) const INSTRUCTION: u64 = 2;
-/// The result if nothing was chosen.
+/// Encoded result of a search that chose nothing.
 pub(super) const NOTHING: u64 = u64::MAX;
-/// The result if the search continues in the next segment.
+/// Encoded result of a segment without a match, after which the next segment must be searched.
 pub(super) const NEXT: u64 = u64::MAX - 1;
 
 /// Returns the encoded result of a search that ends with the instruction at address `at`.
@@ -59,14 +60,14 @@ fn answer(instr: &Instr, at: u64) -> u64 {
     }
 }
 
-/// A module under construction.
+/// Lowering of one rule set into a module of machine code.
 struct Lowering<'c> {
     code: &'c Bytecode,
     module: Owned,
-    /// The functions of condition blocks; `pending` lists those not yet compiled.
+    /// Functions of the condition blocks; `pending` lists the functions that are not compiled yet.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
-    /// For each value block, its number of instructions if it is compiled inline.
+    /// For each value block, its number of instructions if it is compiled inline, else `None`.
     arithmetic: Vec<Option<u32>>,
     size: usize,
 }
@@ -155,8 +156,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers the routes from `first` up to, but not including, `last`. The last segment also gets
-    /// the table's end.
+    /// Lowers a segment of a table: the routes from `first` up to, but not including, `last`. The
+    /// last segment also gets the end of the table.
     fn segment(
         &mut self,
         table: &TableCode,
@@ -270,7 +271,8 @@ impl Body<'_, '_, '_> {
                 _ => self.test_instr(instr, to, next)?,
             }
         }
-        // A block after an end, to which no jump leads, was created but is not needed.
+        // A block that follows an end of the code, and to which no jump leads, was created but is
+        // not needed.
         for (at, block) in blocks.iter().enumerate().take(instrs.len()) {
             if let Some(block) = block
                 && !self.b.func.layout.is_block_inserted(*block)

@@ -14,8 +14,8 @@ use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
 use serde_json::Value as Json;
 
 impl JitCode {
-    /// Prepares a decision over the value of each slot of the program, read at the slot's kinds.
-    /// Slots beyond the end are missing.
+    /// Prepares a decision over slot values that have been read. Each slot of the program has one
+    /// value, of a kind that the slot accepts, or missing. Slots beyond the end are missing.
     #[inline(always)]
     pub fn slots<'a>(
         &'a self,
@@ -44,8 +44,8 @@ impl JitCode {
         Machine::over_cells(self, memory, message)
     }
 
-    /// Prepares compiled code over a message and a number of bindings, none of which has a value
-    /// yet.
+    /// Prepares a decision by compiled code over a message and a number of bindings, none of which
+    /// has a value yet.
     pub fn bindings<'a>(
         &'a self,
         hosts: &'a [Host],
@@ -72,8 +72,7 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// Decides for the value of each slot of the program. The slots are read as by
-    /// [`JitCode::slots`].
+    /// Decides by the table over slot values that have been read, as in [`JitCode::slots`].
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
         if slots.values.len() < self.slots {
@@ -93,7 +92,7 @@ impl EntryCode {
     }
 }
 
-/// A position in a table: the table and the position of a route.
+/// A position in a table: the table, and the position of a route in the table.
 type TablePosition = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
@@ -106,7 +105,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     /// Returns every matching route of the table, in the order in which routes are tried.
     ///
-    /// If the computation repeats for each element of a list, the VM runs instead, because compiled
+    /// If this table is evaluated for each element of a list, the VM runs instead, because compiled
     /// code does not count repetitions against the limits.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         if self.vm_if_created().is_some_and(|vm| vm.arena().is_repeated()) {
@@ -140,16 +139,16 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Some((at, (position - segments.get(at)?.first) as usize))
     }
 
-    /// Runs a segment from a route on, then later segments as needed, and returns the result of the
-    /// table.
+    /// Runs a segment from a route on, then later segments as needed. Returns the result of the
+    /// search in the table.
     #[inline(always)]
     fn run(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<TablePosition> {
         let answer = self.enter(segment, table.index(), from);
         self.ended(table, segment, answer)
     }
 
-    /// Returns the result of a table's search from a segment's encoded result, running later
-    /// segments as needed.
+    /// Decodes the result of a segment to the result of the search in the table. Runs later
+    /// segments if needed.
     #[inline(always)]
     fn ended(
         &mut self,
@@ -170,7 +169,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Returns the result that an instruction represents.
+    /// Returns the result of a search that ended with the instruction at address `at`.
     #[inline(never)]
     fn end(&self, table: TableId, at: u32) -> SearchResult<TablePosition> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
@@ -224,7 +223,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm().map_or(Value::Missing, |vm| vm.value(id))
     }
 
-    /// Computes the values of an outcome; `None` if the outcome has none.
+    /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
         if outcome.has_values() { self.vm()?.outcome(outcome) } else { None }
@@ -249,7 +248,8 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Continues inside the given nested blocks of a payload, for counting against the limits.
+    /// Sets the nested blocks of a payload in which later work is done, for counting against the
+    /// limits.
     pub fn enter_blocks(&mut self, blocks: Blocks) {
         if let Some(vm) = self.vm() {
             vm.arena().enter_blocks(blocks);

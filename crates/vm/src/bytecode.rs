@@ -40,10 +40,10 @@ pub struct Bytecode {
 }
 
 impl Bytecode {
-    /// Builds the pools of a chunk.
+    /// Builds the run-time data (pools) of a chunk.
     ///
-    /// `known` reports whether a regular expression, given with its case folding, is known to
-    /// compile. Such an expression is not checked; if it does not compile after all, it matches
+    /// `known` reports whether a regular expression, given with a flag for case folding, is known
+    /// to compile. Such an expression is not checked. If it does not compile after all, it matches
     /// nothing.
     ///
     /// # Errors

@@ -8,8 +8,8 @@
 //! | [`index_terms`] | what can be looked up in a message, and what a predicate requires of it |
 //! | [`selectivity`] | the estimated share of messages that have a value |
 //! | [`ranges`] | the ranges of values for which a condition may be true |
-//! | `access` | the access path of each route: by a key, or by bits |
-//! | [`bitmap`] | a bitmap index, which rules out many routes by single values |
+//! | `access` | the access path of each route: by a key, or by a bitmap index |
+//! | [`bitmap`] | a bitmap index, which rules out many routes by the classes of values |
 //! | [`build`](mod@build) | building the posting lists and bitmaps |
 //! | [`cost`] | the cost model: whether the index is faster than trying the routes one by one |
 //! | [`mod@plan`] | the access path of each route, for people to read |
@@ -24,10 +24,10 @@
 //! the language page). A candidate's condition may be false, so the VM tests the whole condition.
 //!
 //! Each route of a table has one access path. Most routes have *keys*: literals, values or list
-//! elements of which a message must contain one. Each key has a *posting list*: the ranks of its
-//! routes, in order. *Guards* in the list rule most routes out by other values, before a condition
-//! is evaluated. Routes without keys are the table's *residual*, a bitmap index that rules most of
-//! them out.
+//! elements of which a message must contain one. Each key has a *posting list* of its routes,
+//! ordered by rank, the route's position in the table. A posting has *guards*, tests of other
+//! values that rule most routes out before a condition is evaluated. Routes without keys are the
+//! table's *residual*, a bitmap index that rules most of them out.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -62,25 +62,26 @@ use smallvec::SmallVec;
 pub use build::build;
 pub use plan::{RoutePlan, TablePlan, plan};
 
-/// The index of a rule set.
+/// The index of a rule set, which finds the candidate routes of a message.
 #[derive(Debug)]
 pub struct Index {
     pub subjects: Vec<SubjectIndex>,
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<Key>,
-    /// The slots by field name, if some table looks up many of them.
+    /// Lookup of slots by field name; `None` unless some table looks up many slots.
     pub fields: Option<Fields>,
-    /// The keys of each literal, by the literal's id.
+    /// For each literal id, the ids of the keys that the literal provides.
     pub literal_keys: Lists,
-    /// Total number of literals. A literal scanned for in two subjects has two ids.
+    /// Total number of literal ids. A literal for which two subjects are scanned has two ids.
     pub literal_count: u32,
-    /// For each predicate, how the literals found by a scan decide its result.
+    /// For each predicate, how the literals found in a text decide the predicate's result.
     pub answers: Vec<LiteralAnswer>,
-    /// The literal ids for [`LiteralAnswer`], in groups, see [`Literals`](index_terms::Literals).
+    /// The literal ids to which [`LiteralAnswer`] refers, in groups, see
+    /// [`Literals`](index_terms::Literals).
     pub numbers: Vec<u32>,
-    /// Number of texts that a decision keeps normalized: the texts of `Chunk::texts`, then the
-    /// index's own.
+    /// Number of normalized texts that a decision caches: first the texts of `Chunk::texts`, then
+    /// the texts that only the index needs.
     pub texts: u32,
 }
 
@@ -97,61 +98,61 @@ impl Index {
     }
 }
 
-/// A text that is scanned. The fields read for every text come first; absent parts take no memory
-/// beyond a null pointer.
+/// A subject: a text of the message that is scanned for literals. The fields read for every text
+/// come first; absent searches take no memory beyond a null pointer.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
-    /// The source of the text's value.
+    /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
-    /// Id of the scanner's first literal; the ids of the others follow.
+    /// Id of the first literal in `scanner`; the ids of the scanner's other literals follow.
     pub first: u32,
-    /// The attribute that reads the text in its only form, or [`SubjectIndex::NONE`]. Its class is
-    /// determined while the text is scanned, because the text is folded there.
+    /// Attribute that reads the same folded text, or [`SubjectIndex::NONE`]. The attribute's class
+    /// is determined during the scan, because the scan folds the text.
     pub attribute: u32,
-    /// The distinct forms in which the text is scanned.
+    /// The distinct normalized forms in which the text is scanned.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether some literal decides a predicate only if the text was scanned exactly as in the
+    /// Whether some literal decides a predicate only if the scanned text equals the text in the
     /// message.
     pub asks_own: bool,
-    /// Whether the only form folds case and does nothing else. Then the text is folded in the scan
-    /// buffer and not kept.
+    /// Whether the text is scanned in one form only, which folds case and does nothing else. Such a
+    /// text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// The literals that must be at the start or the end of the text.
+    /// Literals that must be at the start of the text; `ends` has the literals for its end.
     pub starts: Option<Box<Edges>>,
     pub ends: Option<Box<Edges>>,
-    /// The search for the literals that may be anywhere in the text.
+    /// Search for the literals that may be anywhere in the text.
     pub scanner: Scanner,
 }
 
 impl SubjectIndex {
-    /// Sentinel attribute id: there is none.
+    /// Value of `attribute` if no attribute reads the text.
     pub const NONE: u32 = u32::MAX;
 
     /// True if the normalized text equals the text in the message. Always false if no predicate
-    /// depends on this.
+    /// depends on the equality.
     #[inline]
     pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == Form::None && prepared == text.as_bytes()
     }
 }
 
-/// The rule by which the literals found in a text decide the result of a predicate.
+/// How the literals found in a text decide the result of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralAnswer {
-    /// The subject of the text; an invalid id in [`LiteralAnswer::NONE`].
+    /// Id of the text's subject; an invalid id in [`LiteralAnswer::NONE`].
     pub subject: u32,
-    /// Range in [`Index::numbers`] of the required literals.
+    /// Start of the range in [`Index::numbers`] that lists the required literals; `end` is its end.
     pub start: u32,
     pub end: u32,
     /// Whether the required literals are also sufficient for the predicate to be true.
     pub exact: bool,
-    /// Whether the literals are sufficient only if found in the text exactly as in the message.
+    /// Whether the literals are sufficient only if the scanned text equals the text in the message.
     pub plain: bool,
 }
 
 impl LiteralAnswer {
-    /// An answer for predicates that no literals decide.
+    /// Value for predicates that no literals decide.
     pub const NONE: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
@@ -161,88 +162,91 @@ impl LiteralAnswer {
 pub struct TextForm {
     /// The mode in which the text is normalized.
     pub mode: TextMode,
-    /// Id under which the decision keeps the normalized text;
+    /// Id under which the decision caches the normalized text;
     /// [`UNKEPT`](rulec_base::text::prepared::UNKEPT) if the text is read unchanged.
     pub text: u32,
 }
 
-/// A value that is looked up.
+/// An attribute: a value of the message that is looked up to find keys.
 #[derive(Debug)]
 pub struct AttributeIndex {
-    /// The source of the value.
+    /// Operand that yields the value, usually a slot.
     pub operand: Operand,
-    /// The form in which the value's texts are normalized.
+    /// Form to which the value is normalized if it is a text.
     pub form: TextForm,
     pub classes: Classes,
-    /// The keys of each class.
+    /// For each equivalence class, the ids of the keys that a value of the class provides.
     pub keys: Lists,
-    /// The key texts among a list's elements, with an id for each.
+    /// Ids of the texts that are keys if the value is a list that contains them.
     pub elements: TextIds,
-    /// The keys of each text in `elements`, by the text's id.
+    /// For each id in `elements`, the ids of the keys that the text provides.
     pub element_keys: Lists,
 }
 
-/// A necessary condition on messages, and the routes that may match if it is true.
+/// A key: a fact about a message, such as a literal in a text, which some routes of a table
+/// require.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     pub table: u32,
-    /// Index of the routes' posting list in [`TableIndex::lists`].
+    /// Index in [`TableIndex::lists`] of the posting list with the routes that require the key.
     pub posting: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct TableIndex {
-    /// The posting lists of the routes with keys.
+    /// Posting lists of the table's keys.
     pub lists: Vec<PostingList>,
-    /// The postings of the short lists, concatenated.
+    /// Postings of all lists without a bitmap, concatenated; see [`PostingList::Range`].
     pub postings: Vec<Posting>,
-    /// The routes without keys.
+    /// Bitmap index of the routes without keys.
     pub residual: Bitmap,
-    /// The subjects that are scanned for this table's keys.
+    /// Ids of the subjects that are scanned for this table's keys.
     pub subjects: Vec<u32>,
-    /// The attributes that are looked up for this table's keys.
+    /// Ids of the attributes that are looked up for this table's keys.
     pub attributes: Vec<u32>,
-    /// The subjects and attributes by the slot that they read, which replace the two lists above.
-    /// Used when there are many of them, and most messages lack most.
+    /// Subjects and attributes grouped by the slot that they read, instead of in the two lists
+    /// above. Used if a table has many of them, of which a message has only a few.
     pub by_slot: Option<(Lists, Lists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
-    /// Number of first routes that may be tried before any lookup, while most messages match one of
-    /// them.
+    /// Number of routes at the start of the table that may be tried before any lookup. This is done
+    /// while most messages match one of these routes.
     pub first: u32,
 }
 
 impl TableIndex {
-    /// Returns the postings of a short list.
+    /// Returns the postings of a [`PostingList::Range`].
     #[inline]
     pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
         self.postings.get(start as usize..end as usize).unwrap_or_default()
     }
 }
 
-/// The routes of a key.
+/// Posting list: the routes that require a key.
 #[derive(Debug)]
 pub enum PostingList {
-    /// A range of [`TableIndex::postings`], with ascending ranks.
+    /// Posting list as a range of [`TableIndex::postings`], with ascending ranks.
     Range { start: u32, end: u32 },
-    /// Many routes, narrowed down by a bitmap index.
+    /// Posting list with many routes, which a bitmap index narrows down.
     Bitmap(Box<Bitmap>),
 }
 
-/// A route under a key. A route with alternatives has a posting for each alternative.
+/// Entry of a posting list: one route. A route whose condition has alternatives has a posting for
+/// each alternative.
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// The guards that can rule the route out without evaluating its condition.
+    /// Guards that can rule the route out without evaluating its condition.
     pub guards: [Guard; 2],
 }
 
-/// A necessary condition of a route: the class of a value is at least `from` and below `to`.
+/// A necessary condition of a route: the class of an attribute's value is at least `from` and below
+/// `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// The attribute that reads the value; an invalid id in [`Guard::NONE`].
+    /// Id of the attribute that reads the value; an invalid id in [`Guard::NONE`].
     pub attribute: u32,
     pub from: Class,
     pub to: Class,
@@ -253,7 +257,7 @@ impl Guard {
     pub const NONE: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 
-/// Short lists in one allocation, each with an index.
+/// Many short lists of numbers in one allocation, accessed by index.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     ends: Vec<u32>,

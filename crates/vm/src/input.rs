@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `plan` | the slots and declared fields at each path; built once per rule set |
-//! | `fill` | the values of one message, as a source finds them |
+//! | `fill` | the slot values of one message, stored as a source reads the fields |
 //! | `text` | JSON text as a source, with exactly the checks of [`json`](rulec_base::json) |
 //! | `scan` | strings and numbers in JSON text |
 //! | `block` | sixteen bytes of JSON text at once |
@@ -13,10 +13,10 @@
 //! [`Scratch`](crate::vm::Scratch) has the functions that read a message. Other crates add sources
 //! with [`Scratch::fill`](crate::vm::Scratch::fill): `rulec-arrow` reads rows of record batches.
 //!
-//! A source gives up on any error, and may give up on rare valid input. The message is then read
-//! into a tree, and the decision uses the tree. So only the tree's reader reports errors, and both
-//! readers refuse the same messages. What a source accepts, the tree's reader accepts too; a test
-//! checks this.
+//! A source gives up on every message with an error, and on some rare valid messages. Such a
+//! message is then read into a tree, and the decision uses the tree. So only the tree's reader
+//! reports errors, and both readers refuse the same messages. A message that a source accepts is
+//! always accepted by the tree's reader; a test checks this.
 
 mod block;
 mod fill;

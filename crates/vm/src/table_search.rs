@@ -1,7 +1,7 @@
-//! The search through tables that lead to each other.
+//! The search through tables whose rules can jump to other tables.
 //!
-//! The VM, the index, compiled code and live rules share it; they differ only in how they search
-//! one table. The reference evaluator has a search of its own, as an independent oracle.
+//! The VM, the index, compiled code and live rules share this search. They differ only in how they
+//! search one table. The reference evaluator has a search of its own, as an independent oracle.
 
 use crate::bytecode::instr::Instr;
 use rulec_eval::decision::{Choice, Chosen};
@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// The result of a condition block, which is no table: whether the condition is true.
+    /// Result of a condition block, which is not a table: whether the condition is true.
     Answer(bool),
-    /// A rule matches.
+    /// A rule matches and is chosen.
     Choose(R),
     /// The matching rule is a `goto`; if `table` selects nothing, the search resumes after the
     /// rule.
@@ -24,16 +24,17 @@ pub enum SearchResult<P, R = RuleId> {
         /// The position at which the search resumes if `table` selects nothing.
         resume: P,
     },
-    /// No rule matches, and the table has a default.
+    /// No rule matches, and the default of this table is chosen.
     Default(TableId),
-    /// No rule matches, and the default is another table.
+    /// No rule matches, and the default continues in this other table.
     Continue(TableId),
-    /// No rule matches, and there is no default.
+    /// No rule matches, and the table has no default.
     Nothing,
 }
 
 impl SearchResult<usize> {
-    /// Converts the last instruction of a condition or table, at address `at`, to the result.
+    /// Returns the result for the instruction at address `at`, with which a condition or table
+    /// ended.
     #[inline(always)]
     pub fn at(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
@@ -48,7 +49,7 @@ impl SearchResult<usize> {
 }
 
 impl<P, R> SearchResult<P, R> {
-    /// Maps the resume position.
+    /// Converts the resume position with `place`; other results stay the same.
     #[inline]
     pub fn map<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
@@ -77,21 +78,22 @@ pub trait Searcher {
     /// Searches a table from a position on.
     fn search(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
-    /// True if the table has selected nothing before in this decision.
+    /// True if an earlier search of the table in this decision selected nothing.
     fn is_exhausted(&self, table: TableId) -> bool;
 
     /// Records that the table selects nothing in this decision.
     fn exhaust(&mut self, table: TableId);
 }
 
-/// A table that a jump entered.
+/// A table that was entered by a jump, with the position at which to resume after the table.
 struct Frame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.
     resume: P,
 }
 
-/// Follows the jumps after a first search, and returns the final choice.
+/// Continues from the result of a first search: follows jumps to other tables, and returns the
+/// final choice.
 #[inline(always)]
 pub fn resolve<S: Searcher>(searcher: &mut S, end: SearchResult<S::Position, S::Rule>) -> Choice<S::Rule> {
     // Most searches end in their first table, so they must not pay for the others.

@@ -44,7 +44,7 @@ pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
-/// A decision in progress.
+/// The virtual machine during one decision.
 pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
@@ -54,18 +54,19 @@ pub struct Vm<'a, M> {
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     cached: &'a mut [Moment],
-    /// Id of the current element of the innermost loop, 0 outside loops; and the last id assigned.
+    /// Id of the current element of the innermost loop, 0 outside loops. `last_element` is the last
+    /// id that was assigned.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
-    /// The elements of the loops, then the cached values, then registers.
+    /// The current element of each loop level, then the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    /// The memory of the lookups, until the lookup takes it.
+    /// Working memory for lookups, until `lookup` takes it.
     lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
-    /// The routes to exclude, and the version of the rule set for the decision.
+    /// Routes to exclude as removed, with the rule set's version on which the decision is based.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 
@@ -84,7 +85,8 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 }
 
 impl<'a> Vm<'a, SlotValues<'a>> {
-    /// Prepares a decision over the value of each slot of the program, read at the slot's kinds.
+    /// Prepares a decision over slot values that have been read. Each slot of the program has one
+    /// value, of a kind that the slot accepts, or missing.
     #[inline(always)]
     pub fn slots(
         code: &'a Bytecode,
@@ -145,7 +147,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns the failures and the time of the host functions in this decision.
+    /// Returns the host functions with the failures and the time of their calls in this decision.
     pub fn hosts(&self) -> &HostCalls<'a> {
         &self.hosts
     }
@@ -197,8 +199,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a condition over a list: true if one element satisfies it or, for `all`, every
-    /// element. False without a list.
+    /// Evaluates a loop's condition over a list. True if the condition is true for one element or,
+    /// for `all`, for every element. False if the operand is no list.
     pub fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand(each.list);
@@ -219,7 +221,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.condition(each.body)
     }
 
-    /// Runs `visit` over a loop's list; `None` if there is no list, or it exceeds a limit.
+    /// Runs `visit` as a loop over a list, so that its work counts for each element. `None` if the
+    /// value is no list, or the list exceeds a limit.
+    /// there is no list, or it exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
@@ -229,7 +233,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(made)
     }
 
-    /// Computes a value that does not depend on the enclosing loops.
+    /// Runs `compute` as if outside the enclosing loops, because its value does not depend on them.
+    /// Its work then counts only once against the limits.
+    /// only once.
     #[inline]
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let entered = self.arena.step_out();
@@ -238,8 +244,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         made
     }
 
-    /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at `stop`,
-    /// where the code of a single route ends.
+    /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at address
+    /// `stop`, where the code of a single route ends.
     fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

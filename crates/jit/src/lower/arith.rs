@@ -1,5 +1,5 @@
-//! Value blocks: arithmetic on numbers in registers. The VM computes blocks with any other
-//! operation. At run time, it also computes a block that meets a point in time.
+//! Value blocks that compute with numbers, compiled to arithmetic in registers. The VM computes all
+//! other value blocks. It also computes a compiled block that reads a point in time at run time.
 
 use super::body::{AnyHelpers, Body, Scalar, Tags};
 use super::{JitError, malformed};
@@ -20,20 +20,21 @@ use std::mem::offset_of;
 /// are computed by the VM, which caches the value for the decision.
 const SIZE: u32 = 48;
 
-/// The variables of a register in a value block.
+/// Cranelift variables for the tag and the payload of a register of a value block.
 #[derive(Clone, Copy)]
 struct Register {
     tag: Variable,
     bits: Variable,
 }
 
-/// The registers of a block that have been set, and the tags that each may have.
+/// Registers of a value block that have been set, with the tags that each may have.
 #[derive(Default)]
 struct Registers {
     /// One pair of variables for each register, on all control flow paths.
     places: HashMap<Reg, Register>,
     tags: HashMap<Reg, Tags>,
-    /// For each jump target, its block and the tags that registers may have on the jumps to it.
+    /// For each jump target, its Cranelift block, and the tags that registers may have on jumps to
+    /// it.
     targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
 }
 
@@ -69,7 +70,8 @@ fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
     Some(sum)
 }
 
-/// Returns a constant that fits into registers: its tag, and the first eight bytes of its payload.
+/// Returns a constant that fits into registers as its tag and the first eight bytes of its payload;
+/// else `None`.
 pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (Tags::MISSING, 0),
@@ -85,7 +87,7 @@ impl Body<'_, '_, '_> {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
-    /// Emits a block that is arithmetic, and returns its value.
+    /// Emits inline code for a value block that `sizes` accepted, and returns the block's value.
     pub fn value(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
@@ -124,7 +126,8 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) = (self.get(&registers, left), self.get(&registers, right));
-                    // A time can be shifted by seconds. In a sum, the seconds may come first.
+                    // Seconds can be added to a time, or subtracted from it. In a sum, the time may
+                    // be on either side.
                     for (side, may) in [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)] {
                         if may && side.tags.has(layout::DATETIME) {
                             slow_used = true;
@@ -168,8 +171,8 @@ impl Body<'_, '_, '_> {
         Ok(Scalar { tags: out, tag, bits })
     }
 
-    /// Begins the block of an instruction that is a jump target. Returns whether the instruction is
-    /// reachable.
+    /// Begins the Cranelift block of an instruction if the instruction is a jump target. Returns
+    /// whether the instruction is reachable.
     fn join(&mut self, registers: &mut Registers, pc: u32, reachable: bool) -> bool {
         let Some((block, other)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
@@ -197,7 +200,7 @@ impl Body<'_, '_, '_> {
         self.go(next);
     }
 
-    /// Jumps to a block if a value has a tag.
+    /// Emits a jump to the block `to` for values whose tag is `unwanted`.
     fn leave_when(&mut self, tag: Value, unwanted: u8, to: Block) {
         let go_on = self.b.create_block();
         let is_it = self.is(tag, unwanted);
@@ -205,7 +208,7 @@ impl Body<'_, '_, '_> {
         self.go(go_on);
     }
 
-    /// Emits a call with which the VM computes a block.
+    /// Emits a call that lets the VM compute a value block.
     fn eval(&mut self, block: BlockId) -> Scalar {
         let block = self.number(block.into());
         let at = self.call(offset_of!(AnyHelpers, eval), &[block]);
@@ -216,7 +219,7 @@ impl Body<'_, '_, '_> {
         Scalar { tags: Tags::ALL, tag, bits }
     }
 
-    /// Clears the unused bytes of a bool's payload.
+    /// Clears the unused bytes of the payload if the value is a bool.
     fn whole(&mut self, tags: Tags, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL) {
             return bits;
@@ -262,8 +265,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits an operator on two numbers. The result is missing if an operand is not a number, or
-    /// the result is out of range.
+    /// Emits an arithmetic operator. The result is missing if an operand is not a number, or the
+    /// result is out of range.
     fn binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
         let done = self.b.create_block();
         let tag = self.b.append_block_param(done, types::I8);
@@ -320,7 +323,8 @@ impl Body<'_, '_, '_> {
         Scalar { tags, tag, bits }
     }
 
-    /// Returns the flag for integer overflow or division by zero, and the result.
+    /// Emits an operator on two integers. Returns a flag that is set on overflow or division by
+    /// zero, and the result.
     fn on_ints(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
             // Overflow: the result's sign differs from the signs of both operands.
@@ -345,7 +349,8 @@ impl Body<'_, '_, '_> {
                 (self.b.ins().icmp(IntCC::NotEqual, high, sign), value)
             }
             _ => {
-                // By 0 there is no remainder. By -1 it is 0, as it is by 1, which cannot overflow.
+                // Division by 0 has no remainder. Division by -1 leaves 0, as does division by 1,
+                // which cannot overflow.
                 let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
                 let by_minus = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
                 let odd = self.b.ins().bor(by_zero, by_minus);

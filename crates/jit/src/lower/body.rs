@@ -1,5 +1,5 @@
-//! One function under construction: slot cells, tags, reading slots at their first use, helper
-//! calls.
+//! The function that is being emitted: access to slot cells, tags of values, first reads of slots,
+//! and helper calls.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -14,8 +14,8 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// The fields that compiled code reads come first, so their offsets are equal for all message
-/// types.
+/// A machine for the offsets of fields. The fields that compiled code reads come first, so their
+/// offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = Helpers<'static, SlotValues<'static>>;
 
@@ -24,15 +24,16 @@ pub(super) struct Body<'b, 'l, 'c> {
     pub b: FunctionBuilder<'b>,
     pub machine: Value,
     slots: Slots,
-    /// The signatures of helpers, by the number of arguments after the machine.
+    /// Signatures of helpers, by the number of arguments that follow the machine.
     signatures: [Option<SigRef>; 4],
 }
 
-/// The address of the slots' cells.
+/// Where the function finds the address of the slots' cells.
 #[derive(Clone, Copy)]
 enum Slots {
     At(Value),
-    /// In the reserved register; with the caller's value of the register, if it must be restored.
+    /// The address is in the reserved register. The variant has the caller's value of the register,
+    /// if the function must restore it.
     Pinned(Option<Value>),
 }
 
@@ -56,7 +57,7 @@ impl Tags {
         Tags(1 << tag)
     }
 
-    /// Returns the tags of a value read at these kinds.
+    /// Returns the tags that a value of these kinds may have; the value may also be missing.
     pub fn of_kinds(kinds: KindSet) -> Tags {
         let tags = |kind| match kind {
             Kind::Bool => Tags::single(layout::BOOL),
@@ -85,12 +86,12 @@ impl Tags {
     }
 }
 
-/// A value to be tested.
+/// A value to be tested, in memory or in registers.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// In a slot's cell, which may not have been read yet.
+    /// Value in a slot's cell; the slot may not have been read yet.
     Slot { tags: Tags, slot: u32 },
-    /// A value in registers.
+    /// Value that is already in registers.
     Scalar(Scalar),
 }
 
@@ -117,7 +118,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         Body { lowering, b: builder, machine: none, slots: Slots::At(none), signatures: [None; 4] }
     }
 
-    /// Begins a function that compiled code calls, and returns its parameters.
+    /// Begins a function that other compiled code calls, and returns its parameters.
     pub fn begin(&mut self) -> Vec<Value> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
@@ -131,7 +132,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         params
     }
 
-    /// Begins a function that the engine calls, and returns its parameters.
+    /// Begins a function that the engine itself calls, and returns its parameters.
     pub fn begin_outermost(&mut self) -> Vec<Value> {
         let params = self.begin();
         if PINS_SLOTS {
@@ -181,7 +182,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         (cells, self.field(types::I32, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, epoch)))
     }
 
-    /// Calls a helper with the machine, followed by integer arguments.
+    /// Emits a call of a helper, with the machine and integer arguments.
     pub fn call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -198,7 +199,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.call_by(helper, signature, &args)
     }
 
-    /// Calls a helper that does not take the machine.
+    /// Emits a call of a helper that does not take the machine.
     pub fn call_plain(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
         let mut signature = self.lowering.signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
@@ -215,7 +216,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a slot's field from the slots' address.
+    /// Returns the offset in bytes of a field of a slot's cell, from the address of all cells.
     fn offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -227,7 +228,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Loads a field of a slot's cell.
+    /// Emits a load of a field of a slot's cell.
     pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::offset(slot, field) {
@@ -242,7 +243,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Loads the address and the length of a slot's text.
+    /// Emits loads of the address and the length of a slot's text.
     pub fn text(&mut self, slot: u32) -> (Value, Value) {
         let part = |field| Self::offset(slot, field);
         match (part(layout::PAYLOAD), part(layout::LENGTH)) {
@@ -266,7 +267,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         Source::Slot { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), slot: slot.0 }
     }
 
-    /// Loads the first eight bytes of the payload.
+    /// Emits a load of the first eight bytes of a value's payload.
     pub fn bits(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load(types::I64, slot, layout::PAYLOAD),
@@ -281,7 +282,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Loads a bool: 1 for `true`.
+    /// Emits a load of a bool: 1 for `true`.
     pub fn truth(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load(types::I8, slot, layout::PAYLOAD),
@@ -289,13 +290,13 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Tests whether a tag is `wanted`.
+    /// Emits a test whether a tag is `wanted`.
     pub fn is(&mut self, tag: Value, wanted: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
     }
 
-    /// Jumps to the block of the value's tag, to `missing` if the value is missing, else to
-    /// `other`. A slot that has not been read is read first.
+    /// Emits jumps by the tag of a value: to the block in `cases` for its tag, to `missing` if the
+    /// value is missing, else to `other`. A slot that has not been read is read first.
     pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
@@ -350,7 +351,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         block
     }
 
-    /// Jumps by a truth value, encoded as a number.
+    /// Emits a jump by a three-valued result, encoded as the number of a `Tri`.
     pub fn branch(&mut self, answer: Value, targets: Targets) {
         let Targets { yes, no, unknown } = targets;
         if no == unknown {

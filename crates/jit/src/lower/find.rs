@@ -4,8 +4,8 @@
 //! searcher.
 //!
 //! Only ASCII letters are folded here, which suffices for most keywords. The letters `k` and `s`
-//! also equal characters beyond ASCII. So the helper searches a text that contains such characters,
-//! but not the keyword.
+//! also equal characters beyond ASCII. So for keywords with these letters, a text beyond ASCII
+//! without an ASCII match is searched again by the helper.
 
 use super::body::{Body, Targets};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -17,7 +17,8 @@ use rulec_vm::bytecode::pools::Matcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
 const TOGETHER: usize = 16;
-/// Maximum length in bytes, and number, of keywords that are searched inline.
+/// Maximum length in bytes of a keyword that is searched inline; `MOST` is the maximum number of
+/// keywords.
 const LONGEST: usize = 32;
 const MOST: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
@@ -27,9 +28,9 @@ const CASE: u8 = 0x20;
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     fold: bool,
-    /// Whether a character beyond ASCII equals one of its letters.
+    /// Whether a letter of the keyword also equals a character beyond ASCII.
     beyond: bool,
-    /// Ascending offsets of two bytes that are rare in texts.
+    /// Ascending offsets of two bytes of the keyword that are rare in texts.
     pair: [usize; 2],
 }
 
@@ -61,17 +62,17 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The rest of a block of thirty-two positions, for after the comparison at the passing positions
-/// of the first sixteen.
+/// Jump targets and values that remain for a block of thirty-two positions, once the first sixteen
+/// have been compared.
 #[derive(Clone, Copy)]
 struct Rest {
-    /// The block that compares. Its parameters are the bits of passing positions, and the first
-    /// position.
+    /// Block of code that compares the keyword. Its parameters are a mask of the passing positions,
+    /// and the first position.
     hits: Block,
-    /// The start of the second sixteen positions, and the bits of those that pass.
+    /// Start of the second sixteen positions; `bits` is the mask of those that pass.
     behind: Value,
     bits: Value,
-    /// The block that continues the search.
+    /// Block of code that continues the search.
     next: Block,
 }
 
@@ -83,8 +84,8 @@ struct Text {
 }
 
 impl Body<'_, '_, '_> {
-    /// Emits a search of a slot's text for the keywords of a matcher. It jumps to `otherwise` if
-    /// the helper must decide instead. Returns false if there is no inline code for the search.
+    /// Emits a search of a slot's text for the keywords of a matcher. The code jumps to `otherwise`
+    /// if the helper must decide instead. Returns false if there is no inline code for the search.
     pub fn find(
         &mut self,
         slot: u32,
@@ -168,7 +169,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Returns at which of sixteen positions both rare bytes of the keyword match.
+    /// Emits a comparison of sixteen positions, and returns a mask of the positions where both rare
+    /// bytes of the keyword match.
     fn pairs_at(&mut self, text: Text, from: Value, needle: &Needle<'_>, bytes: [Value; 2]) -> Value {
         let at = self.b.ins().iadd(text.at, from);
         let same = needle.pair.map(|offset| self.sixteen_at(at, needle, offset));
@@ -176,8 +178,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(same[0], same[1])
     }
 
-    /// Compares the keyword at the positions whose bits are set, then at the passing positions of
-    /// the second sixteen.
+    /// Emits the comparison with the whole keyword: at the positions whose bits are set, then at
+    /// the passing positions of the second sixteen.
     fn compare_hits(&mut self, rest: Rest, text: Text, needle: &Needle<'_>, yes: Block) {
         let bits = self.b.append_block_param(rest.hits, types::I32);
         let from = self.b.append_block_param(rest.hits, types::I64);
@@ -210,7 +212,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(rest.bits, rest.hits, &arguments, rest.next, &[]);
     }
 
-    /// Jumps to `yes` if a text of at least sixteen bytes is ASCII, else to `no`.
+    /// Emits a jump to `yes` if a text of at least sixteen bytes is ASCII, else to `no`.
     fn if_ascii(&mut self, text: Text, yes: Block, no: Block) {
         let [around, next, more] = [(); 3].map(|()| self.b.create_block());
         let last = self.b.ins().iadd_imm(text.length, -(TOGETHER as i64));
@@ -231,7 +233,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(around, &[BlockArg::Value(from)]);
     }
 
-    /// Loads sixteen bytes of a text, folded if the keyword's byte at the offset is a letter.
+    /// Emits a load of sixteen bytes of a text. They are folded if the keyword's byte at the offset
+    /// is a letter.
     fn sixteen_at(&mut self, at: Value, needle: &Needle<'_>, offset: usize) -> Value {
         let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), at, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {

@@ -1,5 +1,5 @@
 //! Comparisons of numbers, as exact as the VM's: an integer beyond 2^53 is not converted to a
-//! float. A constant of the other kind is replaced by a threshold of the value's own kind.
+//! float. A constant of the other number type is replaced by a threshold of the value's own type.
 
 use super::body::{AnyHelpers, Body, Source, Targets};
 use crate::code::layout;
@@ -15,10 +15,11 @@ enum Test<T> {
     Is(Cmp, T),
 }
 
-/// 2^63: floats from here on are above all integers, and floats below its negation are below them.
+/// 2^63: floats from this value on are above all integers, and floats below -2^63 are below all
+/// integers.
 const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// Returns the test of an integer that is equivalent to comparing the integer with a float.
+/// Returns the test of an integer that is equivalent to comparing the integer with the given float.
 fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     if float >= LIMIT {
         return Test::Always(cmp.holds(std::cmp::Ordering::Less));
@@ -38,7 +39,7 @@ fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     }
 }
 
-/// Returns the test of a float that is equivalent to comparing the float with an integer.
+/// Returns the test of a float that is equivalent to comparing the float with the given integer.
 fn float_with_int(cmp: Cmp, int: i64) -> Test<f64> {
     let near = int as f64;
     let order = rulec_lang::value::compare_int_float(int, near);
@@ -77,7 +78,8 @@ fn float_cc(cmp: Cmp) -> FloatCC {
 }
 
 impl Body<'_, '_, '_> {
-    /// Compares a value with an integer; a value that is not a number makes the result unknown.
+    /// Emits a comparison of a value with an integer; a value that is not a number makes the result
+    /// unknown.
     pub fn compare_int(&mut self, source: Source, cmp: Cmp, int: i64, targets: Targets) {
         self.compare(source, Test::Is(cmp, int), float_with_int(cmp, int), layout::INT, targets);
     }
@@ -123,7 +125,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(to, &[]);
     }
 
-    /// Compares two values if both are numbers; else jumps to `other`.
+    /// Emits a comparison of two values if both are numbers, else a jump to `other`.
     pub fn compare_numbers(
         &mut self,
         left: Source,

@@ -14,20 +14,21 @@ use rulec_vm::bytecode::chunk::{Check, Operand, Pred, Shared};
 use rulec_vm::bytecode::instr::{Cmp, CmpJump, Instr, On};
 use std::mem::offset_of;
 
-/// Returns the targets of a three-valued test.
+/// Returns the block for each result of a three-valued test: `to` if the result jumps, else `next`.
 fn on(on: On, to: Block, next: Block) -> Targets {
     let leads = |answer| if on.takes(answer) { to } else { next };
     Targets { yes: leads(Tri::True), no: leads(Tri::False), unknown: leads(Tri::Unknown) }
 }
 
-/// Returns the targets of a comparison. Values that do not compare make it false.
+/// Returns the block for each result of a comparison. The comparison of values without an order is
+/// false.
 fn how(how: CmpJump, to: Block, next: Block) -> Targets {
     let (yes, no) = if how.when() { (to, next) } else { (next, to) };
     Targets { yes, no, unknown: no }
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers a test. The code jumps to `to` if the instruction jumps, else to `next`.
+    /// Lowers a test instruction. The code jumps to `to` if the instruction jumps, else to `next`.
     pub fn test_instr(&mut self, instr: &Instr, to: Block, next: Block) -> Result<(), JitError> {
         match *instr {
             Instr::Int { how: cmp, slot, value, .. } => {
@@ -92,8 +93,8 @@ impl Body<'_, '_, '_> {
         if memo { self.kept(chunk.preds.len() + id as usize, targets, ask) } else { ask(self, targets) }
     }
 
-    /// Emits the use of a memo cell: the stored result if the cell is filled, else evaluation and a
-    /// store.
+    /// Emits the use of a memo cell: the stored result if the cell is valid, else code that
+    /// evaluates the result and stores it.
     fn kept(
         &mut self,
         cell: usize,

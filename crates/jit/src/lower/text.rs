@@ -1,6 +1,6 @@
-//! Tests of a slot's text. Equality, prefixes and short lists are inline comparisons of words.
-//! Other searches call a helper with the searcher's address. Texts in a mode other than plain are
-//! normalized as in the VM, once per decision.
+//! Tests of a slot's text. Equality, prefixes and short lists are inline comparisons of machine
+//! words. Other searches call a helper with the searcher's address. Texts in a mode other than
+//! plain are normalized as in the VM, once per decision.
 
 use super::body::{AnyHelpers, Body, Targets};
 use super::{JitError, malformed};
@@ -22,7 +22,7 @@ const IN_PLACE: usize = 32;
 const FEW: usize = 8;
 
 impl Body<'_, '_, '_> {
-    /// Tests whether a slot equals a text of the chunk.
+    /// Emits a test whether a slot equals a constant text.
     pub fn is_text(&mut self, slot: u32, string: u32, targets: Targets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed("no text"))?;
@@ -33,8 +33,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Jumps to a new block if a slot holds a text, else to `other`. Returns the block; `None` if
-    /// the slot never holds a text.
+    /// Emits a jump to a new block if a slot holds a text, else to `other`. Returns the new block;
+    /// `None` if the slot never holds a text.
     fn on_text(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot(SlotId(slot));
         let on_text = self.b.create_block();
@@ -51,8 +51,8 @@ impl Body<'_, '_, '_> {
         self.compare_bytes(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Tests whether a slot's text equals one of some short texts or, with `begins`, begins with
-    /// one.
+    /// Emits a test whether a slot's text equals one of some short texts. With `begins`, whether it
+    /// begins with one of them.
     fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
         let (at, length) = self.text(slot);
         for word in words {
@@ -115,8 +115,8 @@ impl Body<'_, '_, '_> {
         sum
     }
 
-    /// Compares the length of a slot's text in characters with a constant. The VM tests other
-    /// values.
+    /// Emits a comparison of the length of a slot's text in characters with a constant. For values
+    /// other than texts, the VM evaluates the predicate.
     pub fn length(&mut self, id: u32, slot: u32, cmp: Cmp, length: i64, targets: Targets) {
         let vm = self.b.create_block();
         let source = self.slot(SlotId(slot));
@@ -145,7 +145,8 @@ impl Body<'_, '_, '_> {
         self.by_vm(id, targets);
     }
 
-    /// Lowers a predicate on a slot's text; returns false if there is no inline code for it.
+    /// Lowers a predicate on a slot, which is usually a text. Returns false if there is no inline
+    /// code for it.
     pub fn text_pred(&mut self, id: u32, pred: &Pred, slot: u32, targets: Targets) -> Result<bool, JitError> {
         let plain = pred.mode.text.is_plain();
         match pred.check {
@@ -177,8 +178,8 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Tests whether a slot's list contains a keyword. Returns a new block to which a text jumps;
-    /// `None` if the slot never holds a text.
+    /// Emits a test whether a slot's list contains a keyword, for values that are lists. Returns
+    /// the new block to which texts jump; `None` if the slot never holds a text.
     fn on_list(
         &mut self,
         id: u32,
@@ -208,7 +209,7 @@ impl Body<'_, '_, '_> {
         source.tags().has(layout::STR).then_some(on_text)
     }
 
-    /// Tests whether a slot's text contains keywords.
+    /// Emits a search of a slot's text for keywords.
     fn search(&mut self, pred: &Pred, slot: u32, search: Search, matcher: &Matcher, targets: Targets) {
         let otherwise = self.cold();
         if self.find(slot, matcher, pred.mode.text, otherwise, targets) {

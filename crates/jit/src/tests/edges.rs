@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 const COMPARISONS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
 
-/// Numbers near every boundary.
+/// Integers and floats near the limits of their types and of exact conversion between them.
 fn numbers() -> Vec<Json> {
     let ints = [
         0,
@@ -75,8 +75,8 @@ fn both_ways(build: &mut Build, cond: CondId) {
     }
 }
 
-/// Compares all routes with the VM for every message, read and unread. Returns the number of
-/// matches.
+/// Compares all routes with the VM for every message. Slots are read before the decision, and at
+/// their first use. Returns the number of matches.
 fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let (bytecode, code) = compile(build);
     let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());

@@ -147,7 +147,8 @@ impl<'a> Message<'a> for Broken {
     }
 }
 
-/// A panic inside a helper does not unwind through compiled code, but resumes after it.
+/// A panic inside a helper does not unwind through compiled code, but resumes after the compiled
+/// code returned.
 #[test]
 fn panics_go_around_compiled_code() {
     let mut build = Build::default();

@@ -10,47 +10,50 @@ use rulec_sema::hir::{Const, RuleId, SlotId};
 use rulec_sema::normal::{Ask, Nest};
 use std::sync::Arc;
 
-/// Sentinel index: there is none.
+/// Index value that means "no such entry".
 pub const NONE: u32 = u32::MAX;
 
-/// Bytecode as plain data.
+/// Bytecode of a rule set as plain data, which can be stored. Compiled regular expressions and
+/// automata are built from the chunk when it is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
-    /// All instructions; each block is a range of them.
+    /// All instructions of the rule set; each block is a range of them.
     pub instrs: Vec<Instr>,
-    /// The blocks. A block runs only blocks with smaller ids.
+    /// Code blocks, which are ranges of `instrs`. A block runs only blocks with smaller ids.
     pub blocks: Vec<Block>,
     pub tables: Vec<TableCode>,
-    /// The values computed for arguments and destinations, not for conditions, by their id in the
-    /// program.
+    /// Operands for the arguments of handlers and the destinations of routers, by value id.
+    /// Conditions do not use these operands.
     pub values: Vec<Operand>,
-    /// The predicates, by their id in the normal form.
+    /// Predicates (single tests), indexed by their id in the normal form.
     pub preds: Vec<Pred>,
-    /// The conditions with blocks of their own, because several conditions use them.
+    /// Conditions that several conditions use. Each is compiled once, as a block of its own.
     pub shared: Vec<Shared>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
-    /// Texts to compare with, normalized for their predicate's text mode, and keys of dicts.
+    /// Constant texts: keys of dicts, and texts to compare with, normalized for the predicate's
+    /// text mode.
     pub strings: Vec<Arc<str>>,
-    /// The constant lists of `in`.
+    /// Constant lists on the right side of `in`.
     pub members: Vec<Members>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// The constant texts of `similarity`.
+    /// Constant arguments of calls of `similarity`.
     pub similar: Vec<Arc<str>>,
-    /// The path at which each slot is read from a message.
+    /// For each slot, the path in the message at which the slot's value is read.
     pub slots: Vec<SlotCode>,
-    /// The objects of the message that contain several slots.
+    /// Objects in a message that contain several slots, so that each object is looked up only once.
     pub objects: Vec<SharedObject>,
-    /// The slots whose text is normalized once per decision, each for one text mode.
+    /// Slots whose text is normalized once per decision, each with the text mode of the
+    /// normalization.
     pub texts: Vec<(SlotId, TextMode)>,
-    /// The maximum nesting depth of loops.
+    /// Maximum nesting depth of loops in the rule set.
     pub levels: u32,
     /// Number of value blocks whose value is cached during a decision.
     pub cached: u32,
     /// Number of host functions that the program declares.
     pub externs: u32,
-    /// The resource limits of a decision.
+    /// Resource limits that each decision must respect.
     pub limits: Limits,
 }
 
@@ -69,16 +72,17 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub cell: u32,
-    /// Whether the value depends on loop elements. Then the cached value is valid only for the
-    /// current elements, else for the whole decision.
+    /// Whether the block's value depends on loop elements. If true, the cached value is valid only
+    /// for the current elements. If false, it is valid for the whole decision.
     pub varies: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,
-    /// The code of each route, in the order in which routes are tried. It ends in the route's
-    /// `Choose` or `Goto`, or jumps to [`RuleCode::end`].
+    /// Code of each route, in the order in which routes are tried. The code tests the route's
+    /// condition and ends in `Choose` or `Goto`. If the condition is not true, the code jumps to
+    /// [`RuleCode::end`].
     pub routes: Vec<RuleCode>,
 }
 
@@ -86,17 +90,18 @@ pub struct TableCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCode {
     pub start: Pc,
-    /// Address at which the search continues if the route's condition is not true.
+    /// Address after the route's code, where the search continues if the route's condition is not
+    /// true.
     pub end: Pc,
 }
 
-/// The source of an operand's value.
+/// Operand of a predicate, loop or argument: the source of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// The current element of the loop at this nesting level.
+    /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
     Block(BlockId),
 }
@@ -107,42 +112,47 @@ pub struct Pred {
     pub check: Check,
     pub left: Operand,
     pub right: Operand,
-    /// The test in normal form, for listings and for [`Check::Generic`].
+    /// The test as in the normal form, a truth test or an operator. Used for listings and by
+    /// [`Check::Generic`].
     pub ask: Ask,
     pub mode: TestMode,
-    /// Index in [`Chunk::texts`] of the left operand's normalized text, or [`NONE`].
+    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NONE`] if the test needs
+    /// no normalized text.
     pub text: u32,
-    /// Whether the result is memoized during the decision.
+    /// Whether the predicate's result is memoized for the rest of the decision.
     pub memo: bool,
 }
 
-/// The method of evaluating a predicate. Every variant but [`Check::Generic`] is a faster method
-/// with the same result.
+/// Method by which a predicate is evaluated. [`Check::Generic`] works for all predicates; the other
+/// variants are faster and give the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
     Truth,
     Missing,
     Int(Cmp, i64),
     Float(Cmp, f64),
-    /// Compares the left operand's length with an integer.
+    /// Comparison of the left operand's length with an integer.
     Length(Cmp, i64),
-    /// Compares for equality with a text of [`Chunk::strings`].
+    /// Equality of the left operand with a text, given by its index in [`Chunk::strings`].
     Equals(u32),
-    /// Tests whether a dict has a key of [`Chunk::strings`].
+    /// Test whether the left operand is a dict with a key, given by its index in
+    /// [`Chunk::strings`].
     HasKey(u32),
-    /// Tests membership in a list of [`Chunk::members`].
+    /// Membership of the left operand in a list, given by its index in [`Chunk::members`].
     Members(u32),
-    /// Evaluates a text predicate with [`Chunk::keywords`].
+    /// Text predicate on the left operand, given by the index of its keywords in
+    /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Calls the operator's own function.
+    /// Call of the operator's own function, which works for all operands.
     Generic,
 }
 
-/// A condition with a block of its own.
+/// A condition that several conditions use, compiled as a block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
     pub block: BlockId,
-    /// Whether the result is memoized during the decision; never if it depends on loop elements.
+    /// Whether the condition's result is memoized for the rest of the decision; false if the result
+    /// depends on loop elements.
     pub memo: bool,
 }
 
@@ -152,14 +162,15 @@ pub struct Loop {
     pub list: Operand,
     pub kinds: KindSet,
     pub body: BlockId,
-    /// Nesting level under which the body finds the current element.
+    /// Nesting level of the loop. The body reads the current element by this level.
     pub level: u32,
-    /// For `Each`: whether the body must be true for every element, not just for one.
+    /// In `Each` and `Quantifier`: whether the body must be true for every element, not just for
+    /// one.
     pub all: bool,
     pub nest: Nest,
 }
 
-/// A constant list in which values are looked up.
+/// The constant list of an `in` predicate, in which values are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
     /// Index of the list in [`Chunk::consts`].
@@ -171,23 +182,23 @@ pub struct Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keywords {
     pub search: Search,
-    /// Whether only whole words match.
+    /// Whether a keyword matches only as a whole word.
     pub word: bool,
-    /// Whether all words must match, not just one.
+    /// Whether a text must match all of the words, not just one.
     pub all: bool,
     pub mode: TextMode,
-    /// The texts as the author wrote them; at least one.
+    /// The keywords, patterns or regular expressions as the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
-    /// Cost of the search per byte of text: the states of the largest regular expression, or the
-    /// passes of the most expensive pattern; 0 for keywords.
+    /// Work per byte of text that the search may cost. For regular expressions, the number of
+    /// automaton states; for patterns, the maximum number of passes over the text; 0 for keywords.
     pub weight: u64,
 }
 
 impl Keywords {
-    /// Returns the text that a list on the left must have among its elements.
+    /// Returns the text that must be an element of the left operand, if the left operand is a list.
     ///
-    /// `None` if elements are not compared as they are. Then the operator's own function evaluates
-    /// the list.
+    /// `None` if the test is not a plain comparison of elements with one text. Then the operator's
+    /// own function evaluates the list.
     pub fn element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [wanted] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
@@ -197,9 +208,10 @@ impl Keywords {
         }
     }
 
-    /// Returns the length in bytes up to which any text is searched without exceeding a limit.
+    /// Returns the maximum length in bytes of a text that can be searched without exceeding a
+    /// limit.
     ///
-    /// `left` returns what remains of a limit; outside quantifiers, this is the limit itself.
+    /// `left` returns the unused rest of a limit. Outside quantifiers, the rest is the whole limit.
     pub fn most_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
@@ -210,28 +222,29 @@ impl Keywords {
         }
     }
 
-    /// Returns true if a text matches wherever a keyword occurs at the required position. Otherwise
-    /// the occurrence must also be a word, or match a pattern.
+    /// True if a keyword that occurs at the required position is enough for a match. False if the
+    /// keyword must also be a whole word, or is a pattern or regular expression.
     pub fn standing_is_enough(&self) -> bool {
         self.search.is_literal() && !self.word
     }
 }
 
-/// The source of a slot's value: an object, or the message itself, and the rest of the path.
+/// How a slot's value is read from a message: the enclosing object, and the rest of the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::objects`] of the innermost object shared with another slot, or [`NONE`].
+    /// Index in [`Chunk::objects`] of the innermost enclosing object that other slots share.
+    /// [`NONE`] for the message itself.
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
     pub name: Arc<str>,
 }
 
-/// An object in the message.
+/// An object in a message that contains several slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedObject {
-    /// Index of the enclosing object, always smaller than its own, or [`NONE`] for the message
-    /// itself.
+    /// Index of the enclosing object, or [`NONE`] if that is the message itself. Always smaller
+    /// than the object's own index.
     pub parent: u32,
     pub key: Arc<str>,
 }
@@ -243,8 +256,8 @@ impl Block {
 }
 
 impl Chunk {
-    /// Returns the number of memo cells of a decision: one for each predicate, shared condition and
-    /// table.
+    /// Returns the number of memo cells that a decision needs: one for each predicate, shared
+    /// condition and table.
     pub fn memo_len(&self) -> usize {
         self.preds.len() + self.shared.len() + self.tables.len()
     }

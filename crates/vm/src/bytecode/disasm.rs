@@ -9,7 +9,8 @@ use rulec_sema::hir::{Const, Program};
 use rulec_sema::normal::Ask;
 use std::fmt::{self, Display, Write};
 
-/// Returns the listing of a whole chunk. With the program, tables and routes have names.
+/// Returns the listing of a whole chunk. If the program is given, the listing shows the names of
+/// tables and routes.
 pub fn disassemble(chunk: &Chunk, program: Option<&Program>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! The fields of a message by name, for reading all of them in one pass.
+//! Lookup from field names to slots, to read all fields of a message in one pass.
 //!
 //! A rule set may have hundreds of fields of which a message has only a few. Looking up each field
 //! in the message would take longer than the decision.
@@ -6,14 +6,14 @@
 use crate::bytecode::chunk::{Chunk, NONE};
 use rulec_base::text::texts::TextIds;
 
-/// Slots by field name, within one object.
+/// Lookup from field names to slots, within one object of the message.
 #[derive(Debug, Default)]
 pub struct ByName {
-    /// The index of each distinct name.
+    /// Index of each distinct field name.
     pub names: TextIds,
-    /// End in [`slots`](Self::slots) of each name's slots, by the name's index.
+    /// For each name index, the end of the name's range in [`slots`](Self::slots).
     ends: Vec<u32>,
-    /// The slots, grouped by name.
+    /// The slots, grouped by field name.
     pub slots: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl ByName {
         by_name
     }
 
-    /// Returns the slots with this field name.
+    /// Returns the slots whose field has this name.
     #[inline]
     pub fn get(&self, name: &str) -> &[u32] {
         let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
@@ -46,13 +46,13 @@ impl ByName {
     }
 }
 
-/// The slots of a rule set, by the object that contains them and their name.
+/// The slots of a rule set, grouped by the object that contains them, then by field name.
 #[derive(Debug, Default)]
 pub struct Fields {
-    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself: its direct fields
-    /// that are slots.
+    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself, the lookup of the
+    /// slots that are direct fields of the object.
     pub objects: Vec<(u32, ByName)>,
-    /// The slots with a longer path below their object.
+    /// Slots that are not direct fields of their object, because further keys lie between.
     pub deeper: Vec<u32>,
 }
 

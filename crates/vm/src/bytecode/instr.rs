@@ -1,13 +1,14 @@
-//! One instruction. There are three kinds of block, each with its own set of instructions.
-//! *Conditions* test and jump, *tables* test, jump and choose a route, *values* compute into
-//! registers.
+//! Instructions of the bytecode. There are three kinds of code block, each with its own set of
+//! instructions. *Conditions* test and jump. *Tables* test, jump and choose a route. *Values*
+//! compute into registers.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
 //! instructions. The only loops are [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`],
 //! which run another block once for each element of a list.
 //!
-//! The table of instructions below holds everything that the verifier needs. A new instruction
-//! needs a row here, an arm in the dispatch loop of its kind of block, and one in the disassembler.
+//! The call of the macro `instructions!` below lists all that the verifier needs. A new instruction
+//! needs a row there, an arm in the dispatch loop of its kind of block, and one in the
+//! disassembler.
 
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -16,7 +17,7 @@ use rulec_sema::hir::{RuleId, TableId};
 
 pub use super::jump::{Cmp, CmpJump, On};
 
-/// A register of a value block.
+/// Id of a register within a value block.
 pub type Reg = u16;
 /// Address of an instruction: its index in [`super::Chunk::instrs`].
 pub type Pc = u32;
@@ -39,7 +40,8 @@ pub struct Registers {
     pub len: u16,
 }
 
-/// The target of an instruction's operand, for the verifier.
+/// What an operand of an instruction refers to, such as a slot or a block. The verifier checks each
+/// reference.
 #[derive(Clone, Copy, Debug)]
 pub enum Reference {
     On(On),
@@ -58,7 +60,7 @@ pub enum Reference {
     Value(BlockId),
     Register(Reg),
     Registers(Registers),
-    /// An operator that computes a value, not a test.
+    /// Operator of an instruction, which must yield a value and not a test result.
     Operator(Op),
 }
 
@@ -68,8 +70,8 @@ const TABLE: &[BlockKind] = &[BlockKind::Table];
 const VALUE: &[BlockKind] = &[BlockKind::Value];
 const ANY: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
-/// Expands the table of instructions. Each row gives an instruction's name, the kinds of block that
-/// may contain the instruction, and its operands with the kind of their target.
+/// Expands the list of instructions. Each row has an instruction's name, the kinds of block that
+/// may contain it, and its operands with what they refer to.
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident in $kinds:ident
         $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {
@@ -87,7 +89,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// Visits the target of each operand, and stops at the first error.
+            /// Calls `visit` with what each operand refers to, and stops at the first error.
             pub fn each_reference<E>(
                 &self,
                 mut visit: impl FnMut(Reference) -> Result<(), E>,
@@ -104,32 +106,33 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Compares a slot with an integer, and jumps.
+    /// Compares a slot with an integer, and jumps to `to` depending on the result.
     Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Compares a slot with a float, and jumps.
+    /// Compares a slot with a float, and jumps to `to` depending on the result.
     Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Tests whether a slot is `true`, and jumps.
+    /// Tests whether a slot is `true`, and jumps to `to` depending on the result.
     Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a slot is missing, and jumps.
+    /// Tests whether a slot is missing, and jumps to `to` depending on the result.
     Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a slot equals a constant text, and jumps.
+    /// Tests whether a slot equals a constant text, and jumps to `to` depending on the result.
     Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
-    /// Evaluates any predicate, and jumps.
+    /// Evaluates any predicate, and jumps to `to` depending on the result.
     Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
-    /// Evaluates a predicate that several conditions use: at most once per decision.
+    /// Evaluates a predicate at most once per decision, because several conditions use it, and
+    /// jumps to `to` depending on the result.
     Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
-    /// Evaluates a condition that has a block of its own. The result is true or false, never
-    /// unknown.
+    /// Evaluates a condition that has a block of its own, and jumps to `to` depending on the
+    /// result, which is true or false, never unknown.
     Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
-    /// Evaluates a condition over the elements of a list. The result is true or false, never
-    /// unknown.
+    /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
+    /// result, which is true or false, never unknown.
     Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
     /// Jumps unconditionally.
     Jump in ANY { to: Pc => To };
-    /// Ends a condition block with its result.
+    /// Ends a condition block; `holds` is the result of the block.
     Answer in CONDITION { holds: bool };
 
-    /// Chooses the route, because its condition is true.
+    /// Chooses the route as the result of the table, because the route's condition is true.
     Choose in TABLE { route: RuleId };
     /// Continues the search in `table`, because the route's condition is true. If `table` selects
     /// nothing, the search resumes at the next instruction.
@@ -154,7 +157,8 @@ instructions! {
     Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// Computes `base[key]`.
     Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
-    /// Reads a value at certain kinds; a value of another kind becomes missing.
+    /// Reads a value as one of the given kinds. Missing if the value has another kind and cannot be
+    /// converted.
     Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
     /// Builds a list.
     List in VALUE { dst: Reg => Register, items: Registers => Registers };
@@ -170,16 +174,17 @@ instructions! {
     Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
     /// Counts the elements of a list for which a condition is true.
     Count in VALUE { dst: Reg => Register, each: u32 => Loop };
-    /// Computes a quantifier as a value. The loop's body is true for an element that satisfies the
-    /// condition, the block `fails` for an element that fails it.
+    /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
+    /// is true for an element, the block `fails` whether it is false.
     Quantifier in VALUE { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
-    /// Computes a condition as a value: `true`, `false`, or missing if neither block is true.
+    /// Computes a condition as a value: `true` if the block `holds` is true, `false` if the block
+    /// `fails` is true, else missing.
     Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Jumps if a register holds a value that is not missing.
     IfPresent in VALUE { src: Reg => Register, to: Pc => To };
     /// Jumps if a condition is not true.
     IfNot in VALUE { block: BlockId => Condition, to: Pc => To };
-    /// Ends a value block with its value.
+    /// Ends a value block; the register `src` holds the value of the block.
     Yield in VALUE { src: Reg => Register };
 }
 
@@ -189,7 +194,8 @@ impl Instr {
         copy.target_mut().map(|to| *to)
     }
 
-    /// Returns the jump's target for patching.
+    /// Returns the jump's target, so that it can be patched; `None` if the instruction does not
+    /// jump.
     pub fn target_mut(&mut self) -> Option<&mut Pc> {
         Some(match self {
             Instr::Int { to, .. }

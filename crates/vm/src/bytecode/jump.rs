@@ -4,10 +4,11 @@ use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;
 use std::cmp::Ordering;
 
-/// The results of a three-valued test on which to jump: a set of [`Tri`]s.
+/// The set of test results ([`Tri`]s) on which an instruction jumps.
 ///
-/// Four sets occur. A predicate is wanted true or false, and the jump is taken if it has the wanted
-/// result, or if it does not. Unknown never is the wanted result.
+/// Four sets occur. A test wants its predicate to be true, or wants it to be false. The jump is
+/// taken either on the wanted result, or on the two other results. Unknown is never the wanted
+/// result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct On(u8);
 
@@ -21,8 +22,8 @@ impl On {
     /// Jump if the result is true or unknown.
     pub const NOT_FALSE: On = On(5);
 
-    /// Returns the set for a jump taken if the predicate has the result `want`; with `when` false,
-    /// if it has not.
+    /// Returns a set of results that take the jump. With `when` true, this is only the result
+    /// `want`; with `when` false, all other results.
     pub fn new(want: bool, when: bool) -> On {
         match (want, when) {
             (true, true) => On::TRUE,
@@ -32,13 +33,13 @@ impl On {
         }
     }
 
-    /// Returns true if this result takes the jump.
+    /// Returns true if an instruction jumps on this result.
     #[inline(always)]
     pub fn takes(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
     }
 
-    /// Returns the name used in listings; `?` for any other set than the four.
+    /// Returns the name used in listings; `?` for a set that is none of the four constants.
     pub fn spelling(self) -> &'static str {
         match self {
             On::TRUE => "if",
@@ -81,13 +82,13 @@ impl Cmp {
         })
     }
 
-    /// Returns the comparison with its operands swapped.
+    /// Returns the equivalent comparison for swapped operands, such as `>` for `<`.
     #[must_use]
     pub fn flipped(self) -> Cmp {
         Cmp((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
     }
 
-    /// Returns the opposite comparison.
+    /// Returns the opposite comparison, such as `>=` for `<`.
     #[must_use]
     pub fn negated(self) -> Cmp {
         Cmp(!self.0 & 7)
@@ -99,7 +100,7 @@ impl Cmp {
         self.0 & (1 << (order as i8 + 1)) != 0
     }
 
-    /// Returns the operator as authors write it; `?` for any other set than the six.
+    /// Returns the operator as authors write it; `?` for a set that is none of the six constants.
     pub fn spelling(self) -> &'static str {
         match self {
             Cmp::LT => "<",
@@ -113,13 +114,13 @@ impl Cmp {
     }
 }
 
-/// A comparison, and whether to jump if the comparison is true. It is false for values that do not
-/// compare.
+/// A comparison that jumps, either if it is true or if it is false. The comparison of two values
+/// without an order is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Returns a jump that is taken if the comparison is true; with `when` false, if it is not.
+    /// Returns a comparison that jumps if it is true; with `when` false, if it is false.
     pub fn new(cmp: Cmp, when: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(when) << 3))
     }
@@ -129,12 +130,13 @@ impl CmpJump {
         Cmp(self.0 & 7)
     }
 
-    /// Returns true if the jump is taken when the comparison is true.
+    /// Returns true if the jump is taken on a true comparison, false if on a false one.
     pub fn when(self) -> bool {
         self.0 & 8 != 0
     }
 
-    /// Returns true if this ordering takes the jump; `None` for values that do not compare.
+    /// Returns true if the jump is taken for operands in this order. `order` is `None` for operands
+    /// without an order, such as a text and a number.
     #[inline(always)]
     pub fn takes(self, order: Option<Ordering>) -> bool {
         order.is_some_and(|order| self.cmp().holds(order)) == self.when()

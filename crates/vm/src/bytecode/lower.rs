@@ -1,12 +1,12 @@
 //! Lowering: from the normal form to bytecode.
 //!
-//! A condition becomes a chain of tests that jump over tests that no longer matter. A part that
-//! several conditions use becomes a block of its own, evaluated once per decision, if it costs more
-//! than a comparison. So code size and run time grow in proportion to the normal form, whatever
-//! `let`s and `def`s expand to.
+//! A condition becomes a chain of tests that jump over tests that no longer matter. A condition or
+//! value with several users becomes a block of its own if it costs more than a comparison. Such a
+//! block is evaluated once per decision. So code size and run time grow in proportion to the normal
+//! form, even if `let`s and `def`s are used many times.
 //!
 //! Lowering traverses with explicit stacks, so deep nesting cannot overflow the stack here.
-//! [`super::verify`](fn@super::verify) limits the nesting at run time.
+//! [`super::verify`](fn@super::verify) limits how deep blocks may run each other.
 
 mod cond;
 mod expr;
@@ -29,16 +29,18 @@ use std::sync::Arc;
 use thiserror::Error;
 use uses::UseAnalysis;
 
-/// The reason why a program cannot be lowered. For a checked program, only limits can fail.
+/// The reason why a program cannot be lowered. A program without compile errors fails only if it
+/// exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LowerError {
     /// A regular expression does not compile.
     Regex(Arc<str>, String),
-    /// There are more items of a kind than the bytecode can index.
+    /// The program has more items of one sort than the bytecode can index; the message names the
+    /// sort.
     TooLarge(Message),
-    /// The normal form refers to an unknown part, or a part contains itself.
+    /// The normal form refers to an unknown condition or value, or one contains itself.
     Malformed(&'static str),
 }
 
@@ -87,12 +89,13 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     })
 }
 
-/// Converts a number to an index of the bytecode.
+/// Converts a number to a 32-bit index of the bytecode. If the number is too large, the error names
+/// `what`.
 fn index(number: usize, what: Message) -> Result<u32, LowerError> {
     u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
 }
 
-/// A jump target whose address is not known yet: the jumps to be patched.
+/// A jump target whose address is not known yet, as a list of the jumps to patch.
 #[derive(Clone, Debug, Default)]
 struct Label {
     jumps: SmallVec<[Pc; 6]>,
@@ -113,7 +116,7 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Lowers what the users of `part` need: a block, predicate or loop.
+    /// Emits what the code of the users of `part` refers to: a block, predicate or loop.
     fn part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -137,7 +140,7 @@ impl Lowering<'_> {
         self.emit(instr)
     }
 
-    /// Patches the jumps to a label with the current address.
+    /// Sets the target of all jumps to a label to the current address.
     fn bind(&mut self, label: Label) -> Result<(), LowerError> {
         let here = self.here()?;
         for jump in label.jumps {
@@ -148,7 +151,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Closes the block that began at `start`.
+    /// Ends the block that began at `start`: adds it to the chunk and returns its id.
     fn close(
         &mut self,
         kind: BlockKind,
@@ -191,7 +194,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers the values computed for arguments and destinations, not for conditions.
+    /// Lowers the values for handler arguments and router destinations, which no condition uses.
     fn values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
         self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;
@@ -222,7 +225,8 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits a block for a condition whose users should share one.
+    /// Adds the loop that a condition needs to the chunk. Emits a block for the condition if its
+    /// users share one.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *known_cond(self.normal, id)? {

@@ -1,8 +1,8 @@
 //! Run-time data that a chunk does not store: compiled regular expressions, searchers, automata,
 //! sets.
-//!
-//! They are built when the rules are loaded, and no search in them allocates memory. A regular
-//! expression is then only checked, and compiled at its first use, see [`LazyRegex`].
+//! The data is built when the rules are loaded, and no search in the data allocates memory. At
+//! load, regular expressions are only checked. Each is compiled at its first use, see
+//! [`LazyRegex`].
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
@@ -16,7 +16,7 @@ use rulec_lang::value::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// From this number of keywords on, one automaton is faster than a searcher for each keyword.
+/// Number of keywords from which one automaton is faster than a searcher for each keyword.
 pub const AUTOMATON_FROM: usize = 5;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
@@ -31,8 +31,8 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds the pools. `known` reports whether a regular expression, given with its case folding,
-    /// is known to compile; such an expression is not checked.
+    /// Builds the pools. `known` reports whether a regular expression, given with a flag for case
+    /// folding, is known to compile. Such an expression is not checked.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.
@@ -56,9 +56,9 @@ impl Pools {
 /// A compiled text predicate.
 #[derive(Debug)]
 pub struct Matcher {
-    /// Whether all items must match, not just one.
+    /// Whether a text must match all keywords or patterns, not just one.
     all: bool,
-    /// Length in bytes up to which any text is searched within the limits, outside quantifiers.
+    /// Maximum length in bytes of a text whose search cannot exceed a limit, outside quantifiers.
     pub most: u64,
     search: Compiled,
 }
@@ -66,22 +66,24 @@ pub struct Matcher {
 /// The compiled keywords, patterns or regular expressions of a text predicate.
 #[derive(Debug)]
 enum Compiled {
-    /// `contains`: one searcher for each keyword.
+    /// Operator `contains`: a searcher for each keyword.
     Texts(Box<[Finder<'static>]>),
-    /// `contains any` with many keywords: one automaton.
+    /// Operator `contains any` with many keywords: one automaton for all of them.
     Many(Box<Automaton>),
-    /// `contains word`: a searcher for each keyword, or one for all of many keywords.
+    /// Operator `contains word`: a whole-word searcher for each keyword, or one for all of many
+    /// keywords.
     Words(Box<[WordSearcher<'static>]>),
-    /// `starts_with`: the prefixes.
+    /// Operator `starts_with`: the prefixes.
     Starts(Box<[Box<str>]>),
-    /// `ends_with`, and `starts_with` and `ends_with` of words: the texts, and the comparison with
-    /// a text.
+    /// Operator `ends_with`, or `starts_with` and `ends_with` for whole words: the keywords, and
+    /// the function that compares a text with a keyword.
     Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
-    /// `like`: the patterns.
+    /// Operator `like`: the wildcard patterns.
     Globs(Box<[Glob]>),
-    /// `like any`: the patterns without a wildcard, and the other patterns.
+    /// Operator `like any` with many patterns: the patterns without a wildcard, and the other
+    /// patterns.
     AnyGlob(Set<Box<str>>, Box<[Glob]>),
-    /// `matches`: the regular expressions.
+    /// Operator `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
 }
 
@@ -161,7 +163,8 @@ impl Matcher {
         }
     }
 
-    /// Returns the prefixes of a `starts_with` that needs only one of them.
+    /// Returns the prefixes of a `starts_with` for which one matching prefix is enough; `None` for
+    /// other predicates.
     pub fn prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
             Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
@@ -169,8 +172,8 @@ impl Matcher {
         }
     }
 
-    /// Returns the keywords of a `contains` with a searcher for each, and whether all must be
-    /// found.
+    /// Returns the keywords of a `contains`, and whether a text must contain all of them. `None`
+    /// for other predicates, and if the keywords share one automaton.
     pub fn texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
             Compiled::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
@@ -178,7 +181,7 @@ impl Matcher {
         }
     }
 
-    /// Returns the searcher of a `contains` with one keyword.
+    /// Returns the searcher of a `contains` with one keyword; `None` for other predicates.
     pub fn one_text(&self) -> Option<&Finder<'static>> {
         match &self.search {
             Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
@@ -186,20 +189,20 @@ impl Matcher {
         }
     }
 
-    /// Returns true if `all` or any of the items satisfy `holds`, depending on `self.all`.
+    /// Returns true if `holds` is true for all items or, with `self.all` false, for any item.
     #[inline]
     fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
         if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
 
-/// A constant list in which values are looked up. Texts and integers are looked up in sets; for
-/// other values the list is searched.
+/// Sets of the texts and integers in the constant list of an `in` predicate. Values of other kinds
+/// are searched in the list itself.
 #[derive(Debug, Default)]
 pub struct MemberSet {
     texts: Set<Box<str>>,
     ints: Set<i64>,
-    /// Whether an element is a float, which may equal an integer.
+    /// Whether the list contains a float, which may equal an integer that is looked up.
     floats: bool,
 }
 
@@ -222,7 +225,7 @@ impl MemberSet {
         self.texts.contains(text)
     }
 
-    /// Returns whether an integer is an element; `None` if the list must be searched.
+    /// Returns whether an integer is in the list; `None` if the list itself must be searched.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
         let is_there = self.ints.contains(&int);
@@ -234,7 +237,8 @@ impl MemberSet {
 mod tests {
     use super::*;
 
-    /// An occurrence that is not a word may overlap an occurrence that is one.
+    /// A keyword inside a longer word may overlap an occurrence of the keyword as a whole word,
+    /// which must be found.
     #[test]
     fn overlapping_words_are_found() {
         for extra in [0, AUTOMATON_FROM] {

@@ -18,24 +18,26 @@ use rulec_lang::operators::Implementation;
 use rulec_sema::resolve::sorted;
 use thiserror::Error;
 
-/// Maximum depth of blocks that run each other: quantifiers, conditions as values, shared
+/// Maximum nesting depth of blocks that run other blocks: quantifiers, conditions as values, shared
 /// conditions. Bound on recursion, not tuned: the VM calls itself for each level.
 pub const MAX_NESTING: u32 = 128;
 /// Maximum length of a chain of jumps from table to table. Bound on memory, not tuned: a search
 /// keeps one frame for each jump of the chain.
 pub const MAX_JUMPS: u32 = 256;
 
-/// The reason why bytecode may not run.
+/// The reason why the verifier refuses bytecode.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// An index is outside its pool.
+    /// An index is beyond the end of the pool that it refers to; `what` names the items of the
+    /// pool.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds { what: &'static str, index: u64, at: At },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump { to: Pc, at: At },
-    /// An item has the wrong kind, or is in a block where its kind is not allowed.
+    /// An instruction, block or constant is of a kind that its use does not allow; `what` describes
+    /// the error.
     #[error("{what} (at {at})")]
     Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
@@ -47,8 +49,8 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// Returns the reason as a message. The limits of rules are localized; the other errors are
-    /// internal and stay English.
+    /// Returns the reason as a message. Messages about exceeded limits are localized; the other
+    /// errors are internal and stay English.
     pub fn to_message(&self) -> Message {
         match self {
             VerifyError::TooDeep => message!("conditions nest more than {MAX_NESTING} deep"),
@@ -65,7 +67,7 @@ impl VerifyError {
 pub enum At {
     #[error("instruction {0}")]
     Instr(Pc),
-    /// An entry of another pool of the chunk: the name of the pool's items, and the index.
+    /// Location in a pool other than the instructions: the name of the pool's items, and an index.
     #[error("{0} {1}")]
     Entry(&'static str, usize),
 }
@@ -235,7 +237,7 @@ impl Verifier<'_> {
         require(start as usize == self.chunk.instrs.len(), "code outside blocks", At::Instr(start))
     }
 
-    /// Visits the blocks that an instruction runs through an operand.
+    /// Calls `visit` with the blocks that run when an instruction uses this operand.
     fn each_block(
         &self,
         reference: Reference,
@@ -262,7 +264,7 @@ impl Verifier<'_> {
         operands.into_iter().filter_map(of_operand).chain(block).try_for_each(visit)
     }
 
-    /// Verifies the target of an instruction's operand.
+    /// Verifies the item to which an operand of an instruction refers.
     fn reference(&self, reference: Reference, pc: Pc, block: &Block) -> Result<(), VerifyError> {
         let (chunk, at) = (self.chunk, At::Instr(pc));
         match reference {
@@ -293,8 +295,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Verifies that the routes of each table follow each other in its block, and that jumps
-    /// between tables end.
+    /// Verifies that the routes of each table follow each other in its block. Also verifies that
+    /// jumps between tables have no cycle and no long chain.
     fn tables(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, table) in chunk.tables.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! The access path of each route of a table: by a key, or by a bitmap index on its values.
 //!
 //! A key must be necessary for its routes, and rare. A condition may offer several keys; the
-//! cheapest is taken. Its cost is the probability that a message has the key, times the number of
-//! routes that could use the key. Judging a literal by the whole rule set, and not by its length,
-//! keeps posting lists short. An attribute that would be looked up in every message for the keys of
-//! few routes is not worth its cost; these routes get another access path.
+//! cheapest is taken. A key's cost is the probability that a message has the key, times the number
+//! of routes that could use the key. This number is counted over the whole rule set, which keeps
+//! posting lists short. An attribute that would be looked up in every message for the keys of few
+//! routes is not worth its cost. These routes get another access path.
 
 use super::attribute::Class;
 use super::cost;
@@ -13,45 +13,49 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key of lower probability is always taken, without considering bits.
+/// Probability up to which a key is always used, without considering a bitmap.
 const RARE: f64 = 0.01;
-/// A key of this or a higher probability is not selective.
+/// Probability from which a key is not selective enough to be used.
 const USELESS: f64 = 0.5;
-/// Maximum number of key choices that are collected for one condition. Bound on compile time, not
-/// tuned: a condition may have a hundred thousand parts.
+/// Maximum number of alternative keys that are collected for one condition. Bound on compile time,
+/// not tuned: a condition may have a hundred thousand parts.
 const MAX_WAYS: usize = 64;
-/// From this number of routes on, an attribute is looked up for their keys in any case.
+/// An attribute is always looked up if at least this number of routes have a key that needs the
+/// attribute.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MANY: usize = 64;
-/// In tables with fewer routes, lookups for few keys are not avoided.
+/// In tables with at least this number of routes, attributes that only a few routes need as keys
+/// are avoided.
 const FEW_ROUTES: usize = 32;
-/// Tables that look up more texts and values than this read the fields that a message has.
+/// Number of texts and values above which a table iterates over the fields of the message, instead
+/// of looking up each text and value.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const FEW_VALUES: usize = 24;
 
-/// Probability that a column of bits is read; earlier columns may already rule out all routes.
+/// Assumed probability that a bitmap column is read; earlier columns may already rule out all
+/// routes.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const ASKED: f64 = 0.5;
 
-/// True if a table with this number of texts and values reads the fields that a message has,
-/// instead of looking up each.
+/// True if a table with this number of texts and values iterates over the message's fields, instead
+/// of looking up each text and value.
 pub(super) fn goes_over_fields(texts: usize, values: usize) -> bool {
     texts + values > FEW_VALUES
 }
 
-/// A key choice for a condition: sets of atoms, at least one of which is true if the condition is
-/// true.
+/// One choice of keys for a condition: sets of atoms, which are facts about a message. If the
+/// condition is true, the message has an atom of at least one of the sets.
 pub(super) type Way = Vec<SetId>;
 
 /// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Access {
-    /// By keys, of which a message must have one.
+    /// Access by keys, of which every matching message has at least one.
     Keys(Way),
-    /// By the bitmap columns of the values that the route tests, for each of the route's
-    /// alternatives.
+    /// Access by a bitmap index. For each alternative of the route's condition, the value ranges
+    /// for which the alternative may be true.
     Bits(Vec<ValueRanges>),
-    /// Nothing rules the route out.
+    /// Access for every message, because no key or value rules the route out.
     Always,
 }
 
@@ -60,20 +64,20 @@ impl Access {
         if let Access::Keys(way) = self { way } else { &[] }
     }
 
-    /// Returns the attributes whose bits are read for the route; some may repeat.
+    /// Returns the attributes whose bitmap columns are read for the route; an attribute may repeat.
     fn of_bits(&self) -> impl Iterator<Item = u32> {
         let alternatives = if let Access::Bits(alternatives) = self { &alternatives[..] } else { &[] };
         alternatives.iter().flatten().map(|(value, _)| *value)
     }
 }
 
-/// Chooses the access paths of routes.
+/// Selection of an access path for each route of a rule set.
 pub(super) struct Accesses<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set, the number of routes that could use it as a key.
+    /// For each set of atoms, the number of routes that could use the set as a key.
     used: Vec<u32>,
 }
 
@@ -104,8 +108,8 @@ impl<'n> Accesses<'n> {
         chosen.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Avoids attributes that are looked up for the keys of few routes. The routes get other access
-    /// paths, if these are cheaper.
+    /// Gives routes another access path if this avoids the lookup of an attribute for few routes,
+    /// and costs less.
     fn look_less_up(&self, routes: &[NRoute], chosen: &mut [(Access, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -114,8 +118,8 @@ impl<'n> Accesses<'n> {
             self.values(access.keys()).for_each(|value| found_by.entry(value).or_default().push(at));
             in_bits.extend(access.of_bits());
         }
-        // If the message's fields are read one by one, an absent value costs little; and few routes
-        // are tried in order.
+        // If the fields of the message are iterated, an absent value costs little. A table with few
+        // routes tries them in order anyway.
         if goes_over_fields(subjects.len(), found_by.len()) || routes.len() < FEW_ROUTES {
             return;
         }
@@ -150,7 +154,7 @@ impl<'n> Accesses<'n> {
         }
     }
 
-    /// Returns the attributes that are looked up for keys; some may repeat.
+    /// Returns the attributes that a choice of keys looks up; an attribute may repeat.
     fn values(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             Atom::Class(value, _) | Atom::Element(value, _) => Some(*value),
@@ -158,7 +162,7 @@ impl<'n> Accesses<'n> {
         })
     }
 
-    /// Returns the subjects whose texts are scanned for keys; some may repeat.
+    /// Returns the subjects whose texts a choice of keys scans; a subject may repeat.
     fn subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             Atom::Literal(subject, _) => Some(*subject),
@@ -166,7 +170,7 @@ impl<'n> Accesses<'n> {
         })
     }
 
-    /// Collects the key choices for a condition.
+    /// Collects the possible choices of keys for a condition.
     fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
         if into.len() >= MAX_WAYS {
             return;
@@ -199,16 +203,16 @@ impl<'n> Accesses<'n> {
         way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// Returns the cost of a key choice: for each set, its probability times the number of its
-    /// routes.
+    /// Returns the estimated cost of a choice of keys: for each set, its probability times the
+    /// number of its routes.
     fn cost(&self, way: &Way) -> f64 {
         let cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
         way.iter().map(cost).sum()
     }
 
-    /// Returns the cheapest access path of a route that uses no key of the attributes in
-    /// `given_up`, and its estimated cost per message in nanoseconds.
+    /// Returns the cheapest access path of a route, and its estimated cost per message in
+    /// nanoseconds. Keys that look up an attribute in `given_up` are not considered.
     fn access(&self, route: &NRoute, given_up: &[u32]) -> (Access, f64) {
         let mut ways = Vec::new();
         self.ways(route.cond, &mut ways);
@@ -220,7 +224,8 @@ impl<'n> Accesses<'n> {
             false => self.ranges.alternatives(route.cond),
         };
         let share = if alternatives.is_empty() { 1.0 } else { self.share(&alternatives) };
-        // The values that are not in the key narrow the routes down with either access path.
+        // Value ranges narrow the routes down with either access path: as guards of a key, or as
+        // bits.
         let tried = share * (cost::TRY + cost::condition(self.normal, route.cond));
         let (by_key, by_bits) = (likelihood * (cost::GUARD + tried), cost::BITS + tried);
         match best.filter(|_| likelihood < USELESS) {
@@ -236,7 +241,8 @@ impl<'n> Accesses<'n> {
         }
     }
 
-    /// Returns the share of messages that the value ranges of a route's alternatives let pass.
+    /// Returns the estimated share of messages that satisfy the value ranges of at least one
+    /// alternative.
     fn share(&self, alternatives: &[ValueRanges]) -> f64 {
         let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

@@ -1,5 +1,5 @@
-//! Anchored literals, which must be at the start or end of a text. They are looked up there,
-//! because a search would read the whole text and stop at each common ending.
+//! Lookup of anchored literals, which must be at the start or end of a text. A search would read
+//! the whole text instead, and stop at each occurrence of a common ending such as `.exe`.
 
 use hashbrown::HashSet;
 use rulec_base::text::texts::TextIds;
@@ -9,38 +9,39 @@ use rulec_lang::operators::Anchor;
 /// at most sixteen bytes.
 pub const MOST: usize = 16;
 
-/// A set of literal lengths, one bit each.
+/// A set of literal lengths, with one bit for each length.
 type Lengths = u32;
 
-/// Lengths from eight bytes on, which are also filtered by the outer eight bytes.
+/// The set of all lengths from eight bytes on. Literals of these lengths are also filtered by their
+/// outermost eight bytes.
 const LONG: Lengths = !0xff;
 
-/// Literals anchored at one edge of texts, with their ids.
+/// Lookup of the literals at one edge, the start or the end, of texts.
 #[derive(Debug)]
 pub struct Edges {
-    /// The lengths of the literals shorter than four bytes.
+    /// Lengths of the literals that are shorter than four bytes.
     short: Lengths,
-    /// The lengths of the other literals by their outer four bytes, and of the long ones by their
-    /// outer eight.
+    /// Lengths of the other literals by their outermost four bytes. `by_eight` has the lengths from
+    /// eight bytes on, by the outermost eight bytes.
     by_four: ByOuter,
     by_eight: ByOuter,
     texts: TextIds,
 }
 
-/// Maps a hash of outer bytes to the lengths of the literals that have these bytes. A collision
-/// only adds lengths.
+/// Map from a hash of outermost bytes to the lengths of the literals with these bytes. A hash
+/// collision only adds lengths.
 #[derive(Debug)]
 struct ByOuter {
     lengths: Box<[Lengths]>,
     shift: u32,
 }
 
-/// Number of hash slots for each distinct value of the outer bytes.
+/// Number of hash slots for each distinct value of the outermost bytes.
 /// Measured in benches/notes/many-fields.md, "The first that holds among 3,000 rules".
 const PLACES: usize = 8;
 
 impl ByOuter {
-    /// Builds the map from the outer bytes of literals and their lengths.
+    /// Builds the map from the outermost bytes and the length of each literal.
     fn new(literals: &[(u64, usize)]) -> ByOuter {
         let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
         let places = (different.len() * PLACES).next_power_of_two().max(2);
@@ -63,7 +64,7 @@ impl ByOuter {
     }
 }
 
-/// Returns the outermost `length` bytes of a text at an edge.
+/// Returns the first or last `length` bytes of a text; `None` if the text is shorter.
 #[inline(always)]
 fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     match at {
@@ -72,14 +73,14 @@ fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     }
 }
 
-/// Returns the outer four bytes as a number; `None` if the text is shorter.
+/// Returns the first or last four bytes of a text as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
     let four = outer(text, at, 4)?.first_chunk()?;
     Some(u64::from(u32::from_le_bytes(*four)))
 }
 
-/// Returns the outer eight bytes as a number; `None` if the text is shorter.
+/// Returns the first or last eight bytes of a text as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
     let eight = outer(text, at, 8)?.first_chunk()?;
@@ -87,7 +88,8 @@ fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
 }
 
 impl Edges {
-    /// Builds the lookup from literals of one to [`MOST`] bytes; `None` if there is no literal.
+    /// Builds the lookup from literals of one to [`MOST`] bytes and their ids; `None` if there is
+    /// no literal.
     pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<Edges>> {
         if literals.is_empty() {
             return None;
@@ -103,7 +105,7 @@ impl Edges {
         Some(Box::new(Edges { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
     }
 
-    /// Calls `hit` with the id of each literal at the edge of a text.
+    /// Calls `hit` with the id of each literal that is at the edge `at` of a text.
     #[inline(always)]
     pub fn find(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
         let mut lengths = self.short | self.by_four.get(outer_four(text, at));

@@ -40,29 +40,30 @@ impl Number {
     }
 }
 
-/// A test whose result depends only on the class of one value.
+/// A simple test: its result depends only on the equivalence class of one value.
 #[derive(Clone, Debug)]
 pub enum Simple {
     Truth,
     Missing,
     Compare(Cmp, Number),
     Bool(bool),
-    /// Equality with a text, normalized for the attribute's mode.
+    /// Test for equality with a text, which is normalized for the attribute's mode.
     Text(Box<str>),
     In(Members),
 }
 
-/// The elements of a list in which a value is looked up.
+/// The elements of the constant list in an `in` test.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
     pub texts: Vec<Box<str>>,
     pub numbers: Vec<Number>,
-    /// Whether `false` is an element, and whether `true` is.
+    /// Whether `false` and whether `true` is an element, in this order.
     pub bools: [bool; 2],
 }
 
 impl Simple {
-    /// Returns a predicate as a simple test, with the text mode; `None` if it is not simple.
+    /// Converts a predicate to a simple test and its text mode; `None` if the predicate is not
+    /// simple.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(Simple, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -98,7 +99,7 @@ impl Simple {
         }
     }
 
-    /// Returns the constant texts of the test.
+    /// Returns the constant texts that the test compares with.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             Simple::Text(text) => slice::from_ref(text),
@@ -108,7 +109,7 @@ impl Simple {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the constant numbers of the test.
+    /// Returns the constant numbers that the test compares with.
     pub fn numbers(&self) -> impl Iterator<Item = Number> {
         let numbers = match self {
             Simple::Compare(_, number) => slice::from_ref(number),
@@ -119,8 +120,8 @@ impl Simple {
     }
 }
 
-/// An equivalence class of an attribute's values: first the fixed classes, then texts, then
-/// numbers.
+/// Id of an equivalence class of an attribute's values. The fixed classes come first, then the
+/// classes of texts, then the classes of numbers.
 pub type Class = u32;
 
 /// The class of a missing value.
@@ -129,7 +130,7 @@ pub const MISSING: Class = 0;
 const FALSE: Class = 1;
 /// The class of times, lists and dicts, for which only the test itself gives the result.
 pub const OTHER: Class = 3;
-/// The class of a text that is no constant of a test. The classes of such constants follow.
+/// The class of all texts that no test names. The classes of the texts that tests name follow.
 const TEXT: Class = 4;
 
 /// The classes of an attribute. Each number in a test has a class, as has each interval between two
@@ -138,7 +139,7 @@ const TEXT: Class = 4;
 pub struct Classes {
     texts: TextIds,
     numbers: Vec<Number>,
-    /// The numbers as floats, if floats represent all of them exactly.
+    /// The numbers as floats; `None` if floats cannot represent all of them exactly.
     floats: Option<Floats>,
 }
 
@@ -146,13 +147,14 @@ pub struct Classes {
 #[derive(Clone, Debug, Default)]
 struct Floats {
     values: Box<[f64]>,
-    /// The smallest value.
+    /// The smallest of `values`.
     first: f64,
-    /// Number of buckets per unit.
+    /// Number of buckets per 1.0 of the value range.
     scale: f64,
     /// Index of the last bucket, as a float.
     last: f64,
-    /// Index of the first value of each bucket, and the end of the last bucket.
+    /// For each bucket, the index in `values` of its first value. The last entry is the end of the
+    /// last bucket.
     starts: Box<[u32]>,
 }
 
@@ -194,7 +196,7 @@ impl Floats {
         (at + WHOLE).to_bits() as u32 as usize
     }
 
-    /// Returns how many values are below a number, and whether the number is one of the values.
+    /// Returns the number of `values` below a number, and whether the number is one of the values.
     #[inline(always)]
     fn place(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket(float);
@@ -206,7 +208,7 @@ impl Floats {
     }
 }
 
-/// Integers up to this magnitude are exactly floats.
+/// Magnitude up to which floats represent all integers exactly.
 const EXACT: i64 = 1 << 53;
 
 /// Returns an integer as a float; `None` if the float might not be exact.
@@ -285,7 +287,7 @@ impl Classes {
         }
     }
 
-    /// Returns the position if some number is not exactly a float.
+    /// Returns the same position as `place`, for numbers that floats may not represent exactly.
     #[inline(never)]
     fn place_exactly(&self, value: Value<'_>) -> Class {
         let below = self.numbers.partition_point(|number| number.order(value).is_lt());
@@ -294,7 +296,7 @@ impl Classes {
     }
 
     /// Returns the class of a normalized text.
-    // A separate function, so that numbers do not pay for it.
+    // Not inlined, so that the lookup of a number does not pay for the code.
     #[inline(never)]
     pub fn of_text(&self, text: &[u8]) -> Class {
         self.texts.get(text).unwrap_or(TEXT)
@@ -339,8 +341,8 @@ impl Classes {
         })
     }
 
-    /// Adds the classes at which the result of a test may change. From each to the next the result
-    /// is the same.
+    /// Adds the classes at which the result of a test may change. All classes from one added class
+    /// up to the next have the same result.
     pub fn changes(&self, test: &Simple, into: &mut Vec<Class>) {
         into.extend([MISSING, FALSE, FALSE + 1, OTHER, TEXT, self.first_number()]);
         for text in test.texts() {
@@ -359,7 +361,7 @@ impl Classes {
 mod tests {
     use super::*;
 
-    /// Returns the result of a test by the operators' own functions.
+    /// Returns the expected result of a test, computed by the operators' own functions.
     fn expected(test: &Simple, value: Value<'_>) -> Tri {
         match test {
             Simple::Truth => rulec_lang::operators::implementations::truth(value),
@@ -380,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A class gives the same result as the operators for every value in the class.
+    /// Every value of a class has the result that the class predicts.
     #[test]
     fn a_class_answers_like_its_values() {
         let members = |texts: &[&str], numbers: &[Number], bools| {

@@ -11,50 +11,51 @@ use super::attribute::Class;
 use super::ranges::{Ranges, ValueRanges};
 use std::ops::Range;
 
-/// Routes with one bit each, and the columns that rule them out.
+/// A bitmap index of some routes: a bit for each route, and columns that rule routes out.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
-    /// Rank in the table of each bit's route; a route with alternatives has a bit for each.
-    /// Ascending, unless there are blocks: then unordered within a block, but ascending from block
-    /// to block.
+    /// For each bit, the rank of its route in the table; a route with alternatives has several
+    /// bits. Without blocks, the ranks ascend. With blocks, they ascend from block to block, but
+    /// are unordered within a block.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// The lowest rank of each block; empty if the routes are in their original order.
+    /// For each block, its lowest rank. Empty if the routes are in their original order.
     pub blocks: Vec<u32>,
 }
 
-/// The rows of one attribute: for each class, which routes of a bitmap may match.
+/// Column of a bitmap for one attribute. Each row covers a range of the attribute's classes and has
+/// a bit for each route that may match.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
-    /// The first class of each row; 0 for the first row.
+    /// For each row, its first class; 0 for the first row.
     starts: Vec<Class>,
-    /// The row of each class, up to a limit on memory.
+    /// For each class, the number of its row. The list is cut at a limit on memory.
     row_of: Box<[u8]>,
-    /// The rows, concatenated: one bit per route, 64 per word.
+    /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// A summary of the rows, if there are blocks: one bit per chunk and one word per block. A bit
-    /// is set if the chunk has any bit set.
+    /// Summary of the rows if there are blocks, else empty. Each row has one word per block, with
+    /// one bit per chunk, which is set if any bit of the chunk is set.
     chunks: Vec<u64>,
 }
 
-/// Maximum number of rows, so that the number of a row fits into a byte. Neighbouring rows are
-/// merged. More rows ruled out no further route.
+/// Maximum number of rows, so that a row number fits into a byte. Surplus rows are merged with
+/// their neighbours. In measurements, more rows ruled out no further route.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_ROWS: usize = 256;
-/// An attribute gets a column if at least one in this number of routes tests it.
+/// An attribute gets a column if at least one in this number of routes tests the attribute.
 const MIN_SHARE: usize = 50;
 /// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// Routes per block. One summary word covers all chunks of a block's row.
+/// Number of routes in a block, so that one summary word covers all chunks of a block's row.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK: usize = 64 * CHUNK * 64;
-/// Minimum number of routes that are sorted. With fewer, most chunks have a passing route in any
-/// order.
+/// Minimum number of routes for which a bitmap sorts them. With fewer routes, most chunks have a
+/// passing route in any order.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const SORTED_FROM: usize = BLOCK / 2;
-/// Routes are sorted only if on average at most one in this number of rows lets a route pass. Then
+/// Routes are sorted only if a route passes on average in at most one of this number of rows. Then
 /// few routes of a block pass.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const NARROW: usize = 8;
@@ -67,8 +68,8 @@ impl Bitmap {
         if routes.len() < SORTED_FROM {
             return bitmap;
         }
-        // Routes that the same values rule out are placed together, so that a message leaves few
-        // chunks.
+        // Routes that the same values rule out are placed next to each other, so that few chunks
+        // have a candidate for a message.
         let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.place(&route.1), route)).collect();
         let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
         if rows * NARROW > 100 * routes.len() {
@@ -85,7 +86,8 @@ impl Bitmap {
         sorted
     }
 
-    /// Returns the column in which the fewest rows let a route pass, and the span of these rows.
+    /// Returns the sort key of a route: the column in which the fewest rows let the route pass, and
+    /// the span of these rows.
     fn place(&self, ranges: &ValueRanges) -> SortKey {
         let of = |(attribute, ranges): &(u32, Ranges)| {
             let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
@@ -127,8 +129,8 @@ impl Bitmap {
     }
 }
 
-/// Sort key of a route within its block: a column, the first and last of its rows that let the
-/// route pass, and the percentage of such rows.
+/// Sort key of a route within its block: a column, the first and last row that let the route pass,
+/// and the percentage of such rows.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -136,7 +138,8 @@ struct SortKey {
     last: usize,
 }
 
-/// Returns the rows that a range of classes overlaps.
+/// Returns the numbers of the rows that overlap a range of classes; `starts` has their first
+/// classes.
 fn rows(starts: &[Class], from: Class, to: Class) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
@@ -222,7 +225,7 @@ impl Column {
         self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
-    /// Returns the row of a class.
+    /// Returns the number of the row that covers a class.
     #[inline]
     fn row_of(&self, class: Class) -> usize {
         match self.row_of.get(class as usize) {
@@ -231,14 +234,14 @@ impl Column {
         }
     }
 
-    /// Returns the bits of a class's row, one per route.
+    /// Returns the bits of the row that covers a class, one per route.
     #[inline]
     pub fn row(&self, class: Class, words: usize) -> &[u64] {
         let row = self.row_of(class);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Intersects `bits` with a class's row, for rows of exactly `N` words.
+    /// Clears the bits that are not set in a class's row, for rows of exactly `N` words.
     #[inline]
     pub fn keep<const N: usize>(&self, class: Class, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_of(class));
@@ -254,8 +257,8 @@ impl Column {
     }
 }
 
-/// Returns the row of each class, up to the last row's first class. The list is cut if it would be
-/// much larger than the rows themselves.
+/// Returns the row number of each class, up to the first class of the last row. The list is cut if
+/// it would be much larger than the rows themselves.
 fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
     let last = starts.last().copied().unwrap_or(0) as usize;
     let listed = (last + 1).min(starts.len() * (words + 4) * 8);
@@ -271,7 +274,7 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The row of a class is listed as long as the list is small compared with the rows.
+    /// The list of row numbers is complete as long as it is small compared with the rows.
     #[test]
     fn the_row_of_each_class_is_listed_while_they_are_few() {
         assert_eq!(*row_of(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
@@ -279,7 +282,8 @@ mod tests {
         assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, of which a message leaves few chunks.
+    /// Tens of thousands of routes are sorted within blocks, so that few chunks have a candidate
+    /// for a message.
     #[test]
     fn routes_that_the_same_values_rule_out_stand_side_by_side() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;

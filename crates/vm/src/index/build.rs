@@ -38,7 +38,7 @@ pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
     finish(&builder, tables, keys)
 }
 
-/// The keys in use.
+/// Keys in use, with an id for each.
 #[derive(Default)]
 struct Keys {
     keys: Vec<Key>,
@@ -100,7 +100,8 @@ impl<'n> Builder<'n> {
         table
     }
 
-    /// Builds the posting list of one key, with the other value ranges that limit each route.
+    /// Builds the posting list of one key. Each posting also gets the value ranges that limit its
+    /// route.
     fn posting(
         &self,
         ranks: Vec<u32>,
@@ -130,7 +131,8 @@ impl<'n> Builder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute whose class is all that the key tests.
+    /// Returns the attribute of a key that tests nothing but the class of one attribute; `None` for
+    /// other keys.
     fn attribute_of(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [Atom::Class(attribute, _)] => Some(*attribute),
@@ -138,8 +140,8 @@ impl<'n> Builder<'n> {
         }
     }
 
-    /// Returns the two most selective value ranges of a route, except on the attribute that its key
-    /// tests.
+    /// Returns the two most selective guards for the value ranges of a route. The attribute `told`,
+    /// which the route's key already tests, gets no guard.
     fn guards(&self, ranges: ValueRanges, told: Option<u32>) -> [Guard; 2] {
         let mut best = [(1.0, Guard::NONE); 2];
         for (attribute, ranges) in ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != told) {
@@ -240,8 +242,9 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     }
 }
 
-/// Marks the subjects whose unchanged text matters to some predicate. Also marks the subjects that
-/// are folded in the scan buffer, with the attribute that reads the same form.
+/// Marks the subjects for which predicates need to know whether the scanned text is the unchanged
+/// text. Also marks the subjects that are folded in the scan buffer, with the attribute that reads
+/// the same form.
 fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -260,8 +263,8 @@ fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[
     }
 }
 
-/// Builds the index of a scanned text. Its literals are grouped by anchor. Their ids follow the ids
-/// of earlier subjects.
+/// Builds the index of a scanned text. Literals with the same anchor get consecutive ids, after the
+/// ids of earlier subjects.
 fn subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],
@@ -317,10 +320,10 @@ fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
     table.by_slot = Some((subjects, attributes));
 }
 
-/// The literals of all subjects, with global ids.
+/// Literals of all subjects, with ids that are unique over all subjects.
 #[derive(Default)]
 struct AllLiterals {
-    /// For each subject, the global id of each literal.
+    /// For each subject, the unique id of each of its literals.
     places: Vec<Vec<u32>>,
     count: u32,
     keys: Lists,
@@ -339,8 +342,8 @@ impl AllLiterals {
         self.places.push(places);
     }
 
-    /// Records which predicates and keys each literal decides. `keys` are each subject's literals
-    /// with their keys.
+    /// Records which literals decide each predicate, and which keys each literal provides. For each
+    /// subject, `keys` lists pairs of a literal and a key.
     fn finish(&mut self, told: &[Option<Literals>], keys: Vec<Vec<(u32, u32)>>) {
         let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
@@ -362,15 +365,15 @@ impl AllLiterals {
     }
 }
 
-/// The texts that a decision keeps normalized: the bytecode's, shared with the index, then the
-/// index's own.
+/// The normalized texts that a decision caches: first the texts of the bytecode, which the index
+/// shares, then the texts that only the index needs.
 struct TextForms<'c> {
     chunk: &'c [(SlotId, TextMode)],
     own: Vec<(Operand, TextMode)>,
 }
 
 impl TextForms<'_> {
-    /// Returns the form in which an operand's texts are read.
+    /// Returns the form of an operand's text in a mode, with the id under which the text is cached.
     fn form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT };

@@ -9,44 +9,45 @@ use rulec_lang::operators::Cost;
 use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 use std::ops::RangeInclusive;
 
-/// Fixed cost of using the index for a table.
+/// Fixed cost in nanoseconds of using the index for a table.
 pub const LOOKUP: f64 = 30.0;
-/// Cost of scanning a text of a hundred bytes.
+/// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
 pub const SCAN: f64 = 60.0;
-/// Cost of looking up the class of an attribute's value.
+/// Cost in nanoseconds of looking up the class of an attribute's value.
 pub const VALUE: f64 = 12.0;
-/// Cost of starting to evaluate a candidate route.
+/// Cost in nanoseconds of starting to evaluate a candidate route.
 pub const TRY: f64 = 14.0;
-/// Cost of comparing the guards of a posting with the message.
+/// Cost in nanoseconds of comparing the guards of a posting with the message.
 pub const GUARD: f64 = 1.25;
-/// Cost of one route in a bitmap index, as part of a whole word.
+/// Cost in nanoseconds per route of reading a bitmap index, where many routes share a word.
 pub const BITS: f64 = 0.05;
-/// Cost of finding that the message lacks a value.
+/// Cost in nanoseconds of finding that the message lacks a value.
 const ABSENT: f64 = 2.0;
 /// Assumed number of fields in a message, however many fields the rules read.
 const FIELDS: f64 = 20.0;
-/// Cost of intersecting one word of a bitmap.
+/// Cost in nanoseconds of intersecting one word of a bitmap.
 pub const WORD: f64 = 0.4;
 /// Average share of a table's routes that are tried before one matches.
 const PASSED: f64 = 0.6;
-/// Minimum and maximum number of a table's first routes.
+/// Minimum and maximum number of first routes, which a table tries before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const FIRST: RangeInclusive<usize> = 10..=64;
-/// Cost of searching a text of fifty bytes for many keywords with an automaton.
+/// Cost in nanoseconds of searching a text of fifty bytes for many keywords with an automaton.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const AUTOMATON: f64 = 140.0;
-/// Probability that the next part of a condition must be evaluated after a part.
+/// Probability that an operand of `and` or `or` leaves the result open, so that the next operand is
+/// evaluated.
 const GOES_ON: f64 = 0.4;
 
-/// Returns the effective number of looked-up values that a message has. A value that the message
-/// lacks counts as a fraction.
+/// Returns the number of value lookups, in which the lookup of a value that the message lacks
+/// counts as a fraction.
 pub fn present(values: usize) -> f64 {
     let values = values as f64;
     values.min(FIELDS) + (values - FIELDS).max(0.0) * ABSENT / VALUE
 }
 
-/// Returns the cost of trying all routes one by one.
+/// Returns the average cost of trying the routes one by one, up to the first match.
 pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * PASSED
 }

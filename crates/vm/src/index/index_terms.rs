@@ -1,5 +1,6 @@
-//! Atoms: what can be looked up in a message. A *set* of atoms is a necessary condition of a
-//! predicate: whenever the predicate is true, the message has at least one atom of the set.
+//! Atoms: facts that can be looked up in a message, such as a literal in a text. A *set* of atoms
+//! is a necessary condition of a predicate: whenever the predicate is true, the message has at
+//! least one atom of the set.
 
 use super::anchored_literals;
 use super::attribute::{Class, Classes, Number, Simple};
@@ -21,11 +22,11 @@ pub type SetId = u32;
 /// A fact that can be looked up in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
-    /// A literal in a subject's text: subject and literal id.
+    /// A subject's text contains a literal: subject id and literal id.
     Literal(u32, u32),
-    /// The equivalence class of an attribute's value.
+    /// An attribute's value is in an equivalence class: attribute id and class.
     Class(u32, Class),
-    /// A text among the elements of an attribute's list.
+    /// An attribute's list contains a text: attribute id and text.
     Element(u32, Box<str>),
 }
 
@@ -36,16 +37,16 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is folded before the scan; then literals are folded too.
     pub fold: bool,
-    /// Whether some literal is searched in the text without Unicode normalization, folded or not.
+    /// Whether the text is also scanned without Unicode normalization, either folded or unchanged.
     pub plain: bool,
-    /// The normalizing text modes in which the text is scanned, in addition.
+    /// Further text modes in which the text is scanned, all with Unicode normalization.
     pub modes: Vec<TextMode>,
     /// The id of each literal, by its anchor and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
 impl Subject {
-    /// Returns the modes in which the text is scanned.
+    /// Returns all text modes in which the text is scanned.
     pub fn forms(&self) -> impl Iterator<Item = TextMode> {
         let own = self.plain.then_some(TextMode { fold: self.fold, form: Form::None });
         own.into_iter().chain(self.modes.iter().copied())
@@ -57,7 +58,7 @@ impl Subject {
 pub struct Attribute {
     pub operand: Operand,
     pub pred: u32,
-    /// The form in which the value's texts are normalized.
+    /// Text mode to which the value is normalized if it is a text.
     pub mode: TextMode,
     pub classes: Classes,
     pub shares: Shares,
@@ -66,12 +67,13 @@ pub struct Attribute {
 /// The literals that decide a predicate.
 #[derive(Clone, Debug)]
 pub struct Literals {
-    /// The subject in which the literals are searched.
+    /// Id of the subject whose text is searched for the literals.
     pub subject: u32,
-    /// The literal ids, in groups. One literal of each group is required. [`LAST`] marks the last
-    /// of a group.
+    /// Literal ids, in groups. If the predicate is true, the text contains a literal of each group.
+    /// [`LAST`] marks the last id of a group.
     pub numbers: Vec<u32>,
-    /// Whether the required literals are also sufficient, in a text of the predicate's own mode.
+    /// Whether a text with the required literals always satisfies the predicate, if the text is
+    /// normalized for the predicate's mode.
     pub exact: bool,
     /// Whether the predicate's mode leaves texts unchanged.
     pub plain: bool,
@@ -88,13 +90,13 @@ pub struct Atoms<'c> {
     pub attributes: Vec<Attribute>,
     subject_of: HashMap<Operand, u32>,
     attribute_of: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate, its test and attribute if the predicate is a simple test.
+    /// For each predicate that is a simple test, the test and its attribute id.
     simples: Vec<Option<(Simple, u32)>>,
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
-    /// For each set, the estimated probability that a message has one of its atoms.
+    /// For each set of atoms, the estimated probability that a message has one of its atoms.
     pub likelihood: Vec<f64>,
-    /// For each predicate, its sets. If the predicate is true, each of its sets has an atom in the
-    /// message.
+    /// For each predicate, the sets of atoms that it requires. If the predicate is true, the
+    /// message has an atom of each of these sets.
     sets_of: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<Literals>>,
@@ -158,7 +160,8 @@ impl<'c> Atoms<'c> {
         atoms
     }
 
-    /// Returns the estimated probability of each set, based on all atoms that predicates look up.
+    /// Returns, for each set of atoms, the estimated probability that a message has one of the
+    /// atoms.
     fn likelihoods(&self) -> Vec<f64> {
         let literals = self.literals_by_number();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
@@ -183,8 +186,8 @@ impl<'c> Atoms<'c> {
         likelihoods
     }
 
-    /// Returns the sets that are each necessary for a predicate to be true. Any one of the sets can
-    /// be a key.
+    /// Returns the sets of atoms that are each necessary for a predicate to be true. Any one of the
+    /// sets can be a key.
     pub fn sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
@@ -198,7 +201,8 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// Returns, for each attribute, the constants of its tests by class, as an author writes them.
+    /// Returns, for each attribute, a map from classes to the constants of tests, as an author
+    /// writes them.
     pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
@@ -294,8 +298,8 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// Returns the mode in which a predicate's literals are searched; regular expressions read
-    /// unchanged texts.
+    /// Returns the text mode in which a predicate's literals are searched. Regular expressions
+    /// search unchanged texts.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -342,7 +346,8 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// Returns the set of a test that compares a value with one or a few constants.
+    /// Returns the set of atoms of a comparison with constants; `None` if the comparison makes no
+    /// key.
     fn class_set(&mut self, pred: usize) -> Option<SetId> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -380,7 +385,7 @@ impl<'c> Atoms<'c> {
             && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
     }
 
-    /// Returns the sets of a predicate with the keywords `id`.
+    /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords.
     fn keyword_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
@@ -388,8 +393,8 @@ impl<'c> Atoms<'c> {
         let all = keywords.all && prefilters.len() > 1;
         let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
         let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
-        // An element must equal the whole keyword, while a text need only contain the shared part
-        // of all keywords.
+        // A list element must equal the whole keyword. A text need only contain the part that all
+        // keywords share.
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
         let operand = info.left;

@@ -9,9 +9,9 @@ use rulec_lang::operators::Anchor;
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_TELLING: usize = 7;
 
-/// Returns for each predicate the literals that decide it, and for each subject which literals to
-/// scan for. A short literal that is no key is not selected, because it would slow down every scan
-/// and decide too little.
+/// Returns for each predicate the literals that decide its result, and for each subject which
+/// literals to scan for. A short literal that is no key is not selected, because it would slow down
+/// every scan and decide too little.
 pub(super) fn told(
     atoms: &Atoms<'_>,
     by_number: &[Vec<(Anchor, &str)>],

@@ -1,9 +1,9 @@
-//! Finds the routes of a message. First, all keys of the message are looked up. Then the routes of
-//! these keys are verified, if they rank before the best so far. Last, the candidates of the
-//! residual bitmap are verified.
+//! Finds the first matching route of a message. First, all keys of the message are looked up. Then
+//! the conditions of the routes with these keys are evaluated, except routes after the best match
+//! so far. Last, the candidates of the residual bitmap are evaluated.
 //!
-//! The lookup knows keys, postings and bitmaps. Its caller knows the message's values and the
-//! conditions, and provides them through [`Verifier`].
+//! The lookup handles keys, postings and bitmaps. The caller provides the values of the message and
+//! evaluates conditions, through [`Verifier`].
 
 mod keys;
 #[cfg(test)]
@@ -23,18 +23,20 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// The engine that decides with the help of a lookup.
+/// The engine that uses a lookup: it provides the message's values and evaluates conditions.
 pub trait Verifier<'a> {
     fn operand(&mut self, operand: Operand) -> Value<'a>;
 
     fn slot(&mut self, slot: SlotId) -> &Value<'a>;
 
-    /// Reads all slots of the message by their fields, and lists the slots that have a value.
+    /// Reads the slots of a message by iterating over its fields. Appends the slots that have a
+    /// value to `into`.
     fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
 
     fn texts(&mut self) -> &mut PreparedTexts;
 
-    /// Evaluates the condition of the route at a rank of a table; `None` if it is not true.
+    /// Evaluates the condition of the route at a rank of a table; `None` if the condition is not
+    /// true.
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit>;
 
     /// Evaluates the routes in a range of ranks one after another, up to the first that matches.
@@ -44,7 +46,7 @@ pub trait Verifier<'a> {
 /// A matching route.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
-    /// Rank of the route in its table.
+    /// Position of the route in its table.
     pub rank: u32,
     pub route: RuleId,
     pub goto: Option<TableId>,
@@ -54,37 +56,39 @@ pub struct Hit {
 /// decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
 pub struct LookupBuffers {
-    /// For each literal of all subjects, the epoch when it was last found.
+    /// For each literal id, the epoch of the last decision that found the literal.
     literals: Vec<Cell<u32>>,
-    /// For each key, the epoch when a message last had the key.
+    /// For each key, the epoch of the last decision whose message had the key.
     keys: Vec<Cell<u32>>,
-    /// For each subject, the epoch when it was last scanned, and flags for how.
+    /// For each subject, the epoch of the last decision that scanned its text, and flags about the
+    /// scan.
     subjects: Vec<Cell<u32>>,
-    /// For each attribute, the epoch when its class was last looked up, and the class.
+    /// For each attribute, the epoch of the last decision that determined its class, and the class.
     classes: Vec<Cell<(u32, u32)>>,
-    /// For each attribute, the epoch when its keys were last looked up.
+    /// For each attribute, the epoch of the last decision that looked up its keys.
     attributes: Vec<Cell<u32>>,
     hits: RefCell<Vec<u32>>,
     /// The slots that the message has a value for.
     present: RefCell<Vec<u32>>,
     scan: RefCell<Buffers>,
-    /// The epoch to which `hits` belong.
+    /// Epoch of the decision that wrote `hits`.
     epoch: Cell<u32>,
-    /// Score of recent decisions in which one of a table's first routes matched. From [`HOT`] on,
-    /// the first routes are verified before any lookup.
+    /// Score that rises with each decision that matches one of a table's first routes, and falls
+    /// otherwise. From [`HOT`] on, the first routes are tried before any lookup.
     hotness: Cell<u8>,
 }
 
-/// Flag in a subject's stamp: the scanned text equals the text in the message.
+/// Flag next to the epoch of a scanned subject: the scanned text equals the text in the message.
 const OWN_TEXT: u32 = 1;
-/// Flag in a subject's stamp: the text was scanned in one form only.
+/// Flag next to the epoch of a scanned subject: the text was scanned in one form only.
 const ONE_FORM: u32 = 2;
 
-/// When a table's first routes are tried first, the ranks up to this multiple of them are looked up
-/// before the rest.
+/// Factor that separates near from far ranks. If a table's first `n` routes did not match, the
+/// routes up to rank `NEAR * n` are looked up before the rest.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR: u32 = 8;
-/// Threshold of [`LookupBuffers::hotness`].
+/// Value of [`LookupBuffers::hotness`] from which a table's first routes are tried before any
+/// lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT: u8 = 8;
 /// Maximum of [`LookupBuffers::hotness`]. From the maximum, three searches that find other routes
@@ -104,7 +108,7 @@ impl LookupBuffers {
         Lookup { index, work: self, epoch }
     }
 
-    /// Clears all stamps.
+    /// Clears all epochs, so that no cell counts as written.
     pub fn clear_stamps(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
@@ -129,7 +133,8 @@ impl<'a> Lookup<'a> {
         self.index.serves(table)
     }
 
-    /// Returns the first matching route of a table within a range of ranks.
+    /// Returns the first matching route of a table within a range of ranks; `None` if no route
+    /// matches.
     pub fn first<V: Verifier<'a>>(
         &self,
         verifier: &mut V,
@@ -184,7 +189,7 @@ impl<'a> Lookup<'a> {
         self.first_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
     }
 
-    /// Returns the posting lists of a table for the keys found.
+    /// Returns the posting lists of those keys that belong to a table.
     #[inline]
     fn lists<'k>(
         &self,
@@ -223,7 +228,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if no guard rules the route out.
+    /// True if no guard of a posting rules its route out.
     #[inline]
     fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -247,8 +252,8 @@ impl<'a> Lookup<'a> {
         hit
     }
 
-    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
-    /// returns true.
+    /// Calls `stop` with each rank in the range whose route the bitmap does not rule out. The ranks
+    /// ascend, and the calls end when `stop` returns true.
     #[inline]
     fn each_of_bitmap<V: Verifier<'a>>(
         &self,
@@ -271,8 +276,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
-    /// returns true. Rows are a multiple of `N` words.
+    /// Calls `stop` like `each_of_bitmap`, for a bitmap without blocks. Rows are a multiple of `N`
+    /// words.
     #[inline]
     fn each_of_chunks<const N: usize, V: Verifier<'a>>(
         &self,
@@ -333,8 +338,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
-    /// returns true. The bitmap's routes are sorted within blocks.
+    /// Calls `stop` like `each_of_bitmap`, for a bitmap whose routes are sorted within blocks.
     #[inline(never)]
     fn each_of_blocks<V: Verifier<'a>>(
         &self,
@@ -410,8 +414,8 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the result of a text predicate from a scan of its text; `None` if the scan does not
-    /// decide it.
+    /// Returns the result of a text predicate if the scan of its text decides the result, else
+    /// `None`.
     #[inline(always)]
     pub fn answer(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
@@ -432,7 +436,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Intersects `bits` with a chunk of a row.
+/// Clears the bits that are not set in the chunk of a row.
 #[inline(always)]
 fn intersect<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

@@ -1,5 +1,5 @@
 //! The access path of each route, and the reasons, as printed by `rulec plan`. The plan is computed
-//! again from the rules on request, so decisions keep nothing of it.
+//! from the rules on request, because the index does not store it.
 
 use super::access::{Access, Accesses};
 use super::attribute::Class;
@@ -35,7 +35,7 @@ pub struct RoutePlan {
     /// Id of the route in the program.
     #[serde(skip)]
     pub rule: u32,
-    /// The access path.
+    /// The access path by which the route is found.
     #[serde(flatten)]
     pub found: AccessPath,
 }
@@ -44,23 +44,23 @@ pub struct RoutePlan {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum AccessPath {
-    /// By keys: every message that matches the route has one of them.
+    /// Access by keys: every message that matches the route has one of the keys.
     Key {
         keys: Vec<Message>,
-        /// Number of routes that the keys lead to.
+        /// Number of routes that have one of these keys.
         posting: usize,
         /// Estimated share of messages that have one of the keys.
         likelihood: f64,
     },
-    /// By bits of values, which leave few routes to evaluate.
+    /// Access by a bitmap index on values, which leaves few routes to evaluate.
     Bits { values: Vec<String> },
-    /// By nothing: the route is evaluated for every message.
+    /// No access path: the route is evaluated for every message.
     Always { because: Message },
 }
 
 impl AccessPath {
-    /// Returns the name of the access path, and a message that lists the lookups, or the reason for
-    /// none.
+    /// Returns the name of the access path with a message, which lists the keys or values, or gives
+    /// the reason why there are none.
     pub fn told(&self) -> (&'static str, Message) {
         match self {
             AccessPath::Key { keys, .. } => {
@@ -72,7 +72,7 @@ impl AccessPath {
         }
     }
 
-    /// Returns the number of other routes that the keys also lead to.
+    /// Returns the number of other routes that have one of the keys.
     pub fn shared(&self) -> usize {
         match self {
             AccessPath::Key { posting, .. } => posting.saturating_sub(1),
@@ -203,7 +203,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the reason why nothing rules a route out.
+    /// Returns the reason why a route is evaluated for every message.
     fn because(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
         let mut open = vec![route.cond];
@@ -227,7 +227,7 @@ impl Writer<'_> {
     }
 }
 
-/// Displays a value as an author writes it.
+/// An expression, displayed as an author writes it.
 struct Shown<'w> {
     writer: &'w Writer<'w>,
     expr: ExprId,

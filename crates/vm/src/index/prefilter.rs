@@ -5,24 +5,25 @@
 //! of each prefilter. If the prefilter says `folded`, the text is folded first. Returning no
 //! prefilter is always correct.
 //!
-//! All requirements of an expression are returned, not just the longest. Which of them is selective
-//! depends on the whole rule set: ten thousand expressions may begin with the same word. A literal
-//! that does not become a key can still show that the expression need not run.
+//! All requirements of a regular expression are returned, not just the longest literal. Which
+//! requirement is selective depends on the whole rule set: ten thousand expressions may begin with
+//! the same word. A literal that does not become a key can still show that the expression need not
+//! run.
 
 use crate::bytecode::chunk::{Keywords, Search};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 use rulec_base::text::{self, Glob};
 use rulec_lang::operators::Anchor;
 
-/// Alternative literals, of which a text must contain one.
+/// Alternative literals, of which a text must contain one for a predicate to be true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted. None is empty, and none contains another. Normalized for the
-    /// predicate's mode.
+    /// The literals, sorted and normalized for the predicate's mode. None is empty, and none
+    /// contains another.
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must be folded in addition to the predicate's mode.
+    /// Whether the text must be case-folded before the search, in addition to the predicate's mode.
     pub folded: bool,
     /// Whether containing one literal is also sufficient for the predicate to be true.
     pub exact: bool,
@@ -30,10 +31,10 @@ pub struct Prefilter {
 
 /// Maximum number of literals in a prefilter.
 const MAX_ALTERNATIVES: usize = 64;
-/// Maximum number of strings matched by a part of an expression that are listed exactly.
+/// Maximum number of matching strings that are listed for a part of a regular expression.
 const MAX_EXACT: usize = 24;
-/// Maximum number of characters in a class that are listed; a larger class is treated as any
-/// character.
+/// Maximum number of characters that are listed for a character class; a larger class is treated as
+/// any character.
 const MAX_CLASS: usize = 6;
 /// Maximum number of prefilters for one pattern.
 const MAX_PREFILTERS: usize = 6;
@@ -88,7 +89,7 @@ fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: minimal(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes literals that contain another; `None` if a literal is empty, or there is none.
+/// Removes literals that contain another literal; `None` if a literal is empty, or there is none.
 fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -114,7 +115,8 @@ fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     Some(literals)
 }
 
-/// Returns the prefilters of a regular expression. One that ignores case may need a folded text.
+/// Returns the prefilters of a regular expression. If the expression ignores case, they may apply
+/// to the folded text.
 fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
@@ -144,11 +146,11 @@ fn shortest(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// The known facts about the texts that a part of an expression matches.
+/// The known facts about the texts that a part of a regular expression matches.
 enum LiteralFacts {
-    /// Every text that matches, because they are few.
+    /// The list of all texts that match, because there are few.
     Exact(Vec<String>),
-    /// Sets of strings. Each matching text contains a string of every set.
+    /// Sets of strings. Each matching text contains at least one string of every set.
     Required(Vec<Vec<String>>),
 }
 
@@ -163,17 +165,18 @@ impl LiteralFacts {
     }
 }
 
-/// Returns the set if it is selective: without the empty string, and not too large.
+/// Returns the set if it is selective, without the empty string and not too large; else `None`.
 fn telling(set: Vec<String>) -> Option<Vec<String>> {
     (shortest(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
 
-/// Returns the selectivity of a set of literals: the shortest length, then fewer literals.
+/// Returns a score for the selectivity of a set of literals. A longer shortest literal is better,
+/// then fewer literals.
 fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (shortest(set).min(8), std::cmp::Reverse(set.len()))
 }
 
-/// Keeps the best set, and those others that are worth scanning for.
+/// Keeps the most selective set, and those other sets that are worth scanning for.
 fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! The ranges of single values for which a condition may be true: for each attribute, ranges of
-//! classes.
+//! Value ranges of conditions: for each attribute, the ranges of equivalence classes for which a
+//! condition may be true.
 //!
 //! The contract: a condition is never true for a message that has a class outside the ranges. So
 //! the ranges may rule a route out before its condition is evaluated, but cannot select a route.
@@ -11,16 +11,17 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// The ranges of classes for which a condition may be true, ascending.
+/// Ascending ranges of classes for which a condition may be true. Each range excludes its end.
 pub type Ranges = Vec<(Class, Class)>;
 
-/// The ranges of each attribute that limits a condition, at most once per attribute.
+/// For each attribute that limits a condition, the ranges of its classes. An attribute occurs at
+/// most once.
 pub type ValueRanges = Vec<(u32, Ranges)>;
 
-/// A disjunction with more alternatives than this is not split.
+/// Maximum number of operands of an `or` that is split into alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a list test that is used; longer lists have too many classes for a
-/// bitmap.
+/// Maximum number of texts in a test that limits an attribute; longer lists have too many classes
+/// for a bitmap.
 const LONG_LIST: usize = 32;
 
 /// The computation of the value ranges of conditions, with a cache.
@@ -28,8 +29,8 @@ const LONG_LIST: usize = 32;
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
-    /// Cache of the ranges of parts that test one attribute. Rules share these tests, so few are
-    /// distinct.
+    /// Cache of the ranges, by the parts of a condition that test one attribute. Rules share such
+    /// parts, so few are distinct.
     known: RefCell<HashMap<Box<[CondId]>, Ranges, foldhash::fast::FixedState>>,
 }
 
@@ -39,11 +40,11 @@ impl<'n> RangeAnalysis<'n> {
         RangeAnalysis { normal, atoms, known: RefCell::default() }
     }
 
-    /// Returns the value ranges of a condition's alternatives: the condition is true only within
-    /// one of them.
+    /// Splits a condition into alternatives and returns the value ranges of each. The condition is
+    /// true only within the ranges of one alternative.
     ///
-    /// Most conditions have one alternative; a disjunction over different values has several. Empty
-    /// if nothing limits the condition.
+    /// Most conditions have one alternative; a disjunction over different values has several. The
+    /// result is empty if nothing limits the condition.
     pub fn alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let parts = self.parts(cond);
         let split = parts.iter().enumerate().find_map(|(at, part)| Some((at, self.disjuncts(*part)?)));
@@ -62,7 +63,7 @@ impl<'n> RangeAnalysis<'n> {
         if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
     }
 
-    /// Returns the conjuncts of a condition.
+    /// Returns the operands of an `and`; for any other condition, only the condition itself.
     fn parts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
             NCond::And(parts) => parts.to_vec(),
@@ -70,7 +71,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the disjuncts of a part that tests several attributes, if each disjunct is limited.
+    /// Returns the operands of an `or` that tests several attributes, if each operand limits an
+    /// attribute.
     fn disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let limited =
@@ -81,7 +83,7 @@ impl<'n> RangeAnalysis<'n> {
         splits.then_some(disjuncts)
     }
 
-    /// Returns the ranges of a conjunction.
+    /// Returns the value ranges of a conjunction of conditions.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
@@ -98,7 +100,8 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// Returns the attribute that all tests of a condition read, if it is a single one.
+    /// Returns the attribute that all tests of a condition read; `None` if they read several or
+    /// none.
     fn only_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple(pred.0) {
@@ -115,7 +118,7 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the ranges of a conjunction whose parts all test one attribute.
+    /// Returns the ranges of a conjunction whose parts all test the same attribute.
     fn ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
         if let Some(known) = self.known.borrow().get(parts) {
             return known.clone();

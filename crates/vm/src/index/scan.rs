@@ -4,8 +4,8 @@
 //! A literal is found by its grams: a few of its bytes that are rare in texts. A literal has
 //! several consecutive grams, so that only every second, third or fourth position of a text must be
 //! probed. The shortest literal determines this step. The search has three stages, each of which
-//! leaves few candidates. The first two have hardly any branches on the text, because a
-//! mispredicted branch costs as much as ten probes.
+//! leaves few candidates. The first two stages have hardly any branches that depend on the text,
+//! because a mispredicted branch costs as much as ten probes.
 //!
 //! 1. `probes`: where may a gram begin? One table lookup, by a hash of four bytes.
 //! 2. A filter with one bit per gram, by a hash of all bytes of the gram.
@@ -17,16 +17,16 @@
 //! # Costs
 //!
 //! With natural literals, a text costs a third of a nanosecond per byte, and more for every literal
-//! found. From 100,000 literals on, the table exceeds the caches, so each costs one or two memory
-//! accesses.
+//! found. From 100,000 literals on, the table exceeds the caches, so each literal found costs one
+//! or two memory accesses.
 //!
 //! In the worst case, each position of the text has a gram that many literals share. The position
-//! then costs a comparison with each of these literals. To limit them, a crowded gram is split by
-//! one more byte, then four, up to sixteen, then thirty-two, sixty-four and so on. Where many
-//! literals end in the same way, all literals get fewer and longer grams. So only short literals
-//! (up to 31 bytes), or literals with equal beginning and end, stay together. For example, of all
-//! strings of fifteen bytes over two letters, some hundred share a gram.
-//!
+//! then costs a comparison with each of these literals. To limit the comparisons, the literals of
+//! such a crowded gram get longer grams. Their lengths grow byte by byte up to eight, then to 12,
+//! 16, 32, 64 and so on. Where many literals end in the same way, all literals get fewer and longer
+//! grams. So only short literals (up to 31 bytes), or literals with equal beginning and end, still
+//! share a gram. For example, of all strings of fifteen bytes over two letters, some hundred share
+//! a gram.
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 
@@ -49,8 +49,8 @@ use rulec_base::text::fold::fold_within;
 use short::Shorts;
 use std::fmt;
 
-/// Finds which of many literals occur in a text. Each kind of literal is in a separate allocation,
-/// because rules over many fields have a scanner for each field, with mostly one kind.
+/// Search of a text for many literals at once. Each kind of literal is in a separate allocation,
+/// because rules over many fields have a scanner for each field, mostly with one kind.
 pub struct Scanner {
     longs: Option<Box<Longs>>,
     shorts: Option<Box<Shorts>>,
@@ -59,11 +59,11 @@ pub struct Scanner {
     count: u32,
 }
 
-/// The memory of a scan, reused because clearing it would take as long as reading a short text. A
-/// scan reads only what it has written itself.
+/// Working memory of a scan, reused because clearing it would take as long as reading a short text.
+/// A scan reads only what it has written itself.
 #[derive(Clone, Debug)]
 pub struct Buffers {
-    /// The end of a text, followed by zeros.
+    /// The end of a text, or a whole folded text, followed by zeros.
     end: [u8; WINDOW + BEYOND],
     positions: Positions,
     grams: [Gram; GRAMS],
@@ -87,7 +87,7 @@ impl Buffers {
         fold_within(text, &mut self.end[..BLOCK])
     }
 
-    /// Returns the text that was folded last, of `length` bytes.
+    /// Returns the text of `length` bytes that was folded last.
     #[inline]
     pub fn folded(&self, length: usize) -> &[u8] {
         &self.end[..length.min(BLOCK)]
@@ -104,12 +104,12 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// Builds a scanner, with literals numbered from 0. The literals should be distinct and not
-    /// empty. Equal literals are both found; an empty literal gets no number.
+    /// Builds a scanner for literals, which are numbered from 0. The literals should be distinct
+    /// and not empty. Equal literals are both found; an empty literal gets no number.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
-        // All literals are counted first, so that the rare grams are known when the first literal
-        // chooses.
+        // All literals are counted before grams are chosen for the first one, so that rare grams
+        // are known.
         let mut frequency = Frequency::new();
         literals.iter().for_each(|literal| frequency.count(literal));
         let mut shorts = Shorts::default();

@@ -1,16 +1,15 @@
-//! The estimated share of messages whose value has a class, for choosing keys and guards. A value
-//! that many rules name is assumed to be frequent in messages. For example, a category in a third
-//! of all rules is unlikely to be just one value among forty.
+//! Estimates the share of messages whose value is in a given class, for choosing keys and guards. A
+//! value that many rules name is assumed to be frequent in messages. For example, a category in a
+//! third of all rules is unlikely to be just one value among forty.
 
 use super::attribute::{Class, Classes};
 use rulec_sema::normal::{CondId, NCond, Normal};
 
-/// The estimated shares of an attribute's classes.
+/// Estimated shares of messages by the class of an attribute's value.
 #[derive(Debug, Default)]
 pub struct Shares {
-    /// For each class, the sum of the weights of all classes below it, and at the end the sum of
-    /// all weights. A class that no rule names weighs 1, as does one named by an average number of
-    /// rules.
+    /// For each class, the sum of the weights of all lower classes; the last entry is the sum of
+    /// all weights. A class has weight 1 if no rule names it, or an average number of rules.
     below: Vec<f64>,
     /// Sum of the weights of the classes that rules name.
     named: f64,
@@ -54,7 +53,7 @@ impl Shares {
     }
 }
 
-/// Maximum number of a condition's parts that are counted. Bound on build time, not tuned: a
+/// Maximum number of parts that are counted in one condition. Bound on build time, not tuned: a
 /// shared part is counted again at each use, so the work can grow exponentially.
 const MOST_PARTS: usize = 64;
 
@@ -83,7 +82,7 @@ pub fn uses(normal: &Normal) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// With uniform shares, keys were chosen that a third of all messages have.
+    /// Regression: with uniform shares, the chosen keys occurred in a third of all messages.
     #[test]
     fn what_more_rules_name_is_more_frequent() {
         let classes = Classes::new(["a", "b", "c"], []);

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// For each route of each table, the version from which on the route is removed; 0 if it is
-/// present. A table without removed routes takes no memory for them.
+/// For each route of each table, the version of the rule set in which it was removed; 0 if the
+/// route is present. A table without removed routes takes no memory for them.
 #[derive(Debug)]
 pub struct Tombstones {
     tables: Box<[Table]>,
@@ -26,7 +26,7 @@ impl Tombstones {
         Tombstones { tables: tables.collect() }
     }
 
-    /// Removes the route at a rank, from a version on.
+    /// Marks the route at a rank of a table as removed from a version on.
     pub fn remove(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
         let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU64::new(0)).collect());
@@ -35,14 +35,15 @@ impl Tombstones {
         }
     }
 
-    /// True if the route at a rank is removed in a version. A thread that knows a version has
-    /// synchronized with the thread that created the version, so a relaxed load suffices.
+    /// True if the route at a rank is removed in a version. A relaxed load suffices: a thread that
+    /// knows a version has synchronized with the thread that created the version.
     #[inline]
     pub fn covers(&self, table: TableId, rank: u32, version: u64) -> bool {
         self.since(table, rank).is_some_and(|since| since <= version)
     }
 
-    /// Returns the first rank in a range whose route is removed in a version.
+    /// Returns the first rank in a range whose route is removed in a version; `None` if there is
+    /// none.
     pub fn first(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;

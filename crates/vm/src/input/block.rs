@@ -1,10 +1,10 @@
 //! Scans several bytes of JSON text at once, for the end of a run of plain characters and for
 //! digits.
 
-/// Bytes in a block.
+/// Number of bytes in a block, which are processed at once.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const BLOCK: usize = 16;
-/// Bytes in a large block, which compilers compare with one or two vector registers.
+/// Number of bytes in a large block, which compilers compare with one or two vector registers.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const LARGE: usize = 32;
 

@@ -1,4 +1,5 @@
 //! The slot values of one message, and whether the message satisfies the declared input contract.
+//! Slots are the fields that rules read.
 
 use super::plan::{NONE, Plan, PlanNode};
 use bumpalo::Bump;
@@ -12,16 +13,18 @@ use std::mem::take;
 /// Maximum number of keys in an object that are searched linearly; more keys go into a set.
 const FEW_KEYS: usize = 16;
 
-/// Maximum number of expected fields that may be absent in a row before a key is looked up.
+/// Maximum number of predicted keys that are compared with the text before the key is read and
+/// looked up.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 const AHEAD: usize = 4;
 
 /// The values of a message's slots.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotValues<'a> {
-    /// The values in the order of the program's slots. Slots beyond the end are missing.
+    /// The values in the order of the program's slots. Slots beyond the end of the slice are
+    /// missing.
     pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order, if the reader recorded them.
+    /// The slots that have a value, in any order; `None` if the reader did not record them.
     pub present: Option<&'a [u32]>,
 }
 
@@ -31,27 +34,29 @@ impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
     }
 }
 
-/// The slots that a source fills, and the contract checks along the way.
+/// Receiver of the fields of one message from a source. Stores the values of slots, and checks the
+/// input contract.
+/// input contract.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
     /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
     satisfies_contract: bool,
-    /// The keys of the open objects that match no path of the plan.
+    /// Keys of the objects that are being read, if no path of the plan has the key.
     keys: SmallVec<[&'a str; 32]>,
-    /// One bit for each path of the plan: whether the message has had a value there, to find
-    /// duplicates.
+    /// One bit for each path of the plan: whether the message already has a value at the path. Used
+    /// to find duplicate keys.
     pub seen: Vec<u64>,
-    /// For each path, the child found first in it, and the sibling found after it, in the last
-    /// message.
+    /// Order of the keys in the last message, to predict the next key. For each path: the child
+    /// that came first in it, and the sibling that came after it.
     ///
-    /// Most messages of a stream have their keys in the same order. If the prediction fails, or was
+    /// Most messages of a stream have their keys in the same order. If a prediction fails, or was
     /// learned from other rules, the key is looked up.
     pub order: Vec<u32>,
 }
 
-/// The memory of [`Fill`], reused from message to message.
+/// Memory of a [`Fill`], reused from message to message.
 #[derive(Debug, Default)]
 pub(crate) struct InputBuffers {
     bump: Bump,
@@ -61,8 +66,8 @@ pub(crate) struct InputBuffers {
 }
 
 impl InputBuffers {
-    /// Lets `source` read `data` into slots, then calls `then` with them. `None` if either returns
-    /// `None`.
+    /// Lets `source` read `data` into slots, then calls `then` with the filled slots. Returns
+    /// `None` if one of the two functions returns `None`.
     pub fn fill<D: ?Sized, T>(
         &mut self,
         plan: &Plan,
@@ -89,13 +94,13 @@ impl InputBuffers {
 }
 
 impl<'a> Fill<'a> {
-    /// Returns the index in `order` of the first child of an object.
+    /// Returns the index in `order` that holds the first child of an object.
     #[inline(always)]
     pub fn first_child(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in `order` of the sibling after a path.
+    /// Returns the index in `order` that holds the sibling after a path.
     #[inline(always)]
     pub fn after(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
@@ -111,10 +116,10 @@ impl<'a> Fill<'a> {
     }
 
     /// Predicts the next key of an object, and compares it with the text ahead. Returns the child's
-    /// path and the length of the key with its colon.
+    /// path and the length of the key with its colon; `None` if the prediction fails.
     ///
-    /// The prediction is the child that came at this point (`turn`) before. If that child is
-    /// absent, the siblings that came after it are tried.
+    /// The predicted child is the one that came at this point in the last message; `turn` is its
+    /// index in `order`. If that child is absent, the siblings that came after it are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -133,7 +138,7 @@ impl<'a> Fill<'a> {
         self.bump
     }
 
-    /// Returns the plan that is filled.
+    /// Returns the plan, which assigns slots to paths of the message.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
@@ -176,8 +181,8 @@ impl<'a> Fill<'a> {
         self.check_contract(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
     }
 
-    /// Records a list or object that no slot reads. Returns 1 if it is a required field of its
-    /// object, else 0.
+    /// Checks a list or object that no slot reads against the contract. Returns 1 if the list or
+    /// object is a required field of its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -192,19 +197,20 @@ impl<'a> Fill<'a> {
                 self.satisfies_contract &= fits(contract.kinds);
                 u32::from(!contract.optional)
             }
-            // The end of the object finds missing fields, by their count.
+            // Missing fields are found at the end of the object, by the number of required fields.
             _ => 0,
         }
     }
 
-    /// Ends an object, in which the message has `given` of the required fields.
+    /// Ends an object. `given` is the number of its required fields that the message has, for the
+    /// contract.
     #[inline]
     pub fn end(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
-    /// Stores a list or object that was built as a whole, and the fields that slots read in it.
-    /// Returns 1 if the value is a required field of its object, else 0.
+    /// Stores a list or object that was built as a whole. Also stores the values of slots that read
+    /// fields inside it. Returns 1 if the value is a required field of its object, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let given = self.put(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
@@ -216,7 +222,7 @@ impl<'a> Fill<'a> {
     }
 }
 
-/// The keys of an object so far, to find duplicates.
+/// The keys read so far in one object, to find duplicates.
 pub(super) struct Keys<'a> {
     start: usize,
     /// A bit for each key, from a hash of its length and end characters. A key whose bit is unset
@@ -226,13 +232,14 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Starts an object without keys. [`Keys::end`] must follow, to release the memory.
+    /// Starts with no keys, at the beginning of an object. [`Keys::end`] must follow, to release
+    /// the memory.
     pub fn begin(fill: &Fill<'a>) -> Keys<'a> {
         Keys { start: fill.keys.len(), bits: 0, many: None }
     }
 
-    /// Adds a key at a path of the plan, or `NONE`. Returns `None` if the object has the key
-    /// already.
+    /// Adds a key, given with its path in the plan; `NONE` if the plan has no such path. Returns
+    /// `None` if the object has the key already.
     #[inline]
     pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, path: u32) -> Option<()> {
         if path == NONE { self.add_unknown(fill, key) } else { fill.mark_seen(path) }

@@ -1,11 +1,12 @@
-//! The slots and declared fields at each path of a message; built once per rule set.
+//! The plan for reading messages: the slots and declared fields at each path. Built once per rule
+//! set.
 
 use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// Sentinel path id: no rule reads this key, or anything inside its value.
+/// Path id for keys that do not matter: no rule reads the key, or anything inside its value.
 pub(super) const NONE: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT: PathId = 0;
@@ -21,7 +22,7 @@ const MOST_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct Plan {
     nodes: Vec<PlanNode>,
-    /// The hot fields of each path node.
+    /// For each path node, the fields that are needed for every message.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the contract comes from a declared input, and is not inferred.
@@ -30,19 +31,19 @@ pub struct Plan {
 
 #[derive(Debug)]
 pub(super) struct PlanNode {
-    /// The last key of the path.
+    /// Last key of the node's path.
     key: Arc<str>,
-    /// The bytes of the key as JSON text that do not fit into [`HotNode`].
+    /// Rest of the key as JSON text, after the bytes that fit into [`HotNode`].
     rest: Box<[u8]>,
     parent: u32,
-    /// The slot that is read at this path, or `NONE`, and the kinds at which it is read.
+    /// First slot that reads this path, or `NONE`, and the kinds of value that the slot accepts.
     pub slot: (u32, KindSet),
-    /// Further slots that are read at this path, at other kinds.
+    /// Further slots that read this path, because they accept other kinds of value.
     pub further: Vec<(u32, KindSet)>,
-    /// All kinds at which slots read this path.
+    /// All kinds of value that some slot accepts at this path.
     wanted: KindSet,
     pub contract: Option<FieldContract>,
-    /// Number of required fields in this object.
+    /// Number of required fields in the object at this path.
     pub required: u32,
     /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
@@ -76,30 +77,32 @@ impl PlanNode {
     }
 }
 
-/// Hot fields of a path node, in one cache line.
+/// The fields of a path node that are needed for every message, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
-    /// The first bytes of the key as JSON text, with quotes and colon. `mask` covers the bytes in
-    /// use.
+    /// The first bytes of the key as JSON text, with quotes and colon. `mask` covers the bytes that
+    /// belong to the key.
     first: u128,
     mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
     /// The parent path, which contains the key.
     parent: u32,
-    /// The slot that takes a value unchanged.
+    /// Slot that stores a value of a `plain` kind, without conversion.
     pub slot: u32,
-    /// The kinds of value that the only slot here takes unchanged, and that satisfy the contract.
+    /// Kinds of value that can be stored without conversion or check: the contract allows them, and
+    /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// The kinds at which slots read this path; for a list or dict, the whole value must be built.
+    /// Kinds of value that slots accept at this path. A list or dict of such a kind must be built
+    /// as a whole.
     wanted: KindSet,
-    /// 1 if this is a required field of its object, else 0.
+    /// 1 if the contract requires this field in its object, else 0.
     pub given: u8,
 }
 
 impl HotNode {
-    /// Bytes of a key that are compared at once.
+    /// Number of bytes of a key that are compared at once.
     /// Measured in benches/notes/json-reading.md, "Experiments".
     const FIRST: usize = size_of::<u128>();
 
@@ -123,7 +126,7 @@ impl HotNode {
     }
 }
 
-/// Returns the key as JSON text, followed by a colon.
+/// Returns a key as JSON text, followed by a colon.
 fn written(key: &str) -> Vec<u8> {
     let mut written = serde_json::Value::from(key).to_string().into_bytes();
     written.push(b':');
@@ -186,12 +189,12 @@ impl Plan {
         }
     }
 
-    /// Returns the child paths of a path, each with its key.
+    /// Returns the child paths of a path, each with its last key.
     pub fn inside(&self, path: PathId) -> impl Iterator<Item = (&Arc<str>, PathId)> {
         self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
-    /// Returns the kinds at which a path is read, or that the contract allows.
+    /// Returns the kinds of value that some slot or the contract accepts at a path.
     pub fn kinds(&self, path: PathId) -> KindSet {
         let contract = |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
         self.node(path).map_or(KindSet::EMPTY, |node| node.wanted.union(contract(node)))
@@ -208,14 +211,15 @@ impl Plan {
         self.nodes.len()
     }
 
-    /// Returns the slots that are read at a path, each with the kinds at which it is read.
+    /// Returns the slots that read a path, each with the kinds of value that the slot accepts.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
             .filter(|(slot, _)| *slot != NONE)
     }
 
-    /// Returns the kinds that the contract allows at a path, and whether the field is optional.
+    /// Returns the kinds of value that the contract allows at a path, and whether the field is
+    /// optional.
     pub fn contract(&self, path: PathId) -> Option<(KindSet, bool)> {
         self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
     }
@@ -231,20 +235,21 @@ impl Plan {
         self.nodes.get(node as usize)
     }
 
-    /// Returns the path of a key in an object; `NONE` if nothing at the key matters.
+    /// Returns the path of a key in an object; `NONE` if no rule reads the key or anything inside
+    /// its value.
     #[inline]
     pub fn child(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NONE)
     }
 
-    /// Returns the hot fields of a path's node; `None` for [`NONE`].
+    /// Returns the often needed fields of a path's node; `None` for [`NONE`].
     #[inline(always)]
     pub(super) fn hot(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the length of `child`'s key with its colon, if `ahead` starts with the key and
-    /// `child` is in `node`. Near the end of the text, a key may be missed.
+    /// Returns the length of `child`'s key with its colon, if the text `ahead` starts with the key
+    /// and `child` is a child of `node`. Near the end of the text, a key may be missed.
     #[inline(always)]
     pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot(child)?, ahead.split_first_chunk()?);

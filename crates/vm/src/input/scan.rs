@@ -1,5 +1,5 @@
-//! Strings and numbers in JSON text. `None` means that the text is not valid JSON, or that this
-//! reader leaves it to the tree's reader.
+//! Strings and numbers in JSON text. `None` means that the text is not valid JSON, or that the
+//! reader that builds a tree must read the message.
 
 use super::block::{LARGE, digits, is_plain, plain};
 use bumpalo::Bump;
@@ -29,7 +29,7 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Returns the text from the cursor on.
+    /// Returns the text from the cursor to the end.
     #[inline(always)]
     pub fn ahead(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
@@ -47,13 +47,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips white space and a byte that must come next.
+    /// Skips white space and then the given byte; `None` if another byte comes next.
     #[inline(always)]
     pub fn expect(&mut self, byte: u8) -> Option<()> {
         (self.token()? == byte).then(|| self.at += 1)
     }
 
-    /// Skips a word that must be at the cursor.
+    /// Skips the given word; `None` if the text at the cursor does not start with it.
     #[inline]
     pub fn word(&mut self, word: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..)?;
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         if let Some(stop) = block.get(before) { Some(*stop) } else { self.long_run() }
     }
 
-    /// Continues `run` after a block of plain characters.
+    /// Continues `run` after a first block that has only plain characters.
     #[inline(never)]
     fn long_run(&mut self) -> Option<u8> {
         while self.ahead().first_chunk().is_some_and(is_plain) {
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         self.last_run()
     }
 
-    /// Continues `run` where less than a block of text is left.
+    /// Continues `run` where less than a block of text remains.
     #[inline(never)]
     fn last_run(&mut self) -> Option<u8> {
         loop {
@@ -178,7 +178,8 @@ impl<'a> Cursor<'a> {
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
     }
 
-    /// Reads digits and appends them to the number `sum`. Overflow wraps.
+    /// Reads digits and returns the number that results from appending them to the number `sum`.
+    /// Overflow wraps.
     #[inline(always)]
     fn digits(&mut self, mut sum: u64) -> u64 {
         if let Some(bytes) = self.ahead().first_chunk() {
@@ -214,8 +215,8 @@ impl<'a> Cursor<'a> {
 
     /// Reads the number at the cursor, with the same value as [`Value::from_json`] gives.
     ///
-    /// The flag is false if the value does not show how the number was written. This concerns `-0`
-    /// and integers beyond 64 signed bits, which a JSON tree keeps distinct.
+    /// The returned flag is false if the value does not show how the number was written. Examples
+    /// are `-0` and integers beyond 64 signed bits, which a JSON tree keeps distinct.
     #[inline]
     pub fn number(&mut self) -> Option<(Value<'a>, bool)> {
         let start = self.at;

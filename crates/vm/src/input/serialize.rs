@@ -1,5 +1,5 @@
-//! Any `Serialize` value as a source: what slots read is copied, the rest is only traversed. An
-//! accepted value is read exactly as `serde_json::to_value` would convert it.
+//! Any `Serialize` value as a source: values that slots read are copied, the rest is only
+//! traversed. An accepted value is read exactly as `serde_json::to_value` would convert it.
 
 use super::fill::{Fill, Keys};
 use super::plan::{NONE, ROOT};
@@ -12,17 +12,19 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// Reads a value that serializes to an object. `None` if it does not, or must be read into a JSON
-/// tree.
+/// Reads a value that serializes to an object. `None` if the value does not, or if it must be read
+/// into a JSON tree.
 pub(crate) fn read_value(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
     let done = message.serialize(ValueSerializer { fill, node: ROOT, build: false }).ok()?;
     done.object.then_some(())
 }
 
-/// Sentinel path id: the value is a key of a map. Fewer types are allowed for keys than for values.
+/// Path id that marks a value as the key of a map. Fewer types are allowed for keys than for
+/// values.
 const KEY: u32 = NONE - 1;
 
-/// The value must be read into a JSON tree, or has an error that serialization to a tree reports.
+/// Error: the value cannot be read here and must be read into a JSON tree, which also reports any
+/// errors.
 #[derive(Debug, thiserror::Error)]
 #[error("not taken apart")]
 struct NeedsTree;
@@ -41,9 +43,9 @@ struct ValueSerializer<'f, 'a> {
 }
 
 struct Done<'a> {
-    /// The value, if it was built; else missing.
+    /// The value, if it was built as a whole, else missing.
     value: Value<'a>,
-    /// Number of required fields, as returned by [`Fill::put`].
+    /// 1 if the value is a required field of its object, else 0; see [`Fill::put`].
     given: u32,
     /// Whether the value is an object.
     object: bool,
@@ -74,7 +76,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
         }
     }
 
-    /// Ends a list or dict. `value` is its value if it was built as a whole.
+    /// Ends a list or dict. `value` is the list or dict if it was built as a whole.
     fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, NeedsTree> {
         let given = match value {
             None => self.fill.put_unread(self.node, kind),
@@ -166,7 +168,7 @@ impl<'a> Dict<'_, 'a> {
     }
 }
 
-/// Defines methods that read a value through another method.
+/// Defines methods of a `Serializer` that convert their argument and call another method.
 macro_rules! scalars {
     ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
         fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {
@@ -181,7 +183,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     type SerializeSeq = List<'f, 'a>;
     type SerializeTuple = List<'f, 'a>;
     type SerializeTupleStruct = List<'f, 'a>;
-    // These are rare enough to be left to the JSON tree.
+    // Tuple and struct variants are rare enough to be left to the JSON tree.
     type SerializeTupleVariant = Impossible<Done<'a>, NeedsTree>;
     type SerializeMap = Dict<'f, 'a>;
     type SerializeStruct = Dict<'f, 'a>;
@@ -283,7 +285,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, NeedsTree> {
-        // Only serde_json itself can read these, such as raw JSON text.
+        // These structs have a meaning only for serde_json itself, such as raw JSON text.
         if name.starts_with("$serde_json::") { Err(NeedsTree) } else { Ok(self.dict()) }
     }
 

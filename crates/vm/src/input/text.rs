@@ -1,4 +1,4 @@
-//! JSON text as a source: one pass checks the whole text and keeps what slots read.
+//! JSON text as a source: one pass checks the whole text and stores the values that slots read.
 
 use super::fill::{Fill, Keys};
 use super::plan::{NONE, PathId, ROOT};
@@ -29,7 +29,8 @@ pub(crate) fn read_text<'a>(fill: &mut Fill<'a>, text: &'a [u8]) -> Option<()> {
 }
 
 impl<'a> Fill<'a> {
-    /// Reads JSON text as the value at a path of a message, directly in an object.
+    /// Reads JSON text as the value at a path of a message. Nesting is limited as for a direct
+    /// field of the message.
     ///
     /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
     /// invalid, or must be read into a JSON tree.
@@ -84,7 +85,7 @@ impl<'a> JsonReader<'_, 'a> {
         Some(self.fill.put_unread(node, kind))
     }
 
-    /// Reads the object at the cursor, at a path.
+    /// Reads the object at the cursor, whose path is `node`.
     fn object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.opens(b'}', depth)? {
             self.fill.end(node, 0);
@@ -114,8 +115,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Reads the key at the cursor with its colon and looks up its path in object `node`. The path
-    /// becomes the prediction for this `turn`.
+    /// Reads the key at the cursor with its colon and looks up its path in object `node`. Stores
+    /// the path at index `turn` of the key order, as a prediction for the next message.
     #[inline(never)]
     fn key(&mut self, node: u32, turn: usize, keys: &mut Keys<'a>) -> Option<u32> {
         let key = self.quoted()?;
@@ -129,7 +130,7 @@ impl<'a> JsonReader<'_, 'a> {
         Some(child)
     }
 
-    /// Reads the required key at the cursor, with its colon.
+    /// Reads the key at the cursor, with its colon; `None` if no key is there.
     fn quoted(&mut self) -> Option<&'a str> {
         if self.cursor.token()? != b'"' {
             return None;
@@ -139,8 +140,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(key)
     }
 
-    /// Reads a number or a word. The flag is false if the value does not show how the number was
-    /// written.
+    /// Reads a number or a word such as `true`. The flag is false if the value does not show how
+    /// the number was written.
     #[inline]
     fn scalar(&mut self) -> Option<(Value<'a>, bool)> {
         let (word, value) = match self.cursor.peek()? {
@@ -153,7 +154,7 @@ impl<'a> JsonReader<'_, 'a> {
         Some((value, true))
     }
 
-    /// Reads the next value as a whole.
+    /// Reads the next value with all its fields or elements.
     fn build(&mut self, depth: usize) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.token()? {

@@ -1,8 +1,9 @@
-//! Slots of a message and of bindings whose values change, such as the elements of a list. When one
-//! binding changes, the slots of the others remain read.
+//! Slots that are read from a message or from bindings. A binding is a name whose value changes,
+//! such as the current element of a list. When one binding changes, slots that were read from other
+//! bindings stay valid.
 //!
-//! A VM over bindings begins an epoch with each new value, as a decision does, so memoized results
-//! become invalid. Values in the arena and the results of host functions remain.
+//! Each new value of a binding starts an epoch of the VM, as each decision does, so memoized
+//! results become invalid. Values in the arena and the results of host functions remain.
 
 use super::scratch::{BindingBuffers, JsonBuffers, clear_stamps, grow, recycle};
 use super::{Message, Scratch, Vm};
@@ -12,16 +13,17 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
 use serde_json::Value as Json;
 
-/// The values of slots, looked up when first used.
+/// Slots of a message and of bindings, whose values are looked up when first used.
 pub struct BindingSlots<'a> {
     slots: &'a [Slot],
     message: &'a Json,
     buffers: &'a mut BindingBuffers,
     roots: Vec<Value<'a>>,
     values: Vec<Value<'a>>,
-    /// The version of the message itself.
+    /// Version under which slots of the message itself are read.
     start: u64,
-    /// The last epoch of the scratch, and the stamps to clear when the epochs restart.
+    /// The last epoch of the scratch memory. `json` has stamps that are cleared when the epochs
+    /// restart.
     epoch: &'a mut u32,
     json: &'a mut JsonBuffers,
 }
@@ -47,7 +49,8 @@ impl<'a> BindingSlots<'a> {
         BindingSlots { slots, message, buffers, roots, values, start, epoch, json }
     }
 
-    /// Sets the value of a binding, and invalidates the slots read from its earlier value.
+    /// Sets the value of a binding, and invalidates the slots that were read from its earlier
+    /// value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.buffers.version += 1;
         if let (Some(root), Some(version)) =

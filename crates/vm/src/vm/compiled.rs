@@ -39,7 +39,8 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
 
-    /// Returns a text normalized for a predicate. This needs no VM if none was created yet.
+    /// Returns a text normalized for a predicate, without creating a VM. `None` only if creating
+    /// the VM panicked before.
     pub fn prepared<'t>(
         &'t mut self,
         code: &Bytecode,

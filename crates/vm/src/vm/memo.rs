@@ -7,12 +7,12 @@ use std::cell::Cell;
 
 const ANSWER: u32 = 3;
 
-/// The results of predicates, then of shared conditions, then the tables that selected nothing. A
-/// cell is valid if its stamp has the decision's epoch.
+/// Memo cells of a decision: results of predicates, then of shared conditions, then flags for
+/// tables that selected nothing. A cell is valid if it contains the decision's epoch.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Memo<'a> {
-    /// The cells. The first field, because compiled code reads it at a fixed offset.
+    /// The memo cells. This field comes first, because compiled code reads it at a fixed offset.
     pub cells: &'a [Cell<u32>],
     /// The decision's epoch, a multiple of four; the two lowest bits of a cell hold the result.
     pub epoch: u32,

@@ -10,16 +10,18 @@ use serde_json::Value as Json;
 
 /// A source of slot values.
 pub trait Message<'a> {
-    /// Returns the value of a slot, read at the slot's kinds.
+    /// Returns the value of a slot; missing if the message lacks it, or if the slot does not accept
+    /// its kind.
     fn slot(&mut self, slot: usize) -> &Value<'a>;
 
-    /// Reads all `slots` slots by their fields, and lists those that have a value, in any order.
+    /// Reads all slots, which are numbered from 0 to `slots`. Appends the slots that have a value
+    /// to `into`, in any order.
     fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
         into.extend((0..slots).filter(|slot| !self.slot(*slot as usize).is_missing()));
     }
 }
 
-/// Slots that have been read already.
+/// Slot values that were read before the decision.
 impl<'a> Message<'a> for SlotValues<'a> {
     #[inline(always)]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
@@ -45,7 +47,7 @@ impl<'a> Message<'a> for SlotValues<'a> {
     }
 }
 
-/// Lists the slots from `first` on that have a value.
+/// Appends the slots that have a value to `into`. `first` is the slot of the first value.
 #[inline(always)]
 fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
@@ -66,7 +68,7 @@ pub struct JsonMessage<'a> {
     values: Vec<Value<'a>>,
     /// The shared objects looked up so far; `None` for one that the message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// Whether all slots were read; then a slot without a stamp is missing.
+    /// Whether all slots were read. If true, a slot without a stamp of this decision is missing.
     complete: bool,
     values_home: &'a mut Vec<Value<'static>>,
     objects_home: &'a mut Vec<Option<&'static Json>>,
@@ -115,7 +117,8 @@ impl<'a> JsonMessage<'a> {
         at
     }
 
-    /// Reads the slots that are fields of an object, and lists those with a value.
+    /// Reads the slots that are direct fields of an object. Appends the slots with a value to
+    /// `into`.
     fn read_object(&mut self, object: u32, by_name: &ByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.node(object) else { return };
         if map.len() > 2 * by_name.names.len() {
@@ -155,8 +158,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns an object that several slots share. The recursion is bounded by the depth that
-    /// lowering allows.
+    /// Returns an object that several slots share; `None` if the message lacks it. Lowering limits
+    /// the depth of such objects, which bounds the recursion.
     fn node(&mut self, node: u32) -> Option<&'a Json> {
         if node == NONE {
             return Some(self.message);

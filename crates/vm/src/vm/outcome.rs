@@ -1,6 +1,6 @@
 //! The values computed once a statement is chosen: a handler's arguments, and the nodes that a
-//! router sends to. The machine that made the choice computes them, so slots, memoized results and
-//! host results are reused.
+//! router sends to. The VM or compiled code that made the choice also computes these values, so
+//! slots, memoized results and host results are reused.
 
 use super::{Message, Vm};
 use rulec_eval::decision::Details;
@@ -12,8 +12,8 @@ fn ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
-/// Returns the nodes of a destination. If the message does not list the next nodes, the destination
-/// is returned as written.
+/// Returns the node ids of a router's destination. `next` has the next nodes that the message
+/// lists. Without this list, the destination is returned as written.
 fn nodes<'a>(
     destination: &Destination,
     next: Option<&[String]>,
@@ -41,7 +41,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         operand.map_or(Value::Missing, |operand| self.operand(operand))
     }
 
-    /// Computes the values of an outcome; `None` if the outcome has none.
+    /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
         outcome.has_values().then(|| self.values_of(outcome))

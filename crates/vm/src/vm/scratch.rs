@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// The memory for decisions: one per thread, for any sequence of rule sets and messages.
+/// The working memory for decisions: one per thread, for any sequence of rule sets and messages.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) epoch: u32,
@@ -21,8 +21,8 @@ pub struct Scratch {
     pub(super) bindings: BindingBuffers,
     /// The slot cells of compiled code.
     pub(super) cells: Cells<'static>,
-    /// The memory that messages are read into; `None` while a message in it is decided, and before
-    /// the first message.
+    /// The memory that messages are read into. `None` before the first message, and while a
+    /// decision uses this memory.
     input: Option<Box<InputBuffers>>,
 }
 
@@ -37,7 +37,7 @@ pub struct VmBuffers {
     pub(super) lookup: LookupBuffers,
 }
 
-/// The time at which a cached value is valid.
+/// Stamp of a cached value: the decision, and the loop element if the value depends on one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moment {
     pub epoch: u32,
@@ -61,17 +61,18 @@ pub(super) struct JsonBuffers {
 /// The memory of [`super::BindingSlots`].
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
-    /// For each slot, the index of its value, and the version of its root when it was read.
+    /// For each slot, the index of its value, and the version of the message or binding when the
+    /// slot was read.
     pub stamps: Vec<(usize, u64)>,
-    /// The version of each binding.
+    /// For each binding, the version of its current value.
     pub versions: Vec<u64>,
-    /// The last version.
+    /// The last version that was assigned.
     pub version: u64,
     pub values: Vec<Value<'static>>,
     pub roots: Vec<Value<'static>>,
 }
 
-/// The index of an item, and the decision in which it was read.
+/// Location of a slot's value or of an object, with the epoch of the decision that read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     pub epoch: u32,
@@ -123,8 +124,8 @@ impl Scratch {
         done
     }
 
-    /// Clears all stamps, because after a billion decisions the epochs restart. Returns the first
-    /// epoch.
+    /// Clears all stamps and returns the first epoch. Needed when the epochs restart, after a
+    /// billion decisions.
     #[cold]
     pub(super) fn clear_stamps(&mut self) -> u32 {
         self.json.clear_stamps();

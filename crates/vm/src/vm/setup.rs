@@ -10,8 +10,8 @@ use rulec_sema::hir::Slot;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// The memory of one decision: the parts of a [`Scratch`] under a new epoch. The code and the host
-/// functions come with it.
+/// All that one decision uses: the code, the host functions, and the memory of a [`Scratch`] under
+/// a new epoch.
 pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
     pub hosts: &'a [Host],

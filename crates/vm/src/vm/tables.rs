@@ -1,5 +1,5 @@
-//! Searches tables, either route by route, or with the index. The index asks the VM for values, and
-//! to verify candidates.
+//! Searches tables, either route by route, or with the index. The index gets values from the VM,
+//! which also evaluates the candidate routes.
 
 use super::memo::Memo;
 use super::{Message, Vm};
@@ -18,7 +18,8 @@ use rulec_sema::hir::{RuleId, SlotId, TableId};
 use std::ops::Range;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Uses an index over the same rules for the tables where it is faster, or `always`.
+    /// Makes the VM use an index of the same rules: for all tables if `always`, else for the tables
+    /// where the index is faster.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
         let Some(buffers) = self.lookup_buffers.take() else {
@@ -28,12 +29,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (self.lookup, self.always_index) = (Some(buffers.begin(index, self.memo.epoch)), always);
     }
 
-    /// Excludes the routes removed up to a version.
+    /// Excludes the routes that were removed up to a version of the rule set.
     pub fn exclude(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }
 
-    /// Returns the lookup, if the table is decided with the index.
+    /// Returns the lookup if the VM uses the index for a table, else `None`.
     #[inline]
     fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
         self.lookup.filter(|lookup| self.always_index || lookup.serves(table))
@@ -85,7 +86,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns the result of a table in which no route matches.
+    /// Returns the result of a table in which no route matches: the default, another table, or
+    /// nothing.
     fn without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
@@ -103,7 +105,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// A position is the table, and an address in the code or, with the index, a rank.
+/// Search of one table. A position is a table with an address in its code or, if the index is used,
+/// with a rank.
 impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     type Position = (TableId, usize);
     type Rule = RuleId;

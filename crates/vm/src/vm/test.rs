@@ -50,7 +50,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
-        // If a limit might be exceeded, the operator's own function decides.
+        // If the search might exceed a limit, the operator's own function evaluates the predicate.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
             || self.arena.is_repeated() && !self.within_budget_repeats(pred, id, *left)
         {
@@ -110,15 +110,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test(op, left, self.operand(pred.right), pred.mode, context)
     }
 
-    /// True if a text would be normalized again for each element of a list. The operator's own
-    /// function then checks the limits.
+    /// True if the text would be normalized again for each element of a loop. Then the operator's
+    /// own function evaluates the predicate, because it checks the limits.
     #[inline]
     fn prepares_again(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if searching a text repeatedly is within the limits. Nothing is reported for regular
-    /// expressions, because it is not known yet which of them will run.
+    /// True if searching a text in each iteration of a loop is within the limits. Nothing is
+    /// reported for regular expressions, because it is not known yet which of them will run.
     #[cold]
     fn within_budget_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };

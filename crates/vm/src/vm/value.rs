@@ -40,7 +40,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
-    /// Returns the value of a block. Some blocks cache it during the decision.
+    /// Returns the value of a value block. If the block has a valid cached value, the block does
+    /// not run again.
     pub fn eval(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
@@ -163,7 +164,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// Returns the number of elements for which a loop's condition is true; missing without a list.
+    /// Returns the number of elements for which a loop's condition is true; missing if the operand
+    /// is no list.
     fn count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand(each.list);
@@ -174,8 +176,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, count).map_or(Value::Missing, Value::Int)
     }
 
-    /// Returns the truth value of a condition over a list; missing if it is unknown, or there is no
-    /// list.
+    /// Returns the truth value of `any` or `all` over a list. Missing if the truth value is
+    /// unknown, or if the operand is no list.
     fn quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand(each.list);

@@ -1,4 +1,5 @@
-//! Bytecode that was tampered with is refused, and is harmless even if it runs.
+//! Tests that the verifier refuses bytecode that was tampered with, and that such bytecode is
+//! harmless even if it runs.
 
 use super::build::Build;
 use super::*;

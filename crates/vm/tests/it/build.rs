@@ -58,7 +58,7 @@ impl Build {
         self.compare_expr(left, op, right)
     }
 
-    /// Adds a comparison in normal form: `!=`, `>` and `>=` are negations.
+    /// Adds a comparison in normal form, which has `!=`, `>` and `>=` as negations.
     pub fn compare_expr(&mut self, left: ExprId, op: Op, right: Json) -> CondId {
         let (op, want) = match op {
             Op::Ne => (Op::Eq, false),

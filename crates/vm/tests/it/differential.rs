@@ -55,8 +55,8 @@ fn predicates_answer_as_their_meanings_do() {
     assert!(answers.iter().all(|times| *times > answers.iter().sum::<u32>() / 12), "{answers:?}");
 }
 
-/// Compares whole programs: shared parts, quantifiers, computed operands; from JSON and from a
-/// record.
+/// Compares decisions of whole programs that have shared parts, quantifiers and computed operands.
+/// Messages are read from JSON and from a record, the slot values in order.
 #[test]
 fn programs_decide_as_the_normal_form_does() {
     let mut scratch = Scratch::new();

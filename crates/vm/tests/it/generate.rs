@@ -43,7 +43,7 @@ const PATHS: &[&str] = &["a", "b", "c.x", "c.y", "c.z.w", "c", "d"];
 pub struct Gen {
     pub rng: Rng,
     pub build: Build,
-    /// Values outside loops, for sharing.
+    /// Values that depend on no loop, so that several conditions can use them.
     closed: Vec<ExprId>,
 }
 
@@ -238,7 +238,7 @@ impl Gen {
         self.build.cond(cond)
     }
 
-    /// Returns a path of a kind that suits an operator.
+    /// Returns a field whose kind of value suits an operator.
     fn fitting(&mut self, op: Op) -> ExprId {
         if op == Op::Contains && self.rng.one_in(8) {
             // Times as list elements compare with texts in several notations.

@@ -1,4 +1,5 @@
-//! Both readers of messages give the slots the same values, and refuse the same texts.
+//! Tests that both readers of messages, into slots and into a tree, give the slots the same values
+//! and refuse the same texts.
 
 use rulec::Rules;
 use rulec_base::json;
@@ -8,8 +9,8 @@ use rulec_vm::vm::Scratch;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Rules that read fields of every kind: alone, inside objects that are read themselves, at several
-/// kinds.
+/// Rules that read fields of every kind of value: alone, inside objects that are read themselves,
+/// and several kinds at one path.
 const RULES: &str = r#"
 route a when text contains "x" and ctx.n > 3 and hour(ctx.at) > 3 -> h(n: ctx.n)
 route b when any tag in ctx.tags: tag == "a" -> h(tags: ctx.tags)
@@ -374,7 +375,8 @@ route c when a_name_that_is_longer_than_two_registers == 1 and a_name_that_is_lo
 default -> h
 "#;
 
-/// The predicted key comes from the message before; only the key itself decides which field it is.
+/// The reader predicts each key from the previous message. A wrong prediction must not change which
+/// field gets the value.
 #[test]
 fn keys_are_told_apart_in_whatever_order_they_come() {
     let rules = Rules::from_text(NAMES).expect("it compiles");
@@ -437,7 +439,8 @@ fn strings_end_where_they_end() {
     }
 }
 
-/// Few digits are divided by a power of ten; more are parsed digit by digit.
+/// Tests both methods of reading decimals: division by a power of ten for few digits, and the
+/// standard parser for more.
 #[test]
 fn decimals_are_the_nearest_floats() {
     let [rules, _] = rules();

@@ -71,7 +71,7 @@ fn a_default_may_lead_on_to_another_table() {
     assert_eq!((miss.chosen, miss.path.to_vec()), (chosen(behind.0), vec![]));
 }
 
-/// Each table jumps to the next twice; every table is searched once, not 2^40 times.
+/// Each table jumps twice to the next table; still every table is searched once, not 2^40 times.
 #[test]
 fn a_table_that_chose_nothing_is_not_searched_again() {
     let mut build = Build::default();
@@ -84,7 +84,8 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
     assert_eq!(decide(&build, &json!({})), Choice::nothing());
 }
 
-/// Each `let` uses the one before twice. Code size and time grow with their number, not as 2^n.
+/// Each `let` uses the previous `let` twice. Code size and time grow with the number of `let`s, not
+/// as 2^n.
 #[test]
 fn shared_conditions_take_room_and_time_once() {
     let mut build = Build::default();

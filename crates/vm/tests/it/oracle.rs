@@ -57,7 +57,8 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Returns the result for each element of a list.
+    /// Returns the results for the elements of a list, each computed with the element bound to the
+    /// loop's variable.
     fn each<T>(
         &mut self,
         list: ExprId,

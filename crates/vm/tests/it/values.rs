@@ -4,7 +4,7 @@ use rulec_base::text::{Form, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use serde_json::{Value as Json, json};
 
-/// A seeded random generator.
+/// A seeded generator of pseudorandom numbers.
 pub struct Rng(pub u64);
 
 impl Rng {

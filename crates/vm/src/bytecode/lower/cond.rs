@@ -10,20 +10,20 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum Task {
-    /// Emits a condition that jumps to the label if the condition is true; with `when` false, if it
-    /// is not true.
+    /// Task that emits a condition with jumps to `label`. The jumps are taken if the condition is
+    /// true; with `when` false, if it is not true.
     Emit { cond: CondId, when: bool, label: usize },
-    /// Binds a label to the current address.
+    /// Task that makes a label refer to the current address.
     Bind(usize),
 }
 
-/// The inline capacity is enough for most conditions.
+/// Stack of pending tasks. The inline capacity is enough for most conditions.
 type Tasks = SmallVec<[Task; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits a condition that falls through if the condition is true. Returns the label of the
-    /// jumps taken otherwise.
+    /// Emits code that continues at its end if a condition is true, and else jumps. Returns the
+    /// label of these jumps, which the caller must bind.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
@@ -84,8 +84,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Adds tasks for the parts of an `and` or `or`. A part with the result `decisive` decides the
-/// whole.
+/// Adds tasks for the operands of an `and` or `or`. An operand with the result `decisive` decides
+/// the result of the whole condition.
 fn spread(
     parts: &[CondId],
     decisive: bool,

@@ -13,8 +13,8 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Lowers the loops and blocks that a value needs. Also lowers the value itself, if it gets a
-    /// block.
+    /// Emits the loop and the condition blocks that a value needs. Also emits a block for the value
+    /// itself, if its users share one.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {
@@ -42,7 +42,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers a value to an operand of a predicate or loop.
+    /// Returns the operand for a value, and emits a block if the value must be computed.
     pub(super) fn operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
         Ok(match self.expr(id)? {
             NExpr::Slot(slot) => Operand::Slot(*slot),
@@ -64,8 +64,9 @@ impl Lowering<'_> {
         self.emit_expr(id, 0, &mut registers, true)?;
         self.emit(Instr::Yield { src: 0 })?;
         let info = self.uses.info(Part::Expr(id.0));
-        // The blocks "is true" and "is false" of a condition both evaluate its parts. Without the
-        // cache, each nested level of conditions as values would double the work.
+        // A condition used as a value has two blocks, "is true" and "is false", which evaluate the
+        // same operands. Without the cache, each nested condition used as a value would double the
+        // work.
         let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
             let cell = self.chunk.cached;
             self.chunk.cached = index(cell as usize + 1, message!("values"))?;
@@ -78,8 +79,8 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits a value into register `dst`, using no register below `dst`. The recursion is bounded,
-    /// because the use analysis bounds how deep values nest in one block.
+    /// Emits code that computes a value into register `dst` and uses no lower register. The
+    /// recursion is bounded, because the use analysis limits how deep values nest in one block.
     fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
         *registers = (*registers).max(next(dst)?);
         if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
@@ -189,7 +190,7 @@ impl Lowering<'_> {
         Ok(at)
     }
 
-    /// Emits values into consecutive registers.
+    /// Emits code that computes values into consecutive registers, from `first` on.
     fn emit_all(
         &mut self,
         items: &[ExprId],

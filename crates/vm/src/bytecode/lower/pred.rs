@@ -13,7 +13,8 @@ use rulec_sema::normal::{Ask, ExprId, NConst, NExpr, Part};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Allocates the predicates, so that their ids in the normal form are their indices.
+    /// Fills the pool of predicates with placeholders, so that a predicate's id in the normal form
+    /// is its index in the pool.
     pub(super) fn reserve_preds(&mut self) {
         self.chunk.preds = self.normal.preds.iter().map(|pred| unasked(pred.ask)).collect();
     }
@@ -29,8 +30,8 @@ impl Lowering<'_> {
         let (check, left) = self.check(&pred)?;
         let left = self.operand(left)?;
         let right = match (check, pred.right) {
-            // The check contains the constant already. Only checks that fall back for lists need
-            // the operand too.
+            // These checks contain the constant. The other checks may call the operator's own
+            // function, for example for lists, and so need the operand too.
             (Check::Int(..) | Check::Float(..) | Check::Length(..), _) | (_, None) => Operand::Missing,
             (_, Some(right)) => self.operand(right)?,
         };
@@ -40,7 +41,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the index of the slot's normalized text, or `NONE` if the predicate needs none.
+    /// Returns the index of the normalized text of the predicate's slot; `NONE` if the predicate
+    /// needs no normalized text.
     fn text_of(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {
@@ -61,8 +63,8 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the check of a predicate. Returns it with the operand to test, which is the right
-    /// operand if the operands were swapped.
+    /// Selects the fastest check for a predicate. Returns the check with the operand that it tests:
+    /// the operand that is not constant, or the argument of its `len`.
     fn check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(Check, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.const_of(right));
@@ -126,7 +128,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Lowers a text predicate whose keywords are constants.
+    /// Returns the check of a text predicate. Without constant keywords, and for the quantity
+    /// `none`, this is `Check::Generic`.
     fn search(
         &mut self,
         op: Op,
@@ -187,8 +190,8 @@ fn is_number(constant: &Const) -> bool {
     matches!(constant.value(), Value::Int(_) | Value::Float(_))
 }
 
-/// Returns the constant's texts: the constant itself or, with a quantity, its elements. `None` if
-/// there is no element, or one that is not a text.
+/// Returns the keywords in a constant: a single text or, with a quantity such as `any`, the
+/// elements of a list. `None` if the list is empty or an element is not a text.
 fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>> {
     match (constant.value(), quantity) {
         (Value::Str(text), None) => Some(Box::new([text.into()])),
@@ -201,7 +204,7 @@ fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>
     }
 }
 
-/// Returns the cost of searching for a keyword, per byte of text.
+/// Returns the work, per byte of text, that a search for a keyword may cost.
 fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,
@@ -210,7 +213,7 @@ fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     }
 }
 
-/// Returns a placeholder for a predicate that no route uses.
+/// Returns a placeholder, which stays in the chunk if no route uses the predicate.
 fn unasked(ask: Ask) -> Pred {
     Pred {
         check: Check::Generic,

@@ -1,4 +1,5 @@
-//! Lowering of slots: paths with a common beginning share the lookups along it.
+//! Lowering of slots, the fields that rules read. Slots whose paths begin with the same keys share
+//! the lookups of these keys.
 
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
@@ -6,8 +7,9 @@ use hashbrown::HashMap;
 use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Program, Slot};
 
-/// Maximum depth to which objects are shared. Deeper fields are looked up separately for each slot.
-/// Bound on recursion, not tuned: the lookup of an object begins with the lookup of its parent.
+/// Maximum nesting depth of an object whose lookup is shared between slots. Deeper fields are
+/// looked up separately for each slot. Bound on recursion, not tuned: the lookup of an object
+/// begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
 /// An object of the message that contains a slot, directly or deeper.
@@ -21,7 +23,7 @@ struct Object {
 /// Lowers the slots of a program.
 pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<Object> = Vec::with_capacity(2 * program.slots.len());
-    // Objects by the enclosing object and the name in it.
+    // Finds an object by its enclosing object and its key in that object.
     let mut by_name: HashMap<(u32, &str), u32> = HashMap::with_capacity(2 * program.slots.len());
     // A slot rooted in a binding is read from the binding, not from the message.
     let shared = |slot: &Slot| if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };

@@ -1,32 +1,33 @@
-//! Use analysis: the facts about each part that lowering needs before it emits any code. They are
-//! the part's users, its cost, the loops whose elements it reads, and the size of its code.
+//! Use analysis: collects the facts about each part of a program that lowering needs before it
+//! emits code. A part is a condition, predicate or value. The facts are the part's users, its cost,
+//! the loops whose elements it reads, and the size of its code.
 
 use super::LowerError;
 use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Normal, Part};
 
-/// The facts about a part.
+/// Facts about one part: a condition, predicate or value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// Number of other parts that use the part; 0 if no part needs it.
+    /// Number of parts, routes and arguments that use the part; 0 if the part is not needed.
     pub uses: u32,
-    /// Number of code locations that evaluate the part; at least 2 if a loop repeats one.
+    /// Number of code locations that evaluate the part; at least 2 if a loop evaluates it.
     pub asks: u32,
-    /// Cost of evaluating the part: the maximum over its children.
+    /// Cost of evaluating the part: the maximum of its own cost and its children's costs.
     pub cost: Cost,
-    /// The enclosing loops whose elements the part reads, or read in the author's source.
+    /// Enclosing loops whose elements the part reads, in the normal form or in the author's source.
     pub free: Levels,
-    /// Approximate number of instructions that the part adds to the code of its user.
+    /// Approximate number of instructions that the part adds to the code of each user.
     pub size: u32,
-    /// Depth of nested values within the part that have no block of their own.
+    /// Nesting depth of the part's operands that have no block of their own.
     pub height: u32,
-    /// Whether the part contains a condition used as a value.
+    /// Whether the part is or contains a condition that is used as a value.
     pub has_truths: bool,
 }
 
 impl Info {
-    /// The facts about a part that no other part needs.
+    /// Facts about a part that is not used.
     const NOTHING: Info = Info {
         uses: 0,
         asks: 0,
@@ -37,7 +38,8 @@ impl Info {
         has_truths: false,
     };
 
-    /// Returns true if the part has the same value throughout a decision.
+    /// Returns true if the part has the same value throughout a decision, because it reads no loop
+    /// element.
     pub fn is_closed(&self) -> bool {
         self.free.is_empty()
     }
@@ -46,12 +48,13 @@ impl Info {
 /// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
 /// a block of its own.
 const MAX_HEIGHT: u32 = 32;
-/// Minimum size at which conditions and values used more than once get blocks of their own.
+/// Minimum size in instructions of a condition or value with several users that gets a block of its
+/// own.
 const SHARED_SIZE: u32 = 4;
 
-/// The result of the analysis.
+/// Result of the use analysis: the facts about every part.
 pub(super) struct UseAnalysis {
-    /// Every part that a route needs, operands before users.
+    /// The parts that routes and arguments need; operands come before their users.
     pub order: Vec<Part>,
     infos: Vec<Info>,
     own: Vec<bool>,
@@ -85,7 +88,7 @@ impl UseAnalysis {
         self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
     }
 
-    /// Returns true if a condition or value gets a block of its own, for all its uses.
+    /// Returns true if a part gets a block of its own, which all users of the part share.
     pub fn is_own(&self, part: Part) -> bool {
         self.own.get(self.at(part)).copied().unwrap_or(false)
     }
@@ -138,8 +141,8 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the code locations that evaluate each part, users first. A block of its own counts as
-    /// one location for its parts.
+    /// Counts the code locations that evaluate each part; users are counted before their operands.
+    /// A part with a block of its own evaluates its operands in one location.
     fn count_asks(&mut self, normal: &Normal) {
         for root in roots(normal) {
             let at = self.at(root);
@@ -165,7 +168,7 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes the other facts, operands first.
+    /// Computes all facts except the uses and the code locations; operands come before their users.
     fn measure(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
             let part = self.order[at];
@@ -199,8 +202,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a part a block of its own, which caches its value. This is done if a loop would
-    /// evaluate the part for each element, and the value does not depend on the element.
+    /// Gives a part a block of its own, which caches the part's value. This is done if a loop would
+    /// evaluate the part for each element, but the value does not depend on the element.
     fn own_if_once(&mut self, normal: &Normal, part: Part, repeats: bool) {
         let info = self.info(part);
         let is_simple = match part {
@@ -220,13 +223,14 @@ impl UseAnalysis {
     }
 }
 
-/// Returns the parts used from outside: the conditions of routes, then the values.
+/// Returns the parts from which all others are reached: the conditions of routes, then the values
+/// of arguments and destinations.
 fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// Returns the loop level that `part` binds if `child` is its body.
+/// Returns the nesting level of the loop `part`, if `child` is the body of this loop.
 fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
@@ -262,8 +266,8 @@ fn is_truth(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// Returns the enclosing loops whose elements the part reads directly, or read in the author's
-/// source.
+/// Returns the enclosing loops whose elements the part itself reads, in the normal form or in the
+/// author's source. The reads of its children are not included.
 fn own_reads(normal: &Normal, part: Part) -> Levels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

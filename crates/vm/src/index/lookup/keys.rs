@@ -1,6 +1,5 @@
-//! The keys of a message: literals in its texts, the equivalence classes of its values, the
-//! elements of its lists. Each text is scanned, and each value classified, at most once per
-//! decision.
+//! Lookup of the keys of a message: literals in texts, equivalence classes of values, and elements
+//! of lists. Each text is scanned, and each value classified, at most once per decision.
 
 use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
 use crate::bytecode::chunk::Operand;
@@ -13,8 +12,8 @@ use rulec_lang::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table. Returns all keys found in the message so far; the caller puts
-    /// the list back into the workspace.
+    /// Looks up the keys of a table. Returns all keys found in the message so far; the caller must
+    /// put the list back into `hits` of the buffers.
     pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
@@ -56,7 +55,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records a key of the message.
+    /// Records that the message has a key.
     #[inline]
     fn hit(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.keys.get(key as usize)
@@ -66,7 +65,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a subject for literals.
+    /// Scans the text of a subject for literals.
     fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -98,8 +97,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a text in several forms, skipping equal ones. Returns the flags for the subject's
-    /// stamp.
+    /// Scans a text in several normalized forms, and skips a form that equals the first. Returns
+    /// the flags to store for the subject.
     #[inline(never)]
     fn scan_forms<V: Verifier<'a>>(
         &self,
@@ -139,15 +138,14 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches a text of a subject for the subject's literals.
+    /// Searches one form of a subject's text for the literals of the subject.
     #[inline(never)]
     fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
         self.search_edges(subject, text, hits);
         subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
     }
 
-    /// Searches the text of `length` bytes that was folded in the buffers for the subject's
-    /// literals.
+    /// Searches the folded text in `buffers`, of `length` bytes, for the literals of the subject.
     #[inline(always)]
     fn search_folded(
         &self,
@@ -171,7 +169,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records a literal of the text, and its keys.
+    /// Records that a literal was found, and the keys that the literal provides.
     #[inline(always)]
     fn found(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.literals.get(literal as usize)
@@ -181,7 +179,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list; false if the value is no list.
+    /// Looks up the elements of a list and records their keys; false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: Verifier<'a>>(
         &self,
@@ -199,7 +197,7 @@ impl<'a> Lookup<'a> {
                     let number = named.get(verifier.texts().passing(form.mode, text).as_bytes());
                     number.map_or(&[][..], |number| element_keys.get(number))
                 }
-                // A time equals texts in many notations.
+                // A time equals texts in many notations, so the message may have any of the keys.
                 Value::DateTime(_) => element_keys.all(),
                 _ => &[],
             };

@@ -9,9 +9,9 @@ struct Tried {
     holds: u32,
     texts: PreparedTexts,
     missing: Value<'static>,
-    /// The ranks that the index found.
+    /// Ranks of the routes that the index found and verified.
     found: Vec<u32>,
-    /// Number of routes that were tried in order.
+    /// Number of routes that were tried in order, without the index.
     in_order: Option<u32>,
 }
 
@@ -42,7 +42,8 @@ impl<'a> Verifier<'a> for Tried {
     }
 }
 
-/// Builds a table with `first` first routes, none of which has a key.
+/// Builds the index of a table in which no route has a key, and `first` routes are tried before any
+/// lookup.
 fn index(first: u32, routes: u32) -> Index {
     let residual: Vec<(u32, ValueRanges)> = (0..routes).map(|rank| (rank, ValueRanges::new())).collect();
     let table = TableIndex { residual: Bitmap::new(&residual), first, ..TableIndex::default() };

@@ -1,9 +1,9 @@
-//! The estimated frequency of bytes in texts, from the literals and from typical English and
-//! Chinese texts. A literal is found by its rarest gram.
+//! Estimates how frequent bytes are in texts, from the literals and from typical English and
+//! Chinese texts. A literal is found by its rarest grams.
 
 use super::gram::load;
 
-/// Weight of the prior frequencies, relative to the counted bytes.
+/// Weight of the frequencies in typical texts, as a number of counted bytes.
 const PRIOR: f32 = 3000.0;
 /// Number of counted bytes after which counting stops. Bound on build time, not tuned: more bytes
 /// would change little.
@@ -12,7 +12,7 @@ const ENOUGH: f32 = 4_000_000.0;
 pub struct Frequency {
     pairs: Box<[u16]>,
     total: f32,
-    /// Counts of four-byte sequences, by a hash.
+    /// Number of occurrences of sequences of four bytes, by a hash of the sequence.
     fours: Box<[u16]>,
     bytes: [f32; 256],
 }
@@ -27,7 +27,7 @@ impl Frequency {
         }
     }
 
-    /// Counts the bytes at the beginning of a literal.
+    /// Counts the bytes at the beginning of a literal, up to 64.
     pub fn count(&mut self, literal: &[u8]) {
         if self.total > ENOUGH {
             return;
@@ -45,20 +45,21 @@ impl Frequency {
         self.total += length as f32;
     }
 
-    /// Returns the usual share of a byte in texts.
+    /// Returns the share of a byte among the bytes of typical texts.
     pub fn of_byte(&self, byte: u8) -> f32 {
         self.bytes[usize::from(byte)]
     }
 
     pub fn of_pair(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
-        // Bytes above ASCII follow each other, because three in ten texts are Chinese.
+        // Bytes above ASCII mostly follow each other, because three in ten texts are assumed to be
+        // Chinese.
         let together = if first >= 0x80 { 3.0 } else { 1.0 };
         let usual = self.bytes[usize::from(first)] * self.bytes[usize::from(second)] * together;
         (f32::from(self.pairs[usize::from(pair)]) + PRIOR * usual) / self.total
     }
 
-    /// Returns the share of positions that have these four bytes.
+    /// Returns the estimated share of text positions at which these four bytes occur.
     pub fn of_four(&self, four: u32) -> f32 {
         let usual = self.of_pair(four as u16) * self.of_pair((four >> 16) as u16);
         (f32::from(self.fours[slot(four)]) + PRIOR * usual) / self.total
@@ -69,7 +70,7 @@ fn slot(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
-/// Returns the usual share of a byte, if three in ten texts are Chinese.
+/// Returns the share of a byte in typical texts, three in ten of which are Chinese.
 fn usual(byte: u8) -> f32 {
     let thousandths = match byte {
         b' ' => 130.0,

@@ -1,21 +1,23 @@
 //! Grams: the few bytes by which a literal is found, and their hashes.
 
-/// Number of bytes in a gram, as a level. A lookup begins at one of the first [`BASES`] levels;
-/// from a crowded entry it continues one level deeper.
+/// Length class of a gram; [`Level::bytes`] is the number of bytes. A lookup begins at one of the
+/// first [`BASES`] levels. From an entry with many literals (crowded), the lookup continues one
+/// level deeper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Level(u8);
 
-/// Number of base levels, at which positions of a text are looked up: three to eight bytes. Not
+/// Number of base levels, at which a lookup can begin. Their grams have three to eight bytes. Not
 /// tuned: a lookup reads eight bytes.
 pub const BASES: usize = 6;
 pub const THREE: Level = Level(0);
-/// The level of thirty-two bytes, after twelve and sixteen. Each deeper level doubles the length.
+/// Number of the level whose grams have 32 bytes, after the levels with 12 and 16 bytes. Each
+/// deeper level doubles the length.
 const FIRST_DOUBLE: u8 = 8;
-/// The level of 32 KB. Bound on build time, not tuned: a literal with crowded grams is hashed at
-/// each level.
+/// The deepest level, whose grams have 32 KB. Bound on build time, not tuned: a literal with
+/// crowded grams is hashed at each level.
 const DEEPEST: Level = Level(18);
 
-/// The bits of eight bytes that belong to the gram, by base level.
+/// For each base level, the mask of the gram's bytes in a word of eight bytes.
 const MASKS: [u64; 8] = [
     0xff_ffff,
     0xffff_ffff,
@@ -38,7 +40,8 @@ const SALTS: [u64; 8] = [
 ];
 
 impl Level {
-    /// Returns the deepest base level whose grams fit into this number of bytes.
+    /// Returns the deepest base level whose grams fit into `length` bytes; `None` below three
+    /// bytes.
     pub fn of_length(length: usize) -> Option<Level> {
         let level = length.min(8).checked_sub(3)?;
         Some(Level(level as u8))
@@ -48,7 +51,7 @@ impl Level {
         Level(number)
     }
 
-    /// Returns the level as a number; less than [`BASES`] for a base level.
+    /// Returns the number of the level, which is less than [`BASES`] for a base level.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -62,12 +65,13 @@ impl Level {
         }
     }
 
-    /// Returns the level below a crowded entry.
+    /// Returns the next level, whose grams are longer; `None` for the deepest level.
     pub fn deeper(self) -> Option<Level> {
         (self < DEEPEST).then_some(Level(self.0 + 1))
     }
 
-    /// Returns the hash of the gram at the start of `text`; `None` if the text is too short.
+    /// Returns the hash of the gram of this level at the start of `text`; `None` if the text is too
+    /// short.
     pub fn hash(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.bytes())?;
         if usize::from(self.0) < BASES {
@@ -78,7 +82,7 @@ impl Level {
         Some(gram.chunks_exact(8).fold(mix(salt), |sum, word| mix(sum ^ load(word, 0))))
     }
 
-    /// Returns the hash of the gram at the start of these eight bytes, for a base level.
+    /// Returns the hash of the gram at the start of eight bytes; the level must be a base level.
     #[inline(always)]
     pub fn hash_of(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;

@@ -1,6 +1,6 @@
-//! Chooses the grams of a literal: one for each position between two probes, consecutive. They
-//! should be rare in texts, add few passing positions to the first stage, and be shared by few
-//! literals.
+//! Chooses the grams of a literal: consecutive grams, as many as the distance between two probes.
+//! The grams should be rare in texts, let few further positions pass the first stage, and be shared
+//! by few literals.
 
 use super::frequency::Frequency;
 use super::gram::{Level, load};
@@ -8,20 +8,22 @@ use super::probes::Probes;
 use super::table::Table;
 use std::ops::Range;
 
-/// Number of bytes at each end of a literal that are considered.
+/// Number of bytes at the end of a literal, and twice this number at its start, in which grams are
+/// considered.
 const REACH: usize = 32;
-/// Weight of a position that newly passes the first stage, relative to one that passes the filter.
-/// The first stage is cheaper, but every text pays for it; later literals reuse the same positions.
+/// Cost of a text position that a gram newly lets pass the first stage, relative to a position that
+/// passes the filter. The first stage is cheaper, but every text pays for it; later literals reuse
+/// the same positions.
 const LOOK: f32 = 30.0;
-/// Number of best choices that are checked for crowding in the table.
+/// Number of best choices of grams for which crowding in the table is also considered.
 const FINALISTS: usize = 2;
 
-/// The grams of a literal; the first is at `offset`.
+/// The grams chosen for a literal; the first gram is at `offset`.
 #[derive(Clone, Copy)]
 pub struct Choice {
     pub level: Level,
     pub offset: u16,
-    /// Estimated cost per text, for comparison.
+    /// Estimated cost per text, to compare choices.
     cost: f32,
 }
 
@@ -37,7 +39,7 @@ pub fn choose(
     let level = Level::of_length((length + 1).saturating_sub(step))?;
     let mut best = [None; FINALISTS];
     let mut consider = |part: Range<usize>| {
-        // The cost of a gram at each offset.
+        // The cost of a gram at each offset in `part`.
         let mut costs = [0.0; 2 * REACH];
         for (cost, at) in costs.iter_mut().zip(part.clone()) {
             let four = frequency.of_four(load(literal, at) as u32);

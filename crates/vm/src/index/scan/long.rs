@@ -6,17 +6,18 @@ use super::gram_selection::{Choice, choose};
 use super::probes::{Position, Positions, Probes, WINDOW};
 use super::table::{Grams, Table};
 
-/// Buffer size for grams that are filtered together, at most [`BASES`] per position.
+/// Capacity of the buffer for grams that are filtered together; a position has at most [`BASES`]
+/// grams.
 pub const GRAMS: usize = 256;
-/// Number of crowded grams that is acceptable before probes are placed closer together.
+/// Number of crowded grams that is accepted before probes are placed closer together.
 pub const MOST_CROWDED: usize = 64;
-/// Number of filter bits for each slot of the table.
+/// Number of filter bits for each slot of the hash table.
 const FILTER_BITS: usize = 16;
 
 /// The search for literals by their grams.
 pub struct Longs {
     pub probes: Probes,
-    /// One bit for each gram, by the upper bits of its hash.
+    /// Filter with one set bit for each gram, at the upper bits of the gram's hash.
     pub filter: Box<[u64]>,
     pub filter_shift: u32,
     pub table: Table,
@@ -86,8 +87,8 @@ impl Longs {
         next
     }
 
-    /// Filters the grams at the passing positions of a block, and compares the literals of those
-    /// left.
+    /// Filters the grams at the positions of a block that passed the first stage. Then compares the
+    /// text with the literals of the remaining grams.
     #[inline(always)]
     fn find(
         &self,
@@ -128,7 +129,8 @@ pub struct Block<'t> {
     pub at: usize,
 }
 
-/// A possible gram: the level in the high byte, the position in the block in the low byte.
+/// A possible gram at a position: the level in the high byte, the position in the block in the low
+/// byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gram(u16);
 

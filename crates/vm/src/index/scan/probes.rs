@@ -1,6 +1,6 @@
 //! The first stage of a scan. At every `step`-th position, four bytes are hashed. A table gives the
-//! levels at which a gram may begin with these bytes. Texts use few entries of the table, which
-//! therefore stay in the innermost cache.
+//! levels (length classes) of the grams that may begin with these bytes. Texts use few entries of
+//! the table, which therefore stay in the innermost cache.
 
 use super::gram::{Level, THREE};
 use rulec_base::broken_invariant;
@@ -16,11 +16,11 @@ pub const BLOCK: usize = 256 - TOGETHER * MOST_STEP;
 /// Number of bytes that a block reads: for probes beyond its end, and for grams that begin there.
 pub const WINDOW: usize = 256 + 32;
 
-/// Buffer for the passing positions of a block.
+/// Buffer for the positions of a block at which a gram may begin.
 pub type Positions = [Position; 256];
 
-/// A passing position of a block. The high byte holds the levels of possible grams, the low byte
-/// the position.
+/// A position of a block at which a gram may begin. The high byte holds the levels of possible
+/// grams, the low byte the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position(u16);
 
@@ -42,19 +42,19 @@ impl Position {
     }
 }
 
-/// Table sizes, chosen by the number of grams.
+/// Sizes of the probe table; the size is chosen by the number of grams.
 /// Measured in benches/notes/first-look.md, "Size of the table".
 const TINY: usize = 1 << 12;
 const SMALL: usize = 1 << 14;
 const MIDDLE: usize = 1 << 17;
 const LARGE: usize = 1 << 20;
 
-/// Table entries of a gram of three bytes: one for each byte that may follow.
+/// Number of table entries for a gram of three bytes: one for each byte that may follow.
 const THREE_ENTRIES: usize = 256;
 
 /// The probe table, and the distance between probes.
 pub struct Probes {
-    /// By the hash of four bytes, a bit for each level at which a gram begins with them.
+    /// For each hash of four bytes, a bit for each level at which a gram begins with these bytes.
     levels: Box<[u8]>,
     step: usize,
 }
@@ -66,8 +66,8 @@ fn place(four: u32, size: usize) -> usize {
 }
 
 impl Probes {
-    /// Returns the distance between probes that still finds each literal of at least `shortest`
-    /// bytes, by a gram of three or four bytes.
+    /// Returns the distance between probes at which each literal of at least `shortest` bytes is
+    /// still found. The grams of a literal then have three bytes or more.
     pub fn step(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -100,7 +100,7 @@ impl Probes {
         self.levels.get(place(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
 
-    /// Adds a gram that begins with these bytes.
+    /// Records that a gram of this level begins with these four bytes.
     pub fn add(&mut self, level: Level, four: u32) {
         let is_three = level == THREE;
         let (four, entries) = if is_three { (four & 0xff_ffff, THREE_ENTRIES as u32) } else { (four, 1) };

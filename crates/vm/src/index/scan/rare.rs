@@ -1,6 +1,6 @@
-//! Literals of three or four bytes that contain a rare byte. A text is searched for that byte. With
-//! grams, these literals would need more probes for all literals, and grams so short that many
-//! positions pass.
+//! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte.
+//! If such literals had grams, all literals would need more probes, and the grams would be so short
+//! that many positions pass.
 
 use super::frequency::Frequency;
 use super::gram::load;
@@ -9,23 +9,24 @@ use memchr::memchr3_iter;
 use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
 
-/// The lengths of literals that are found by a byte.
+/// Lengths in bytes of the literals that may be found by a rare byte.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const LENGTHS: RangeInclusive<usize> = 3..=4;
 /// Minimum number of literals in the scanner. With fewer, the short literals cost less than a
 /// second search.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const FROM: usize = 256;
-/// Maximum number of distinct bytes to search for. Not tuned: `memchr` searches for at most three.
+/// Maximum number of distinct rare bytes to search for. Not tuned: `memchr` searches for at most
+/// three.
 const BYTES: usize = 3;
-/// Maximum total share of these bytes in usual texts.
+/// Maximum share of these rare bytes, taken together, in typical texts.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MOST: f32 = 0.01;
 
-/// Literals that are found by a byte.
+/// Literals that are found by a rare byte.
 #[derive(Default)]
 pub struct Rares {
-    /// The bytes to search for; the last one is repeated if there are fewer.
+    /// The rare bytes to search for; the last one is repeated if there are fewer than three.
     bytes: [u8; BYTES],
     groups: Vec<Group>,
 }
@@ -34,15 +35,15 @@ pub struct Rares {
 struct Group {
     byte: u8,
     offset: usize,
-    /// Mask of the literals' length in bytes.
+    /// Mask of the literals' bytes in a word of eight bytes.
     mask: u64,
-    /// The literals' bytes and ids, sorted.
+    /// The literals as words of eight bytes, with their ids, sorted.
     literals: Vec<(u64, u32)>,
 }
 
 impl Rares {
-    /// Takes the shortest literals out of the list, if the rest can then be probed at fewer
-    /// positions.
+    /// Removes the shortest literals from the list and returns a search for them. Returns `None`
+    /// unless the other literals can then be probed at fewer positions.
     pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Option<Rares> {
         let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
         let is_short = |literal: &[u8]| LENGTHS.contains(&literal.len());
@@ -90,7 +91,7 @@ impl Rares {
         self.groups[at].literals.push((load(literal, 0), number));
     }
 
-    /// Calls `hit` with the id and the start of each occurrence.
+    /// Calls `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let [first, second, third] = self.bytes;
@@ -99,7 +100,7 @@ impl Rares {
         }
     }
 
-    /// Compares the literals around an occurrence of a byte.
+    /// Compares the text around the rare byte at `at` with the literals that contain this byte.
     #[inline(never)]
     fn compare(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         for group in self.groups.iter().filter(|group| group.byte == text[at]) {

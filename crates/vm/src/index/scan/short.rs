@@ -3,7 +3,7 @@
 
 use rulec_base::broken_invariant;
 
-/// Number of words in a bitmap of all byte pairs.
+/// Number of words in a bitmap with one bit for each pair of bytes.
 const WORDS: usize = 1 << 10;
 
 /// Literals of one or two bytes, with their ids.
@@ -51,7 +51,7 @@ impl Shorts {
         self.twos.sort_unstable();
     }
 
-    /// Calls `hit` with the id and the start of each occurrence.
+    /// Calls `hit` with the id and the start of each occurrence of a literal.
     #[inline]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let Ok(pairs) = <&[u64; WORDS]>::try_from(&*self.pairs) else {

@@ -4,17 +4,19 @@
 use super::gram::{Level, load};
 use rulec_base::broken_invariant;
 
-/// Sentinel record index: there is none.
+/// Record index that means "no record".
 const NONE: u32 = u32::MAX;
-/// Number of literals in one entry from which on longer literals are keyed by more bytes.
+/// Number of literals from which an entry is crowded: further literals, if long enough, get longer
+/// grams.
 const CROWDED: u32 = 4;
-/// Flag of a crowded entry: longer literals with its gram are one level deeper.
+/// Flag of a crowded entry: some literals with its gram are stored under longer grams, one level
+/// deeper.
 const DEEPER: u32 = 0x10;
-/// The part of `Slot::state` that counts the literals, up to 15.
+/// Bits of `Slot::state` that count the literals of the entry, up to 15.
 const COUNT: u32 = 0x0f;
 
-/// One gram. `state` holds the upper 24 bits of its hash, the flag and the count; `record` is its
-/// newest record.
+/// Entry of the hash table for one gram. `state` holds the upper 24 bits of the gram's hash, the
+/// flag and the count. `record` is the index of the newest record for the gram.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     state: u32,
@@ -32,22 +34,24 @@ pub struct Grams {
     pub count: usize,
 }
 
-/// The entry into which a literal would go.
+/// The entry of the hash table under which a literal is or would be stored.
 pub struct GramEntry {
     level: Level,
     hash: u64,
     pub crowd: u32,
 }
 
-/// The literals by gram.
+/// Hash table that finds literals by their grams.
 pub struct Table {
-    /// A power of two, with at least an eighth of the slots empty.
+    /// Entries of the hash table. Their number is a power of two, and at least an eighth of them is
+    /// empty.
     slots: Vec<Slot>,
     /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
-    /// the length is no multiple of eight, the last word overlaps the one before. A record has two
-    /// words: `next | id << 32`, and the literal's index in `records` as `index | offset << 32`.
+    /// the length is no multiple of eight, the last word overlaps the word before it. A record has
+    /// two words: `next | id << 32`, and `index | offset << 32`, where `index` is the literal's
+    /// position in `records`.
     records: Vec<u64>,
-    /// Number of records whose entry was already full up to the maximum count.
+    /// Number of records that were added to an entry whose count was already at the maximum.
     crowded: usize,
 }
 
@@ -55,7 +59,7 @@ impl Table {
     /// Maximum value of [`GramEntry::crowd`].
     pub const MOST_CROWDED: u32 = COUNT;
 
-    /// Creates a table with room for this number of grams.
+    /// Creates a table for at most this number of grams.
     pub fn new(grams: usize) -> Table {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
         Table { slots: vec![EMPTY; slots], records: Vec::new(), crowded: 0 }
@@ -71,7 +75,7 @@ impl Table {
         self.slots.len()
     }
 
-    /// Returns the slot of a hash, or the empty slot where the hash would go.
+    /// Returns the slot of a hash, or the empty slot where the hash would be inserted.
     #[inline(always)]
     fn find(&self, hash: u64) -> (usize, Slot) {
         let mask = self.slots.len() - 1;
@@ -85,7 +89,8 @@ impl Table {
         }
     }
 
-    /// Returns the entry for a literal whose bytes from its gram on are `rest`.
+    /// Returns the entry for a literal that has the gram at the start of `rest`. `rest` is the
+    /// literal from the gram on; `None` if it is too short.
     pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash(rest)?;
         loop {
@@ -127,7 +132,7 @@ impl Table {
         }
     }
 
-    /// Adds a record to its gram's entry, and flags the crowded entries above.
+    /// Adds a record to the entry of its gram. Flags the crowded entries of its shorter grams.
     fn link(&mut self, base: Level, rest: &[u8], record: u32) {
         let Some(place) = self.place(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
@@ -148,7 +153,8 @@ impl Table {
         self.records[record as usize] |= u64::from(slot.record);
     }
 
-    /// Calls `hit` for each literal that has its gram at `at` in the text.
+    /// Calls `hit` for each literal that occurs in the text with its gram at `at`. `hash` is the
+    /// hash of this gram.
     #[inline(always)]
     pub fn verify(&self, base: Level, hash: u64, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         let (_, slot) = self.find(hash);

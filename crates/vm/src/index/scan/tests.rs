@@ -5,7 +5,7 @@ use super::{BLOCK, Buffers, Gram, Position, Scanner, WINDOW};
 use rulec_base::text::fold::fold;
 use std::collections::BTreeSet;
 
-/// SplitMix64.
+/// Pseudorandom number generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -65,7 +65,8 @@ const WORDS: &[&str] = &[
     "ba", "的",
 ];
 
-/// Also tested after a longer text, whose bytes are still in the buffer, and at the maximum length.
+/// Scans texts in the buffer in which they were folded. Also tested after a longer text, whose
+/// bytes are still in the buffer, and at the maximum length.
 #[test]
 fn a_text_folded_in_place_is_searched_like_one_folded_before() {
     let words = ["Refund", " ", "ORDER", "the ", "My", "请问", "退款", "é", "x", "aB", "😀"];
@@ -228,8 +229,8 @@ fn cut_characters() {
     );
 }
 
-/// Regression: a literal of three bytes was not found in a small table. Another pair had taken the
-/// entry that recorded its insertion.
+/// Regression: a literal of three bytes was not found in a small table. Other bytes had already set
+/// the table entry that should have recorded its insertion.
 #[test]
 fn few_literals_share_places() {
     let mut random = Random(8);
@@ -244,7 +245,7 @@ fn few_literals_share_places() {
     }
 }
 
-/// Covers the literal lengths for each probe distance, at every offset, up to beyond the ends of
+/// Tests literal lengths for each distance of probes, at many offsets, also across the ends of
 /// blocks. Literals that are shorter than the others, or have no grams, are found too.
 #[test]
 fn every_distance_of_probes() {
@@ -282,7 +283,8 @@ fn shared_endings_are_no_grams() {
     }
 }
 
-/// Regression: a few short literals made every text be probed more often, by very common grams.
+/// Regression: a few short literals with very common grams caused more positions of every text to
+/// be probed.
 #[test]
 fn short_literals_with_a_rare_byte_are_found_by_it() {
     let mut random = Random(8);
@@ -331,7 +333,7 @@ fn short_literals_with_a_rare_byte_are_found_by_it() {
 }
 
 /// Counts the positions of a text that pass the first stage, and the grams that pass the filter.
-/// Badly chosen grams slow down every text. The figures are today's; lower is better.
+/// Badly chosen grams slow down every text. The expected numbers were measured; lower is better.
 #[test]
 fn few_positions_pass_where_no_literal_is() {
     let verbs =
