@@ -1,5 +1,5 @@
-//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each is
-//! compiled, type-checked and evaluated like the condition of a route.
+//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each text
+//! is compiled, type-checked and evaluated like the condition of a route.
 
 use crate::engine::{CompileError, Rules};
 use rulec_base::diag::Message;
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// A text must not close the condition and add statements of its own.
+    /// Regression test: a text cannot close the condition and add statements of its own.
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for text in [

@@ -48,7 +48,7 @@ use std::sync::Arc;
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on `intents` in their order.
+    /// The classifier, trained on the flows in `intents`, in the same order.
     classifier: Option<Arc<Classifier>>,
 }
 
@@ -64,7 +64,7 @@ pub struct IntentFlow {
     pub description: String,
     /// Example messages that this flow should handle.
     pub examples: Vec<String>,
-    /// Words that suggest this flow.
+    /// Words in a message that suggest this flow.
     pub keywords: Vec<String>,
 }
 
@@ -220,9 +220,8 @@ impl FlowMatcher {
         (None, exceeded)
     }
 
-    /// Explains the selection of a flow: pattern by pattern, then by the scores of the intent
-    /// flows. Fields marked `@private` are masked unless `show_private`. `None` if the rules hold
-    /// no flow.
+    /// Explains how a flow was selected: first each pattern, then the scores of the intent flows.
+    /// Fields marked `@private` are masked unless `show_private`. `None` if the rules hold no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -241,7 +240,7 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the entry of the flow patterns; every rule set with a flow has one.
+    /// Returns the entry that tests the patterns of all flows; every rule set with a flow has one.
     fn entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()
     }
@@ -308,7 +307,7 @@ impl FlowMatcher {
     }
 }
 
-/// Returns the text of a message; empty if there is none.
+/// Returns the field `text` of a message; empty if there is none.
 fn text_of(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }

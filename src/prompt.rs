@@ -61,8 +61,8 @@ impl PickTool {
         }
     }
 
-    /// Creates the tool that answers the question of a choice; the model must call it. `branches`
-    /// are pairs of id and meaning.
+    /// Creates the tool that the model must call to answer the question of a choice. `branches` are
+    /// pairs of branch id and meaning.
     pub fn choose_branch<'a>(
         question: &str,
         branches: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -129,8 +129,8 @@ impl PickTool {
         function(&self.name, &self.description, properties, &required)
     }
 
-    /// Returns the value of `tool_choice` for this tool: the tool itself if the model must call it,
-    /// else `auto`.
+    /// Returns the value of `tool_choice` in a request with this tool: the tool itself if the model
+    /// must call it, else `auto`.
     pub fn choice(&self) -> Value {
         if self.required {
             json!({"type": "function", "function": {"name": self.name}})
@@ -192,7 +192,7 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }
 
-/// Formats a list item: the id as code, then its meaning.
+/// Formats a list item of a prompt: the id as Markdown code, then its meaning.
 fn item(id: &str, meaning: &str) -> String {
     let meaning = one_line(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
 /// `missing_args`, `exceeded` and `failures` appear if they are not empty.
 ///
-/// Other kinds replace the keys `chosen` to `metadata`:
+/// Entries of other kinds write other keys in place of `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
 ///   declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
@@ -34,7 +34,7 @@ pub struct Decision {
     /// The segment of live rules that contains the statement; `None` for the base of live rules,
     /// and for rules that cannot be edited.
     pub(super) segment: Option<Arc<Handle>>,
-    /// The statement, by its id in that segment or rule set.
+    /// The chosen statement, by its id in the program of that segment or rule set.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: Trail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
@@ -46,7 +46,8 @@ pub struct Decision {
 /// A flow whose pattern matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id after the arrow of the `flow` statement, for the caller.
+    /// The id that the flow returns to the caller: the text after the arrow of the `flow`
+    /// statement.
     pub id: &'r str,
     /// The name of the flow in the rules.
     pub name: &'r str,
@@ -57,10 +58,10 @@ pub struct FlowHit<'r> {
 /// The nodes that receive a node's output, as a router decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
-    /// The ids of the nodes. If the message has no list `next`, the texts `next` and `next[0]` stay
-    /// unresolved.
+    /// The ids of the nodes. Targets such as `next[0]` stay unresolved text if the message has no
+    /// list `next`.
     pub nodes: &'d [String],
-    /// Whether the route leads back in a loop.
+    /// Whether the router's route leads back in a loop.
     pub loopback: bool,
 }
 
@@ -228,7 +229,8 @@ impl Decision {
         self.detail(|details| &details.breaches)
     }
 
-    /// Returns the names of required arguments that were missing; their values are null.
+    /// Returns the names of required handler arguments whose values were missing; these arguments
+    /// are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
         self.detail(|details| &details.missing_args).iter().map(|name| &**name)
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A type that a host function can take as an argument.
+/// A Rust type that a host function can take as an argument.
 pub trait HostArgument: Sized {
     /// The kinds of values that convert to this type.
     const KINDS: KindSet;
@@ -21,8 +21,8 @@ pub trait HostArgument: Sized {
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
-/// A type that a host function can return. An `Err` counts as a missing value and is reported with
-/// the decision. `None` is a missing value.
+/// A Rust type that a host function can return. An `Err` counts as a missing value and is reported
+/// with the decision. `None` is a missing value.
 pub trait HostResult {
     /// The kinds of values that this type converts to.
     const KINDS: KindSet;
@@ -142,8 +142,8 @@ macro_rules! host_functions {
                     (self)($(
                         match _args.get($at).and_then(|value| $arg::from_value(*value)) {
                             Some(arg) => arg,
-                            // Wrong type, for example a list element that is not of the declared
-                            // element type.
+                            // The argument has the wrong type. For example, it is a list element
+                            // that is not of the declared element type.
                             None => return Ok(Json::Null),
                         }
                     ),*).into_json()
@@ -169,7 +169,7 @@ pub(super) struct Registry {
 
 #[derive(Clone)]
 struct Registered {
-    /// The kinds of each argument; `None` for a function that takes any values.
+    /// The kinds that each argument accepts; `None` for a function that takes any values.
     args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,

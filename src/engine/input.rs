@@ -31,13 +31,13 @@ impl PreparedMessage<'_> {
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
-    /// The slots read from the message, and the violations of the `input` declaration in it.
+    /// The message as slot values, and its violations of the `input` declaration.
     Slots(SlotValues<'m>, &'m [InputViolation]),
 }
 
 impl<'m> Input<'m> {
-    /// Returns the slots that a source has read. `None` if the message violates the `input`
-    /// declaration, because violations are computed from the whole JSON tree.
+    /// Returns the slot values that a source has read into `fill`. `None` if the message violates
+    /// the `input` declaration, because violations are computed from the whole JSON tree.
     pub fn filled(fill: &'m Fill<'_>) -> Option<Input<'m>> {
         fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
     }

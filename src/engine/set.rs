@@ -52,7 +52,7 @@ pub(crate) struct RuleSet {
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// Returns a number greater than all earlier ones.
+/// Returns a new generation: a number greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
     GENERATION.fetch_add(1, Ordering::Relaxed)
 }
@@ -79,7 +79,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads every slot of a message.
+    /// Reads the message fields that the rules use into slots.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
@@ -156,7 +156,7 @@ impl Deref for Handle {
     }
 }
 
-/// Number of handles for threads; further threads share them.
+/// Number of handles for threads. If there are more threads, several threads share a handle.
 const OWNERS: usize = 32;
 
 /// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).

@@ -84,15 +84,15 @@ impl FromStr for Tier {
     }
 }
 
-/// The tables for which decisions use the index. Without the index, every route is tried in order;
+/// Which tables use the index for decisions. Without the index, a table tries every route in order;
 /// the decision is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexing {
-    /// The tables that are faster with the index.
+    /// Only tables that are faster with the index use it.
     #[default]
     Auto,
-    /// Every table.
+    /// Every table uses the index.
     Always,
-    /// No table; for comparisons and debugging.
+    /// No table uses the index; for comparisons and debugging.
     Never,
 }

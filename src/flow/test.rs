@@ -1,5 +1,5 @@
-//! Runs `test` blocks about flows if the rules have intent flows: patterns first, then the
-//! classifier.
+//! Runs `test` blocks about flows if the rules have intent flows. Each test message is matched
+//! against the patterns first, then classified.
 
 use super::{FlowMatcher, FlowSelection, text_of};
 use crate::engine::{Rules, TestOutcome};
