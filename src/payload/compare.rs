@@ -36,8 +36,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Finds all breaking changes: first by comparing the schemas of the kinds, then by listing new
-/// rules that a schema cannot express. A rule with the same name in both versions counts as
+/// Finds all breaking changes: first by comparing the schemas of the payload kinds, then by listing
+/// new rules that a schema cannot express. A rule with the same name in both versions counts as
 /// unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut found = Vec::new();
@@ -56,7 +56,8 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     found
 }
 
-/// Returns the names of a kind's rules that reject a payload, without rules that only warn.
+/// Returns the names of the rules of a kind that reject a payload. Rules that only warn are left
+/// out.
 fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let warns = |rule: usize| {
         let requirements = &program.requirements;
@@ -170,8 +171,8 @@ impl Changes<'_> {
     }
 }
 
-/// Returns the type names that a schema allows. A schema without `type` allows all types except its
-/// `not` type.
+/// Returns the type names that a schema allows. A schema without `type` allows all types except the
+/// type in its `not`.
 fn types(schema: &Json) -> BTreeSet<String> {
     let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {

@@ -1,4 +1,4 @@
-//! The result of judging a payload.
+//! The result of validating a payload: the verdict, the violations and the corrections.
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;
@@ -30,7 +30,7 @@ impl Outcome {
     }
 }
 
-/// A rule that a payload violates, and where.
+/// A rule that a payload violates, and the path of the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Violation {
@@ -50,23 +50,23 @@ pub struct Violation {
 pub struct Unchecked {
     /// The id of the rule.
     pub rule: Arc<str>,
-    /// The path that the rule checks.
+    /// The path in the payload that the rule checks.
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
 }
 
-/// A correction that was applied.
+/// A correction that was applied to the payload.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Applied {
     /// The kind of correction: `default`, `clamp` or `remove`.
     pub kind: &'static str,
-    /// The path in the payload.
+    /// The path of the corrected value in the payload.
     pub path: String,
 }
 
-/// The result of judging a payload. Serializes to the JSON object that `rulec run --decision`
+/// The result of validating a payload. Serializes to the JSON object that `rulec run --decision`
 /// prints: `decision`, `valid`, `violations`, `outcome` and `event`. Corrections add `corrections`
 /// and `remaining`; `corrected` is present if the corrected payload is accepted. `fallback` is
 /// present if the payload is rejected and its kind has a fallback. `warnings`, `unchecked` and
@@ -79,7 +79,7 @@ pub struct Judgement {
     findings: Findings,
 }
 
-/// Everything found about a payload.
+/// The findings of validating a payload, from which the verdict is derived.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
@@ -93,7 +93,7 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict from the findings.
+    /// Derives the verdict from the findings, and creates the judgement.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
@@ -106,7 +106,7 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Returns the payload kind.
+    /// Returns the payload kind that the payload was validated against.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -116,7 +116,7 @@ impl Judgement {
         self.findings.violations.is_empty()
     }
 
-    /// True if the payload, or its corrected form, may be acted on.
+    /// True if the payload or its corrected copy is accepted, so that the caller may act on it.
     pub fn is_accepted(&self) -> bool {
         self.outcome != Outcome::Reject
     }
@@ -131,7 +131,7 @@ impl Judgement {
         if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
     }
 
-    /// Returns all violations, by rule, then path.
+    /// Returns all violations, sorted by rule, then by path.
     pub fn violations(&self) -> &[Violation] {
         &self.findings.violations
     }
@@ -164,8 +164,8 @@ impl Judgement {
         &self.findings.exceeded
     }
 
-    /// Returns violations of rules that only warn, by rule, then path. They do not affect the
-    /// verdict, and refer to the corrected payload.
+    /// Returns violations of rules that only warn, sorted by rule, then by path. They do not affect
+    /// the verdict, and refer to the corrected payload.
     pub fn warnings(&self) -> &[Violation] {
         &self.findings.warnings
     }
@@ -176,8 +176,8 @@ impl Judgement {
         &self.findings.unchecked
     }
 
-    /// Returns the judgement with its messages in a language. Messages written by the author of the
-    /// rules are not translated.
+    /// Returns the judgement with its messages translated to a language. Messages that the author
+    /// of the rules wrote are not translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Judgement {
         let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;

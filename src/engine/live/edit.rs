@@ -59,15 +59,15 @@ impl Edit {
         Edit::new(Change::Remove(statement.into()))
     }
 
-    /// Applies the edit to a table: to one of its routes, or to its `default`. The table `routes`
-    /// means the top level.
+    /// Sets the table that contains the statement. The statement is then one of the table's routes,
+    /// or its `default`. The table `routes` means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
         self.table = Some(table.into()).filter(|table| table != ROUTES);
         self
     }
 
-    /// Applies the edit to an imported file, named as in
+    /// Sets the file that contains the statement, named as in
     /// [`LiveRules::texts`](super::LiveRules::texts). Not needed to replace or remove a statement
     /// that exists in only one file.
     #[must_use]
@@ -76,7 +76,8 @@ impl Edit {
         self
     }
 
-    /// Parses the edit. Errors in its text refer to `sources` followed by that text.
+    /// Parses the edit. In errors, the text of the edit is a file that follows the files of
+    /// `sources`.
     pub(super) fn parse(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
             Change::Insert(text) => Action::Insert(parse_statement(text, sources)?),
@@ -117,7 +118,8 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True for an edit of a route, which need not recompile everything if it is the only edit.
+    /// True for an edit of a route. Such an edit recompiles only that route if it is the only edit
+    /// of the call.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }
