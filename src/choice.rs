@@ -64,7 +64,7 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    /// Returns the name that was looked up.
+    /// Returns the name of the choice that was looked up.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -81,9 +81,9 @@ impl UnknownChoice {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum NoAnswer {
-    /// The message holds no answer.
+    /// The message holds no answer to the question.
     Missing {
-        /// The name of the choice.
+        /// The name of the choice that has no answer.
         choice: String,
     },
     /// The answer in the message is not a string.
@@ -152,7 +152,7 @@ impl Question {
         &self.question.text
     }
 
-    /// Returns the ids of the branches, in source order.
+    /// Returns the ids of the choice's branches, in source order.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
         self.question.branches.iter().map(|(id, _)| &**id)
     }
@@ -168,7 +168,7 @@ impl Question {
         program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].to_user)
     }
 
-    /// Returns the section of a prompt that contains the question.
+    /// Returns the section of a prompt that asks the model this question.
     pub fn prompt(&self) -> String {
         branch_prompt(self.text())
     }

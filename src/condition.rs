@@ -35,7 +35,7 @@ pub struct Condition {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// The problem.
+    /// A description of the problem.
     pub message: Message,
     /// A suggested fix, if one is known.
     pub help: Option<Message>,
@@ -51,7 +51,7 @@ impl ConditionError {
         ConditionError { message, help: Some(help) }
     }
 
-    /// Takes the message and help of the first error.
+    /// Creates the error from the first compile error, with its message and help.
     fn from_compile(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(

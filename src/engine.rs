@@ -122,7 +122,7 @@ impl Rules {
         self.main().explain(message, false)
     }
 
-    /// Returns the entry of the top-level routes.
+    /// Returns the entry of the top-level routes (outside any table).
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
@@ -163,7 +163,7 @@ impl Rules {
         }
     }
 
-    /// Returns the names of all entries.
+    /// Returns the names of all entries: tables, choices, routers and flows.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let tables = self.set().program.tables.iter();
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
@@ -188,7 +188,7 @@ impl Rules {
         trace::masked_message(&self.set().program, message)
     }
 
-    /// Returns the warnings of the compiler.
+    /// Returns the warnings that the compiler reported for these rules.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.set().warnings
     }

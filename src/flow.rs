@@ -56,7 +56,7 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// The id that the flow returns.
+    /// The id that the flow returns to the caller.
     pub id: String,
     /// The name of the first flow with this id.
     pub name: String,
@@ -72,7 +72,7 @@ pub struct IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// The id that the flow returns.
+    /// The id that the flow returns to the caller.
     pub id: String,
     /// The name of the flow in the rules.
     pub name: String,
@@ -87,7 +87,7 @@ pub enum FlowSelection<'m> {
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
-    /// No flow was found.
+    /// No flow was found for the message.
     Nothing {
         /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
         /// score of 0 are left out.
@@ -95,7 +95,7 @@ pub enum FlowSelection<'m> {
     },
 }
 
-/// The reason why a matcher cannot be created.
+/// The reason why a [`FlowMatcher`] cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -257,7 +257,7 @@ impl FlowMatcher {
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
 
-    /// Returns the rules of this matcher.
+    /// Returns the rules that define the flows of this matcher.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }

@@ -81,32 +81,32 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name that was looked up.
+        /// The name of the payload kind that was looked up.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
     /// The rules declare no input with this name.
     UnknownInput {
-        /// The name that was given.
+        /// The name that was looked up among the inputs.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
     /// The rules declare no option with this name.
     UnknownOption {
-        /// The name that was given.
+        /// The name that was looked up among the options.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
     /// An input or option is of another type than declared.
     WrongType {
-        /// The path of the field, such as `options.sandbox`.
+        /// The path of the wrong field, such as `options.sandbox`.
         path: String,
-        /// The declared type.
+        /// The declared type of the field.
         expected: String,
-        /// The type of the given value.
+        /// The type of the value that was given.
         found: String,
     },
 }
@@ -232,7 +232,7 @@ impl Judge {
         Ok(self)
     }
 
-    /// Returns the payload kind of this judge.
+    /// Returns the payload kind that this judge validates.
     pub fn kind(&self) -> &str {
         &self.payload().name
     }
@@ -319,7 +319,7 @@ impl Judge {
         Ok(self.judge(&Json::Object(json::parse_object(text)?)))
     }
 
-    /// Returns the JSON Schema of the kind; see [`schema`](fn@schema).
+    /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
         schema::build(&self.rules, self.payload())
     }

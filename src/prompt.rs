@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const FLOW_EXECUTOR: &str = "flow_executor";
 /// Name of the tool that chooses a branch; its prompt also contains the name.
 const CHOOSE_BRANCH: &str = "choose_branch";
-/// Name of the parameter for the model's reason.
+/// Name of the tool parameter in which the model gives its reason.
 pub const REASON: &str = "because";
 
 /// A tool definition whose parameter must be one of a list of ids, so that a model selects one.
@@ -83,7 +83,7 @@ impl PickTool {
         self
     }
 
-    /// Replaces the description of the parameter.
+    /// Replaces the description of the parameter that carries the id.
     pub fn with_parameter_description(mut self, description: &str) -> PickTool {
         self.parameter_description = description.to_owned();
         self
@@ -106,12 +106,12 @@ impl PickTool {
         &self.name
     }
 
-    /// Returns the name of the parameter that carries the id.
+    /// Returns the name of the parameter that carries the selected id.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
 
-    /// Returns the ids to choose from.
+    /// Returns the ids from which the model selects.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }

@@ -13,11 +13,11 @@ use rulec_vm::vm::{Message, Vm};
 pub enum Backend {
     /// The tree-walking reference evaluator; the other engines are tested against it.
     Reference,
-    /// The bytecode VM, trying the table's routes one after another.
+    /// The bytecode VM, which tries the routes of a table one after another.
     Vm,
-    /// The bytecode VM, trying only the candidates from the index.
+    /// The bytecode VM, which tries only the candidate routes that the index returns.
     Index,
-    /// Machine code.
+    /// Machine code, compiled by the JIT.
     Jit,
 }
 

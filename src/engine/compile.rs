@@ -95,7 +95,7 @@ impl Compiler {
         self
     }
 
-    /// Sets the engine.
+    /// Sets the engine that decides with the compiled rules.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
@@ -232,12 +232,12 @@ impl Compiler {
         }
     }
 
-    /// Adds source texts and warnings to a rule set.
+    /// Adds source texts and warnings to a rule set, and wraps it as [`Rules`].
     pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
         self.rules(RuleSet { sources, warnings, ..set })
     }
 
-    /// Wraps a rule set with the settings of this compiler.
+    /// Wraps a rule set as [`Rules`] with the engine settings of this compiler.
     pub(super) fn rules(&self, set: RuleSet) -> Rules {
         Rules { shared: Arc::new(Shared::new(set)), tier: self.tier, indexing: self.indexing }
     }

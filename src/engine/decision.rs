@@ -39,7 +39,7 @@ pub struct Decision {
     pub(super) tables: Trail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
     pub(super) generation: u64,
-    /// Rarely needed data; `None` for most decisions.
+    /// Rarely needed data of the decision; `None` for most decisions.
     pub(super) details: Option<Box<Details>>,
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Debug for Decision {
 }
 
 impl Decision {
-    /// Returns the chosen statement and the program that contains it.
+    /// Returns the chosen statement and the program that contains the statement.
     fn picked(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))
@@ -110,13 +110,13 @@ impl Decision {
         self.chosen.filter(|_| self.segment.is_none())
     }
 
-    /// True if a default was chosen.
+    /// True if the default of a table was chosen.
     pub fn is_default(&self) -> bool {
         matches!(self.picked(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
-    /// Returns the name of the handler.
+    /// Returns the name of the chosen handler.
     pub fn target(&self) -> Option<&str> {
         match self.outcome()? {
             Outcome::Handler { name, .. } => Some(name),
@@ -135,7 +135,7 @@ impl Decision {
         self.rules.program.required(handler)
     }
 
-    /// Returns the handler's arguments; empty if there are none.
+    /// Returns the arguments for the chosen handler; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
         self.details.as_deref().map_or(&*EMPTY, |details| &details.args)
     }
@@ -246,7 +246,7 @@ impl Decision {
         self.detail(|details| &details.exceeded)
     }
 
-    /// Returns the time spent in host functions.
+    /// Returns the time that this decision spent in host functions.
     pub fn host_time(&self) -> Duration {
         self.details.as_deref().map_or(Duration::ZERO, |details| details.host_time)
     }

@@ -22,9 +22,9 @@ pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
     pub table: TableId,
-    /// The engine for JSON trees.
+    /// The engine for messages that are JSON trees; `None` until it is selected.
     on_tree: Option<Backend>,
-    /// The engine for messages already read into slots.
+    /// The engine for messages already read into slots; `None` until it is selected.
     on_slots: Option<Backend>,
     /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
@@ -80,7 +80,7 @@ impl EngineChoice {
         }
     }
 
-    /// Evaluates the entry for a message in any form.
+    /// Evaluates the entry for a message in any of its forms and returns the decision.
     pub fn decide(&mut self, rules: &Arc<Handle>, scratch: &mut Scratch, input: Input<'_>) -> Decision {
         let (entry, breaches) = (self.table, rules.breaches(input));
         let decide = |engine: &mut dyn Engine| engine.decide_with_details(entry, &rules.program);
@@ -139,7 +139,7 @@ impl EngineChoice {
         self.run(rules, scratch, input, |engine| engine.decide(table))
     }
 
-    /// Evaluates the entry for a message given as JSON text.
+    /// Evaluates the entry for a message given as JSON text and returns the decision.
     pub fn decide_line(
         &mut self,
         rules: &Arc<Handle>,
@@ -194,7 +194,7 @@ impl EngineChoice {
             .fill(plan, data, source, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
     }
 
-    /// Returns every route that holds, in evaluation order.
+    /// Returns every route of the entry whose condition holds, in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
         self.run(rules, scratch, input, |engine| engine.matched(table))

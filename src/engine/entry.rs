@@ -46,7 +46,7 @@ impl UnknownEntry {
     }
 }
 
-/// Suggests the nearest name, or lists the known names.
+/// Suggests the nearest of the known names, or lists all of them.
 fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),

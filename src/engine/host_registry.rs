@@ -15,16 +15,16 @@ use time::OffsetDateTime;
 
 /// A Rust type that a host function can take as an argument.
 pub trait HostArgument: Sized {
-    /// The kinds of values that convert to this type.
+    /// The kinds of rule values that convert to this Rust type.
     const KINDS: KindSet;
-    /// Converts a value; `None` if the value is of another kind.
+    /// Converts a rule value to this Rust type; `None` if the value is of another kind.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
 /// A Rust type that a host function can return. An `Err` counts as a missing value and is reported
 /// with the decision. `None` is a missing value.
 pub trait HostResult {
-    /// The kinds of values that this type converts to.
+    /// The kinds of rule values to which this Rust type converts.
     const KINDS: KindSet;
     /// Converts the result to JSON.
     ///
@@ -118,9 +118,9 @@ impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
 /// A Rust function or closure that rules can call. It takes up to four [`HostArgument`]s and
 /// returns a [`HostResult`].
 pub trait HostFunction<Args>: Send + Sync + 'static {
-    /// The kinds of each argument.
+    /// The kinds of rule values that each argument accepts.
     const ARGS: &'static [KindSet];
-    /// The kinds of the result.
+    /// The kinds of rule values that the function returns.
     const RESULT: KindSet;
     /// Converts the function to the untyped form that the engines call.
     fn erased(self) -> HostFn;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug)]
 pub struct PreparedMessage<'m> {
     pub(super) values: Vec<Value<'m>>,
-    /// The indexes of slots that have a value.
+    /// The indexes of the slots that have a value for this message.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<InputViolation>,
@@ -19,7 +19,7 @@ pub struct PreparedMessage<'m> {
 }
 
 impl PreparedMessage<'_> {
-    /// Returns the values of the slots.
+    /// Returns the values of the slots for this message.
     #[inline(always)]
     pub(super) fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: Some(&self.present) }

@@ -82,7 +82,7 @@ struct Shared {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Serializes edits of statements other than routes.
+    /// Lock that serializes edits of statements other than routes, which recompile everything.
     recompiling: Mutex<()>,
     /// Whether the rules were made from compiled [`Rules`], without the data that edits need.
     fixed: bool,

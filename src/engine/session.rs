@@ -36,7 +36,7 @@ pub struct Session {
     rules: Arc<Handle>,
     choice: EngineChoice,
     scratch: Scratch,
-    /// The generation of `rules`.
+    /// The generation of the session's rules.
     generation: u64,
 }
 

@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct RuleSet {
     pub program: Program,
     pub promises: Option<InputContract>,
-    /// The normal form, built on demand for tools.
+    /// The normal form of the program, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
     /// The index. Compilation builds it if it speeds up some table; otherwise it is built on
@@ -170,7 +170,7 @@ impl Shared {
         Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
     }
 
-    /// Returns the handle for the thread with this number.
+    /// Returns the handle of the rule set for the thread with this number.
     #[inline]
     pub fn owner(&self, thread: usize) -> &Arc<Handle> {
         self.owners[thread % OWNERS].get_or_init(|| Handle::new(&self.set))

@@ -13,11 +13,11 @@ use serde_json::{Map, Value as Json};
 /// The result of a `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
-    /// The name of the test.
+    /// The name of the `test` block.
     pub name: String,
-    /// The span of the name.
+    /// The span of the name in the source text.
     pub span: Span,
-    /// Whether the expectation was met.
+    /// Whether the expectation of the test was met.
     pub passed: bool,
     /// The expected route, `default` or `none`. A route of a table is written `TABLE.ROUTE`.
     /// Further expectations follow, as in `refunds -> refund_handler(amount: 5)`.

@@ -67,7 +67,7 @@ impl TierUp {
         self.code.get().map(Result::as_ref)
     }
 
-    /// Returns the machine code; compiles it now if necessary.
+    /// Returns the machine code; compiles it first if necessary.
     pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }

@@ -15,11 +15,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The payload kind.
+    /// The payload kind that changed.
     pub kind: String,
-    /// The path in a payload, such as `$.nodes[].config`.
+    /// The path of the change in a payload, such as `$.nodes[].config`.
     pub path: String,
-    /// A description of the difference.
+    /// A description of the difference between the versions.
     pub message: Message,
 }
 

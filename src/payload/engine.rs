@@ -20,7 +20,7 @@ pub(super) struct Engine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The cached host calls of the reference evaluator.
+    /// The cached host calls of the reference evaluator; `None` until it runs.
     calls: Option<HostCalls<'a>>,
 }
 

@@ -8,19 +8,19 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The verdict on a payload.
+/// The verdict on a validated payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There are no violations.
+    /// The payload has no violations.
     Accept,
-    /// There were violations, and the corrections repaired all of them.
+    /// The payload had violations, and the corrections repaired all of them.
     AcceptCorrected,
-    /// There are violations that the corrections did not repair.
+    /// The payload has violations that the corrections did not repair.
     Reject,
 }
 
 impl Outcome {
-    /// Returns the name used in JSON.
+    /// Returns the name of the verdict as used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",
@@ -34,21 +34,21 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The id of the rule.
+    /// The id of the violated rule.
     pub rule: Arc<str>,
-    /// The path in the payload, such as `$.nodes[2].config.url`.
+    /// The path of the wrong value in the payload, such as `$.nodes[2].config.url`.
     pub path: String,
-    /// A description of the problem.
+    /// A description of the error in the payload.
     pub message: Message,
     /// A description of how to repair the payload.
     pub repair: Message,
 }
 
-/// A rule that could not be evaluated.
+/// A rule that could not be evaluated for the payload.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// The id of the rule.
+    /// The id of the rule that could not be evaluated.
     pub rule: Arc<str>,
     /// The path in the payload that the rule checks.
     pub path: String,
@@ -85,7 +85,7 @@ pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining: Vec<Violation>,
-    /// The corrected payload; only if it is accepted.
+    /// The corrected payload; removed unless it is accepted.
     pub corrected: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
@@ -121,7 +121,7 @@ impl Judgement {
         self.outcome != Outcome::Reject
     }
 
-    /// Returns the verdict.
+    /// Returns the verdict on the payload.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -136,7 +136,7 @@ impl Judgement {
         &self.findings.violations
     }
 
-    /// Returns the corrections that were applied.
+    /// Returns the corrections that were applied to the payload.
     pub fn corrections(&self) -> &[Applied] {
         &self.findings.corrections
     }

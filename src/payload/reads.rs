@@ -15,9 +15,9 @@ pub(super) struct Read<'p> {
 /// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
-    /// Whether only the presence of the field is tested.
+    /// Whether the condition tests only if the field is present.
     pub presence: bool,
-    /// Whether a missing field is replaced by another value (`??`).
+    /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
 

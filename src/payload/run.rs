@@ -33,7 +33,7 @@ pub(super) struct CorrectedViolation {
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
-    /// Whether the rule only warns.
+    /// Whether the violated rule only warns.
     pub warning: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Pass {
     /// The violations of rules that only warn. Empty until they are separated from `found`.
     pub warned: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The exceeded limits, each once.
+    /// The limits that the pass exceeded, each once.
     pub exceeded: Vec<Exceeded>,
 }
 

@@ -13,14 +13,14 @@ use std::fmt;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {
-    /// The violation.
+    /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
     /// The trace of the condition under which the rule is violated, in the form of
     /// [`crate::Explanation`]; `None` if the payload is not an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
-    /// Whether the rule only warns.
+    /// Whether the violated rule only warns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warning: bool,
 }

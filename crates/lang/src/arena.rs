@@ -23,7 +23,7 @@ pub struct Arena {
     /// The enclosing `each` blocks. Their contents are evaluated again for each element of their
     /// lists.
     blocks: Cell<Blocks>,
-    /// Whether a limit was exceeded.
+    /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
     /// For each limit, the greatest amount that exceeded the limit, and the allowed maximum. Both
     /// are 0 if the limit was not exceeded.
@@ -69,7 +69,7 @@ impl Arena {
         &self.bump
     }
 
-    /// Returns the limits of the decision.
+    /// Returns the limits that apply to the decision.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -80,7 +80,7 @@ impl Arena {
         self.is_exceeded.get()
     }
 
-    /// Returns the limits that the decision exceeded.
+    /// Returns every limit that the decision exceeded, with its amounts.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
         let all = rows.map(|(row, cell)| (row.limit, cell.get()));

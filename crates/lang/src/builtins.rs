@@ -53,9 +53,9 @@ pub enum FnResult {
     Ints,
     /// The result is a list of the values of the first argument, which is a dict.
     ValuesOfFirst,
-    /// The result has the type of the first argument.
+    /// The result has the same type as the first argument.
     LikeFirst,
-    /// The result has one of the kinds of the arguments.
+    /// The result is a number, of one of the kinds that the arguments have.
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,
@@ -88,7 +88,7 @@ impl FnInfo {
         }
     }
 
-    /// True if the function accepts this number of arguments.
+    /// True if the function can be called with this number of arguments.
     pub fn takes(&self, count: usize) -> bool {
         let most = self.params.len();
         count >= most - self.optional && (count <= most || self.variadic)

@@ -141,13 +141,13 @@ impl Exceeded {
         self.limit.info().name
     }
 
-    /// Returns the excess as a localized message.
+    /// Returns a localized message that names the limit, the actual amount and the allowed amount.
     pub fn to_message(&self) -> Message {
         let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
         message!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
     }
 
-    /// Returns the actual amount, in the limit's unit.
+    /// Returns the actual amount, in the unit of the limit.
     pub fn amount(&self) -> u64 {
         self.amount
     }

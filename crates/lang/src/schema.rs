@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// `input`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputViolation {
-    /// Path of the field, such as `ctx.user.role`.
+    /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,
     /// The declared type of the field.
     pub expected: String,
@@ -41,7 +41,7 @@ struct ContractField {
 }
 
 impl InputContract {
-    /// Compiles a declared input or a nested record.
+    /// Compiles a declared input, or a record inside it, into a contract.
     pub fn new(record: &RecordType) -> InputContract {
         let mut promises: Vec<ContractField> = record
             .fields

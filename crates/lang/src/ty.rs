@@ -20,10 +20,10 @@ use std::sync::Arc;
 pub enum Kind {
     Bool,
     Int,
-    /// A 64-bit float; never NaN or infinite.
+    /// The kind of 64-bit floats, which are never NaN or infinite.
     Float,
     String,
-    /// A point in time, parsed from RFC 3339 text.
+    /// The kind of points in time, which are parsed from RFC 3339 text.
     DateTime,
     List,
     Dict,
@@ -44,7 +44,7 @@ impl Kind {
     ];
 }
 
-/// A set of kinds; empty by default.
+/// A set of value kinds; empty by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u8);
 
@@ -162,7 +162,7 @@ pub enum Inner {
 }
 
 impl Ty {
-    /// Creates a type with unknown element type and fields.
+    /// Creates a type of these kinds, with unknown element type and fields.
     pub const fn plain(kinds: KindSet) -> Ty {
         Ty { kinds, inner: Inner::Unknown }
     }

@@ -22,7 +22,7 @@ pub enum Tri {
 }
 
 impl Tri {
-    /// Returns the negation; unknown stays unknown.
+    /// Returns the negation of a truth value; the negation of unknown is unknown.
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "the operator trait would suggest two-valued logic")]
     pub fn not(self) -> Tri {
@@ -121,7 +121,7 @@ impl<'a> Value<'a> {
         if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
     }
 
-    /// Returns the kind of the value; `None` if missing.
+    /// Returns the kind of the value; `None` if the value is missing.
     pub fn kind(self) -> Option<Kind> {
         Some(match self {
             Value::Missing => return None,

@@ -70,7 +70,7 @@ impl Shared {
         self.idle.notify_all();
     }
 
-    /// Compacts once; false if the compacting thread must end.
+    /// Runs one compaction. False if the compacting thread must end.
     fn compact(&self) -> bool {
         let Some(mut input) = self.lock().next_compaction() else { return false };
         let compiled = self.compile_together(&mut input);

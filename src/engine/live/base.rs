@@ -1,4 +1,4 @@
-//! The base of live rules: the compiled rules, with the data that edits need.
+//! The base of live rules: the rules as last compiled in full, with the data that edits need.
 
 use super::declarations::Declarations;
 use super::segment::Segment;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// The routes of each table by name, including disabled routes.
+    /// The routes by name for each table, including disabled routes.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,

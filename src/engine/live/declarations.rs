@@ -328,7 +328,7 @@ pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// The result of checking routes.
+/// The result of checking routes: the program, the diagnostics, and the field uses.
 #[derive(Default)]
 pub(super) struct Checked {
     program: Program,

@@ -88,7 +88,7 @@ impl Edit {
     }
 }
 
-/// A parsed edit.
+/// A parsed edit of live rules.
 pub(super) struct ParsedEdit<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,
@@ -102,7 +102,7 @@ pub(super) enum Action<'e> {
 }
 
 impl ParsedEdit<'_> {
-    /// Returns the keyword and name of the edited statement.
+    /// Returns the keyword and name of the statement that is edited.
     pub fn head(&self) -> StatementHead<'_> {
         match &self.action {
             Action::Insert(new) | Action::Replace(new) => new.head(),

@@ -1,4 +1,4 @@
-//! Errors of edits.
+//! Errors of edits of live rules.
 
 use super::statement_ref::StatementHead;
 use crate::engine::{CompileError, UnknownEntry};

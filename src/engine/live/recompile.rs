@@ -27,7 +27,7 @@ const MAX_LOCKED_REPLAYS: usize = 16;
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl Shared {
-    /// Applies edits by recompiling everything.
+    /// Applies edits to the source texts and recompiles everything.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // Run one recompilation at a time, because each starts from the texts that the last one
         // produced.

@@ -51,7 +51,7 @@ impl Route {
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id in the statement's spans.
+    /// The file id that the spans of the statement refer to.
     pub file: FileId,
 }
 

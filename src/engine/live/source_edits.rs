@@ -97,9 +97,9 @@ impl EditPoints {
 /// Changes to the routes of a base, as rule ids and texts.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    /// The removed routes.
+    /// The ids of the removed routes.
     pub removed: Vec<RuleId>,
-    /// The replaced routes, with their new texts.
+    /// The ids of the replaced routes, each with its new text.
     pub replaced: Vec<(RuleId, Arc<str>)>,
     /// The routes appended to tables, in order, each with its table and its text.
     pub appended: Vec<(TableId, Arc<str>)>,
@@ -256,7 +256,7 @@ fn indented(text: &str) -> String {
     out
 }
 
-/// Applies edits to a text.
+/// Applies text edits to a text.
 pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // A stable sort keeps the order of texts appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);

@@ -48,9 +48,9 @@ impl File {
 /// A statement in a file, with its position.
 #[derive(Clone, Copy)]
 struct LocatedStatement<'f> {
-    /// The index of the file.
+    /// The index of the file that contains the statement.
     file: usize,
-    /// The end offset of the previous statement.
+    /// The end offset of the statement before this one in the file.
     previous_end: u32,
     statement: &'f Statement,
 }

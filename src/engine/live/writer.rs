@@ -49,9 +49,9 @@ struct Constraints {
     jumps: GotoGraph,
 }
 
-/// The counters that edits advance.
+/// Counters that each edit of a route advances.
 struct Revision {
-    /// The version of the last edit, which tombstones refer to.
+    /// The number of the last edit, to which tombstones refer.
     version: u64,
     /// The generation of the rules with all edits; merges and compactions do not change it.
     generation: u64,
@@ -72,7 +72,7 @@ struct Background {
 /// How a background merge or compaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// The result was installed; the caller must publish a snapshot.
+    /// The result was installed in the writer. The caller must publish a snapshot.
     Installed,
     /// The base was replaced since the work began, so the result was discarded.
     Superseded,
@@ -110,7 +110,7 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Counts an edit.
+    /// Advances the counters for one more edit.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();

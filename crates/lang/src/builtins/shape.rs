@@ -8,7 +8,7 @@ use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 
-/// Returns the entries of a dict, in key order.
+/// Returns the entries of a dict, in key order; `None` for other values.
 fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }

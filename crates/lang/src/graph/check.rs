@@ -19,21 +19,21 @@ pub enum Severity {
     Error,
 }
 
-/// The kinds of faults.
+/// The kinds of faults that a workflow can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
     /// Two nodes have the same name.
     DuplicateNode,
-    /// The start node does not exist.
+    /// The workflow's start node does not exist.
     UnknownStart,
     /// A processor or a router is assigned to a node that does not exist.
     UnknownNode,
     /// A node has no processor, or its factory failed.
     NoProcessor,
-    /// A next node does not exist.
+    /// A node lists a next node that does not exist.
     UnknownNext,
-    /// A route names a node that does not exist.
+    /// A route names a target node that does not exist.
     UnknownTarget,
     /// A route names an index in `next` that the node does not have. Such a route selects every
     /// next node.
@@ -46,13 +46,13 @@ pub enum FindingKind {
     LoopWithoutExit,
     /// A join has an incoming edge that can never deliver an input.
     JoinNeverFills,
-    /// Mutually exclusive branches feed the same join.
+    /// Branches of which only one can run feed the same join, which waits for all of them.
     ExclusiveJoin,
-    /// No path from the start leads to a node.
+    /// No path leads from the start to a node.
     Unreachable,
     /// A route names a node that is not among the next nodes, so no join waits for this edge.
     UnlistedTarget,
-    /// A node is listed twice among the next nodes.
+    /// A node lists the same next node twice.
     RepeatedNext,
     /// A parallel node has no children.
     EmptyParallel,
@@ -134,19 +134,19 @@ impl FindingKind {
     }
 }
 
-/// A fault in a workflow.
+/// A fault that was found in a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The kind of fault.
+    /// The kind of the fault.
     pub kind: FindingKind,
-    /// The severity.
+    /// The severity of the fault.
     pub severity: Severity,
-    /// The faulty node, if a node of that name exists.
+    /// The faulty node; `None` if no node has the name in question.
     pub node: Option<NodeId>,
     /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
-    /// The description of the fault.
+    /// The description of the fault, for the user.
     pub message: Message,
 }
 

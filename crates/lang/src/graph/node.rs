@@ -10,12 +10,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The name of a node. Cheap to clone.
+/// The name of a workflow node. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
-    /// Returns the name as text.
+    /// Returns the node's name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ impl Argument for NodeId {
     }
 }
 
-/// Returns the names in backticks, joined as in a sentence.
+/// Returns the names of the nodes in backticks, joined as in a sentence.
 pub fn names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
@@ -77,7 +77,7 @@ pub fn names(nodes: &[NodeId]) -> Message {
     }
 }
 
-/// A node of a graph, with its possible successors.
+/// A node of a workflow graph, with its possible successors.
 #[derive(Clone, Debug)]
 pub struct Vertex {
     /// Name of the node, unique in the graph.
@@ -89,7 +89,7 @@ pub struct Vertex {
     /// Every possible result of the node's router; `None` if outputs are sent to every next node.
     /// The router of a parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
-    /// The targets of the loop-backs that the router declares.
+    /// The targets of the loop-backs that the node's router declares.
     pub loop_backs: HashSet<NodeId>,
     /// The source of each incoming edge that a join waits for, one entry per edge; set by
     /// [`connect`].
@@ -123,7 +123,7 @@ pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
 /// A possible result of a router: the nodes that receive an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The nodes that receive the output, in order.
+    /// The nodes that receive the output if the router takes this route, in order.
     pub targets: Vec<Target>,
     /// Whether the route is a loop-back: its targets run at once, and their pending inputs are
     /// cleared.
@@ -138,7 +138,7 @@ pub enum Target {
     Next(usize),
     /// Every next node of the router's node.
     Every,
-    /// A node by name.
+    /// A node that the route names directly.
     Node(NodeId),
     /// The nodes whose names are in a field of the output, as a list of texts or one text. The
     /// field is a path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.
@@ -151,7 +151,7 @@ impl Route {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
 
-    /// Returns the same route as a loop-back.
+    /// Returns the same route, but marked as a loop-back.
     #[must_use]
     pub fn looping_back(mut self) -> Self {
         self.loopback = true;

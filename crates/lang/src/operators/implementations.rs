@@ -179,7 +179,7 @@ pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri 
     (!left.is_missing()).into()
 }
 
-/// The operator `??`.
+/// The operator `??`, which replaces a missing left operand by the right operand.
 pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     if left.is_missing() { right } else { left }
 }

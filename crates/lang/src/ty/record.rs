@@ -52,7 +52,7 @@ impl RecordType {
         self.fields.push(field);
     }
 
-    /// Returns the names of the fields.
+    /// Returns the names of the fields, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.name)
     }

@@ -33,7 +33,7 @@ impl CompactionState {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }
 
-    /// Records that the base is replaced.
+    /// Records that the base is replaced, so that the result of a running compaction is discarded.
     pub fn supersede(&mut self) {
         *self = match self.is_running() {
             true => CompactionState::Superseded,

@@ -9,7 +9,7 @@ use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
 use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
-/// Whether an edge is a loop-back.
+/// Whether an edge of the graph is a loop-back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Forward,

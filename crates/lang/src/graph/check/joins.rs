@@ -7,7 +7,8 @@ use petgraph::graph::NodeIndex;
 use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, HashSet};
 
-/// Checks every node with more than one incoming edge.
+/// Checks every join (every node with more than one incoming edge) and adds its faults to
+/// `findings`.
 pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     let open = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
