@@ -134,9 +134,9 @@ impl FlowMatcher {
         Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
     }
 
-    /// Creates a matcher, with a classifier if there are intent flows. `settings {
-    /// intent_threshold: …, intent_margin: … }` define when the classifier abstains. `rulec run`
-    /// uses this matcher.
+    /// Creates a matcher, with a classifier if there are intent flows. The settings
+    /// `intent_threshold` and `intent_margin` of the rules define when the classifier abstains.
+    /// `rulec run` uses this matcher.
     ///
     /// # Errors
     /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
@@ -299,8 +299,8 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns the HTTP request that executes a flow, if the rules define it: `flow tool NAME {
-    /// endpoint: { url: …, … } }`.
+    /// Returns the HTTP request that executes a flow. The rules may define it as `endpoint: { … }`
+    /// in `flow tool NAME { … }`; otherwise `None`.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())

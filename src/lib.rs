@@ -36,9 +36,8 @@
 //!
 //! [`payload`] validates the actions that a language model proposes. [`flow`] selects the
 //! conversation flow that a message starts. [`classifier`] classifies texts by intent. The package
-//! `rulec-runtime`
-//! runs routers with async handlers, events and workflows. `rulec-http` makes HTTP calls;
-//! `rulec-import` converts the rules of other systems.
+//! `rulec-runtime` runs routers with async handlers, events and workflows. `rulec-http` makes HTTP
+//! calls; `rulec-import` converts the rules of other systems.
 
 #![forbid(unsafe_code)]
 

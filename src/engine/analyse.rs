@@ -16,8 +16,8 @@ use std::cell::RefCell;
 impl Rules {
     /// Analyses the rules. The findings are conditions that always or never hold, redundant parts,
     /// routes that are never chosen, and messages that no route matches; they are in source order.
-    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings named by a `#
-    /// rulec: allow` comment are left out.
+    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings that a comment
+    /// `# rulec: allow` names are left out.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route odd when ctx.n > 5 and ctx.n < 3 -> h\ndefault -> h")?;

@@ -124,8 +124,9 @@ impl Decision {
         }
     }
 
-    /// Returns all permissions that the handler requires, as in `handler run() requires permission
-    /// "execute"`. The caller that runs the handler must enforce them; this crate does not.
+    /// Returns all permissions that the handler requires, as in
+    /// `handler run() requires permission "execute"`. The caller that runs the handler must enforce
+    /// them; this crate does not.
     pub fn required_permissions(&self) -> &[Arc<str>] {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }

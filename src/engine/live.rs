@@ -245,8 +245,8 @@ impl LiveRules {
     }
 
     /// Returns the generation of the rules with all edits so far. Each edit gets a new generation,
-    /// greater than all earlier ones; [`Decision::generation`] returns the one that decided. Merges
-    /// keep the generation, because they change no decision.
+    /// greater than all earlier ones. [`Decision::generation`] returns the generation that decided.
+    /// Merges keep the generation, because they change no decision.
     pub fn generation(&self) -> u64 {
         self.shared.snapshot.load().generation
     }

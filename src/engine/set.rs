@@ -38,8 +38,8 @@ pub(crate) struct RuleSet {
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// False for an artifact that no trusted key signed: the automatic tier then never compiles it
-    /// to machine code.
+    /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
+    /// no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,

@@ -21,9 +21,9 @@ const LARGEST: usize = 4_096;
 /// Maximum number of slots to compile, because machine code reserves memory for each slot.
 const MOST_SLOTS: usize = 256;
 
-/// Minimum score for using machine code on JSON trees: the sum over all arithmetic and comparison
-/// instructions of 1 (with a jump target) or 5. Below this score the VM is as fast, because field
-/// lookups take most of the time.
+/// Minimum score for using machine code on JSON trees. Each arithmetic or comparison instruction
+/// adds 1 to the score if it can jump, otherwise 5. Below this score the VM is as fast, because
+/// field lookups take most of the time.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const PAYS_ON_TREES: usize = 150;
 

@@ -73,7 +73,8 @@ fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
         .collect()
 }
 
-/// True if the rule comes from a field declaration, whose changes the schema comparison reports.
+/// True if the rule comes from a field declaration. The comparison of schemas already reports
+/// changes of such rules.
 fn is_told(rule: &str) -> bool {
     const TOLD: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| TOLD.contains(&last))

@@ -52,9 +52,9 @@ impl Edit {
         Edit::new(Change::Replace(statement.into()))
     }
 
-    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`, `flow
-    /// tool runner`, `import "words.rules"`, `test "files"`. The statements `input`, `settings` and
-    /// `default` have no name. A bare name means a route.
+    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`,
+    /// `flow tool runner`, `import "words.rules"`, `test "files"`. The statements `input`,
+    /// `settings` and `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
         Edit::new(Change::Remove(statement.into()))
     }

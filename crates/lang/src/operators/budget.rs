@@ -23,7 +23,6 @@ pub struct PredicateContext<'a> {
 /// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
 /// each element of the right operand. Returns unknown if the evaluation takes more work than the
 /// limits allow.
-/// allow.
 pub fn test<'a>(
     op: Op,
     left: Value<'a>,

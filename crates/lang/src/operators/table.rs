@@ -102,7 +102,7 @@ pub enum Cost {
     Host,
 }
 
-/// How an operator is implemented; both evaluators can call the functions.
+/// How an operator is implemented. Both evaluators can call the functions in this enum.
 #[derive(Clone, Copy)]
 pub enum Implementation {
     /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Maximum number of added segments of one file for which no compaction is needed.
 const FEW_SEGMENTS: usize = 3;
-/// Minimum number of routes of a segment that is not compacted but left to the next merge.
+/// Segments with at least this number of routes are not compacted; the next merge covers them.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

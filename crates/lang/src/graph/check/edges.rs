@@ -33,8 +33,8 @@ impl<'s> Graph<'s> {
         }
         let mut graph = Graph { steps, numbers, start, edges, before: HashMap::new() };
         for (from, step) in steps.iter().enumerate() {
-            // petgraph visits the last added edge first, but paths should be tried in the listed
-            // order.
+            // The traversals of petgraph visit the last added edge first, but paths should be tried
+            // in the listed order.
             for to in graph.targets(from).into_iter().rev() {
                 let edge = if step.loop_backs.contains(&steps[to].id) { Edge::Back } else { Edge::Forward };
                 graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
