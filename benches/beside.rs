@@ -1,5 +1,5 @@
-//! Measures decisions during edits. Two threads decide without pause, alternately alone and while a
-//! third thread edits routes, lists and `let`s at full speed.
+//! Measures decisions during edits. Two threads decide without pause. They alternate between
+//! deciding alone, and deciding while a third thread edits routes, lists and `let`s at full speed.
 //!
 //! The bench reports the time of each decision and the heap size after the edits. The exit status
 //! is 1 if edits slow decisions down too much, or if memory grows with the number of edits.
@@ -23,14 +23,15 @@ use support::rules::{Kind, file, phrases, routes};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Number of turns, each with decisions alone and decisions during edits.
+/// Number of turns. Each turn has decisions without edits, then decisions during edits.
 const TURNS: usize = 10;
 /// Number of decisions per thread in a turn without edits.
 const ALONE: usize = 100_000;
 /// Number of route edits for each edit of a list or a `let`.
 const ROUTES: usize = 50;
-/// Highest ratio of the 99th percentile during edits to the 99th percentile alone. `LARGEST` is the
-/// highest ratio of the heap after all edits to the heap after a tenth of them.
+/// Maximum allowed ratio of the 99th percentile of decision times during edits to the 99th
+/// percentile without edits. `LARGEST` is the maximum allowed ratio of the heap after all edits to
+/// the heap after a tenth of them.
 const SLOWEST: f64 = 2.0;
 const LARGEST: f64 = 1.1;
 
@@ -79,7 +80,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
 }
 
-/// Decides in two threads while `goes_on` returns true, and records the time of each decision.
+/// Decides in two threads while `goes_on` returns true for the number of decisions made. Adds the
+/// time of each decision to `into`.
 fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
     let decide = || {
         let mut times = Vec::with_capacity(ALONE);

@@ -65,8 +65,8 @@ fn classify(c: &mut Criterion) {
     for Set { name, intents, messages } in sets() {
         let classifier = Classifier::train(&intents, Options::default()).expect("it can be trained");
         println!("{name}: the model has {} bytes", classifier.memory());
-        // Rotates through the messages, so that the features of one message are not still in the
-        // cache.
+        // Rotates through the messages, so that the features of a message are not in the cache any
+        // more.
         let mut turn = messages.iter().cycle();
         group.throughput(Throughput::Elements(1));
         group.bench_function(name, |bencher| {

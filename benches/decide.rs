@@ -1,8 +1,8 @@
-//! Measures decisions per second: the engine against a plain tree walker over `serde_json::Value`
-//! (see `support/walker.rs`), on the same rules and messages. Answers are compared before the
-//! timing.
+//! Measures decisions per second. The engine is compared with a plain tree walker over
+//! `serde_json::Value` (see `support/walker.rs`), on the same rules and messages. The benchmark
+//! checks that both give the same answers before it starts timing.
 //!
-//! The output is a table of ratios by message mix, and then the results of criterion over all
+//! The output is a table of ratios for each mix of messages, then the results of criterion over all
 //! mixes.
 
 mod support;
@@ -24,7 +24,8 @@ const CASES: [(&str, usize, Kind); 4] = [
     ("mixed", 100, Kind::Mixed),
 ];
 
-/// Returns nanoseconds per message: the best round, because other processes only ever add time.
+/// Returns nanoseconds per message in the fastest round, because other processes only ever add
+/// time.
 fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     round();
     let mut best = f64::INFINITY;
@@ -37,7 +38,7 @@ fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     best
 }
 
-/// Prints the table of ratios.
+/// Prints the table of ratios between engine and tree walker.
 fn ratios() {
     println!("nanoseconds a message (best of many rounds); ratios are walker / engine");
     println!("rules        mix    messages  walker  decide  record      vm | decide  record      vm");

@@ -1,7 +1,7 @@
 //! Compiles a source so that callgrind can count the instructions. `benches/growth.sh` runs this
 //! program for each kind of statement and list, with n and with 4n of them.
 //!
-//! `growth` prints the kinds, one per line. `growth KIND NUMBER` compiles one source.
+//! `growth` prints the kinds of sources, one per line. `growth KIND NUMBER` compiles one source.
 
 #[path = "../tests/support/growth.rs"]
 mod growth;

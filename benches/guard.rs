@@ -1,4 +1,4 @@
-//! Makes decisions so that callgrind can count the instructions. `benches/callgrind.sh` runs this
+//! Makes decisions, so that callgrind can count the instructions. `benches/callgrind.sh` runs this
 //! program for each fixed workload and compares the counts with `guard.txt`.
 //!
 //! `guard WORKLOAD DECISIONS [ROUTES]` makes the given number of decisions:
@@ -12,8 +12,9 @@
 //!   a prepared record to a choice;
 //! - `all`: the same rules, from a JSON value to every matching route.
 //!
-//! The first three repeat 200 messages. Half of these messages are generated for a route, the
-//! others are random. In the other workloads every message is new. All workloads use one session.
+//! The first three workloads repeat 200 messages. Half of these messages are generated to match a
+//! route; the others are random. In the other workloads every message is new. All workloads use one
+//! session.
 
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
@@ -28,7 +29,7 @@ use workload::{Density, Message, Shape, Variant, Workload};
 /// Number of distinct messages in workloads that repeat messages.
 const MESSAGES: usize = 200;
 
-/// A workload to count.
+/// A workload for which callgrind counts instructions.
 struct Counted {
     source: String,
     messages: Vec<Json>,
@@ -37,7 +38,7 @@ struct Counted {
     run: Run,
 }
 
-/// The decision API that is counted.
+/// The decision API whose instructions are counted.
 #[derive(Clone, Copy, PartialEq)]
 enum Run {
     First,
@@ -54,7 +55,7 @@ fn main() {
         .zip(decisions)
         .and_then(|(name, decisions)| Some((counted(&name, decisions, routes)?, decisions)));
     let Some((counted, decisions)) = counted else {
-        // `cargo bench` runs every benchmark without these arguments.
+        // `cargo bench` runs every benchmark without arguments.
         eprintln!("run benches/callgrind.sh; guard WORKLOAD DECISIONS is its part");
         return;
     };
@@ -63,7 +64,7 @@ fn main() {
     rules.warm_up().unwrap_or_else(|error| panic!("{error}"));
     let mut session = rules.session();
     let once = counted.messages.len();
-    // Decides all messages once before counting, so that lazy initialisation is not counted.
+    // Decide all messages once before counting, so that lazy initialisation is not counted.
     if counted.run == Run::Lines {
         let lines: Vec<String> = counted.messages.iter().map(|message| message.to_string()).collect();
         let mut out = Vec::new();
@@ -87,7 +88,8 @@ fn main() {
 fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counted> {
     let (usual, tier, indexing, run) = match name {
         "jit" => (10, Tier::Jit, Indexing::Never, Run::First),
-        // The default tier is unsuitable, because it compiles in the background at an unknown time.
+        // The default tier is unsuitable here, because it compiles in the background at an
+        // unpredictable time.
         "index" => (1_000, Tier::Vm, Indexing::Always, Run::First),
         "lines" => (1_000, Tier::Vm, Indexing::Auto, Run::Lines),
         "verbs" => (10_000, Tier::Vm, Indexing::Always, Run::First),
@@ -108,7 +110,7 @@ fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counte
     Some(Counted { source, messages, tier, indexing, run })
 }
 
-/// Generates rules and messages; every second message is generated for a route.
+/// Generates rules and messages. Every second message is generated to match a route.
 fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -> (String, Vec<Json>) {
     let density = *variant.densities().last().unwrap_or(&Density::Dense);
     let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed: 7 });

@@ -1,8 +1,10 @@
-//! Compares the JIT with the VM, both without an index, for 1, 10 and 100 routes: arithmetic and
-//! comparisons, fields, and texts. For 1 and 10 routes it also compares hand-written Rust.
+//! Compares the JIT with the VM, both without an index, for 1, 10 and 100 routes. The routes test
+//! arithmetic and comparisons, fields, or texts. For 1 and 10 routes, hand-written Rust is compared
+//! too.
 //!
-//! Answers are compared before the timing. All engines of a row are timed alternately in one
-//! process, and the table shows medians. A second table shows how long compiling takes.
+//! The benchmark checks the answers before it starts timing. All engines of a row are timed
+//! alternately in one process, and the table shows medians. A second table shows how long compiling
+//! takes.
 
 mod support;
 
@@ -20,7 +22,7 @@ use support::messages::messages;
 use support::random::Random;
 use support::rules::{self, Kind};
 
-/// Rules and messages for them.
+/// A benchmark case: rules, and messages for them.
 struct Case {
     name: &'static str,
     vm: Rules,
@@ -74,14 +76,14 @@ fn of_kind(name: &'static str, count: usize, kind: Kind) -> Case {
     Case::new(name, &rules::file(&routes, true), messages(200, &rules::phrases(&routes), 11))
 }
 
-/// The record that hand-written code would read instead of a JSON message.
+/// The typed record that hand-written code would read instead of a JSON message.
 struct Typed<'m> {
     text: &'m str,
     role: &'m str,
     count: i64,
 }
 
-/// Defines the same routes as rules and as straight-line Rust.
+/// Defines the same routes twice: as rules and as straight-line Rust.
 macro_rules! by_hand {
     ($function:ident, $source:ident: $(($at:literal, $word:literal, $count:literal, $role:literal))*) => {
         #[inline(never)]
@@ -126,7 +128,7 @@ fn by_hand_messages() -> Vec<Json> {
 
 type Round<'r> = (&'static str, Box<dyn FnMut() + 'r>);
 
-/// Times the engines alternately, and returns the medians in nanoseconds per message.
+/// Times the engines alternately, and returns the median for each in nanoseconds per message.
 fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
     let mut times = vec![Vec::new(); engines.len()];
     for round in 0..120 {
@@ -145,8 +147,8 @@ fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
     times.iter_mut().map(median).collect()
 }
 
-/// Returns the engines for one case: choosing by a prepared record, a full decision by the record,
-/// and a decision from JSON.
+/// Returns the rounds to time for one case, each on the VM and on the JIT. They are: choosing by a
+/// prepared record, a full decision by a prepared record, and a decision from JSON.
 fn engines<'r>(case: &'r Case, records: &'r [[PreparedMessage<'r>; 2]]) -> Vec<Round<'r>> {
     let choose = |rules: &'r Rules, which: usize| {
         let mut session = rules.session();
@@ -201,7 +203,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Prints the table of ratios.
+/// Prints the table of ratios between the VM and the JIT.
 fn ratios(cases: &[Case]) {
     println!("nanoseconds a message (medians, in turns); ratios are vm / jit");
     println!("rules               choose: vm    jit       |  record: vm    jit       |    json: vm    jit");
@@ -247,7 +249,7 @@ fn typed(message: &Json) -> Typed<'_> {
     }
 }
 
-/// Prints compile time in microseconds per route, and code size in bytes per route.
+/// Prints, for the JIT, compile time in microseconds per route and code size in bytes per route.
 fn compiling() {
     println!("compiling             µs a route   bytes a route");
     for (kind, name) in [(Kind::Fields, "fields"), (Kind::Mixed, "mixed")] {

@@ -1,10 +1,10 @@
-//! Measures JSON lines end to end, in messages per second: from an input line to a decision line,
-//! against a loop that only parses the line.
+//! Measures decisions on JSON lines end to end, in messages per second. The path from an input line
+//! to a decision line is compared with a loop that only parses the line.
 //!
-//! First it prints ratios at 1,000 routes, with all loops timed alternately. One ratio compares the
-//! whole path with a loop that parses the line into a typed struct and writes a fixed line. Another
-//! column times decisions on messages parsed in advance, which bounds the cost of reading and
-//! writing. `cargo bench --bench jsonl -- ratio` prints only this table.
+//! First it prints a table for 1,000 routes, with all loops timed alternately. The ratio compares
+//! the whole path with a loop that parses each line into a typed struct and writes a fixed line.
+//! Another column times decisions on messages that were parsed before; the rest of the whole path
+//! reads and writes. `cargo bench --bench jsonl -- ratio` prints only this table.
 
 mod support;
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use support::mixes::Case;
 use support::rules::Kind;
 
-/// A message of `support/messages.rs`.
+/// The typed form of a message that `support/messages.rs` generates.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "it is only parsed")]
 struct Typed {
@@ -64,8 +64,8 @@ struct LastError {
 const FIXED: &[u8] =
     b"{\"entry\":\"routes\",\"chosen\":\"default\",\"target\":\"default_handler\",\"args\":{},\"metadata\":{}}\n";
 
-/// Prints nanoseconds per message of each loop, as the median of alternating rounds, and the ratio
-/// of the two loops.
+/// Prints nanoseconds per message for each loop, as the median of alternating rounds. Also prints
+/// the ratio of the whole path to the parse-only loop.
 fn ratios() {
     println!("1,000 routes; nanoseconds a message, median of many rounds in turn");
     println!("input       typed loop  whole way  ratio  deciding alone");
@@ -151,8 +151,8 @@ fn jsonl(c: &mut Criterion) {
             bencher.iter(|| {
                 out.clear();
                 for line in &lines {
-                    // The strict JSON parser, which rejects duplicate keys and more than 128
-                    // levels.
+                    // This is the strict JSON parser, which rejects duplicate keys and more than
+                    // 128 levels of nesting.
                     let message = rulec_base::json::parse(black_box(line)).expect("it is JSON");
                     let decision = case.rules.decide(&message);
                     serde_json::to_writer(&mut out, &decision).expect("it is written");
@@ -166,7 +166,8 @@ fn jsonl(c: &mut Criterion) {
             bencher.iter(|| {
                 out.clear();
                 for line in &lines {
-                    // The path of `rulec run`: the strict checks, without a JSON tree.
+                    // This is the path of `rulec run`: the same strict checks, but without a JSON
+                    // tree.
                     let decision = session.decide_line(black_box(line.as_bytes())).expect("it is JSON");
                     decision.write_json(&mut out);
                     out.push(b'\n');

@@ -1,6 +1,6 @@
-//! Measures live rules: the cost of an edit among many routes, and the cost of a decision during
-//! edits and during a merge. The variants are timed alternately in one process. The bench reports
-//! medians, and for edits also the 99th percentile.
+//! Measures live rules: the cost of an edit among many routes, and the cost of a decision with
+//! unmerged edits and during a merge. The variants are timed alternately in one process. The bench
+//! reports medians, and for edits also the 99th percentile.
 //!
 //! `cargo bench --bench live`, or with another number of routes
 //! `cargo bench --bench live -- 10000`.
@@ -34,14 +34,14 @@ fn live(count: usize, declared: bool) -> LiveRules {
     LiveRules::from_text(Compiler::new(), &source).expect("it compiles").merge_after(usize::MAX)
 }
 
-/// Returns routes that are not in the base.
+/// Returns routes that are not in the base, each as its text and its name.
 fn later(count: usize, seed: u64) -> Vec<(String, String)> {
     let mut routes = routes(count, Kind::Mixed, seed);
     routes.iter_mut().enumerate().for_each(|(at, route)| route.name = format!("later_{seed}_{at}"));
     routes.into_iter().map(|route| (route.to_string(), route.name)).collect()
 }
 
-/// Returns the median and the 99th percentile, in microseconds.
+/// Returns the median and the 99th percentile of the times, in microseconds.
 fn spread(mut times: Vec<Duration>) -> (f64, f64) {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_nanos() as f64 / 1000.0;
@@ -72,7 +72,7 @@ fn edits(count: usize, declared: bool) {
     let (first, second) = (later(EDITS, 8), later(EDITS, 9));
     let renamed: Vec<String> =
         first.iter().zip(&second).map(|((_, name), (text, other))| text.replacen(other, name, 1)).collect();
-    // Each row starts only after the background work of the previous row has finished.
+    // A row starts only after the background work of the previous row has finished.
     let rows = [
         ("insert", each(&first, |(text, _)| live.insert(text).expect("it fits"))),
         ("replace", settled(&live, &renamed, |text| live.replace(text).expect("it is there"))),
@@ -90,7 +90,7 @@ fn edits(count: usize, declared: bool) {
     println!("a merge takes {:.2} s", start.elapsed().as_secs_f64());
 }
 
-/// Decides all messages once, and appends the nanoseconds per message.
+/// Decides all messages once, and appends the average nanoseconds per message to `into`.
 fn rounds(messages: &[Json], into: &mut Vec<f64>, mut decide: impl FnMut(&Json)) {
     let start = Instant::now();
     messages.iter().for_each(&mut decide);
@@ -107,8 +107,8 @@ fn decisions(count: usize) {
     let phrases = phrases(&routes(count, Kind::Mixed, 7));
     let messages = messages(500, &phrases, 11);
     let rules = plain.rules();
-    // `edited` has 100 additional routes with priorities in the range of the base, and `removed`
-    // has 100 routes less.
+    // `edited` has 100 additional routes whose priorities are in the range of the base. `removed`
+    // has 100 routes fewer.
     let edited = live(count, true);
     later(100, 8).iter().for_each(|(text, _)| edited.insert(text).expect("it fits"));
     let removed = live(count, true);
@@ -133,7 +133,7 @@ fn decisions(count: usize) {
     ] {
         println!("{name:<28} {time:>8.0} {:>6.2} ×", time / base);
     }
-    // Compares decisions during a merge with decisions just before it.
+    // Compare decisions during a merge with decisions just before it.
     let (mut beside, mut alone) = (Vec::new(), Vec::new());
     for at in 0..3 {
         edited.insert(&format!("route again_{at} when text contains \"zzz{at}\" -> x")).expect("it fits");

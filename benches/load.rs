@@ -1,5 +1,5 @@
-//! Measures loading from source and from an artifact, alternately in one process, and the heap size
-//! of the rules: `cargo bench --bench load`, or `-- 10000` for one size.
+//! Measures the time to load rules from source and from an artifact, alternately in one process,
+//! and the heap size of the rules: `cargo bench --bench load`, or `-- 10000` for one size.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::rules::{Kind, file, routes};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns the result of a call, its duration, and the heap bytes that it leaves allocated.
+/// Returns the result of a call, its duration, and the number of heap bytes that stay allocated.
 fn measured<T>(make: impl FnOnce() -> T) -> (T, Duration, usize) {
     let before = held();
     let start = Instant::now();

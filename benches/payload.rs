@@ -1,11 +1,11 @@
-//! Measures the time to judge a payload, for each kind of the bundled rules.
+//! Measures the time to validate a payload, for each kind of payload of the bundled rules.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rulec::Rules;
 use serde_json::{Value as Json, json};
 use std::hint::black_box;
 
-/// Returns a payload of each kind that is accepted without corrections.
+/// Returns one payload of each kind. All of them are accepted without corrections.
 fn payloads() -> Vec<(&'static str, Json)> {
     let node = |id: &str, kind: &str, config: Json| json!({"node_id": id, "type": kind, "name": id, "config": config});
     vec![

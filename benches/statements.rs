@@ -1,5 +1,5 @@
-//! Measures flows and choices: decisions per second with compiled rules, against a hand-written
-//! loop. Answers are compared before the timing.
+//! Measures decisions per second of compiled flows and choices, compared with a hand-written loop.
+//! The benchmark checks that both give the same answers before it starts timing.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::words::{CHINESE, CHINESE_FILLERS, FILLERS, NOUNS, VERBS};
 
 const MESSAGES: usize = 500;
 
-/// How patterns are matched.
+/// How the patterns of flows are matched.
 #[derive(Clone, Copy)]
 enum Way {
     Exact,
@@ -32,7 +32,7 @@ impl Way {
     }
 }
 
-/// Flows over random patterns, and the same patterns for the hand-written loop.
+/// Flows with random patterns as rules, and the same patterns for the hand-written loop.
 struct Flows {
     rules: Rules,
     patterns: Vec<(String, Option<regex::Regex>)>,
@@ -62,7 +62,8 @@ impl Flows {
         Flows { rules: Rules::from_text(&source).expect("the flows compile"), patterns, way, messages }
     }
 
-    /// Decides without rules, as a program would: tries one pattern after another.
+    /// Returns the first pattern that matches, found as a program without rules would: by trying
+    /// one pattern after another.
     fn by_hand(&self, text: &str) -> Option<usize> {
         let folded = text.trim().to_lowercase();
         self.patterns.iter().position(|(pattern, regex)| match (self.way, regex) {
@@ -73,7 +74,8 @@ impl Flows {
     }
 }
 
-/// Generates a message. A third of the messages match a pattern at a random position in the list.
+/// Generates a message. A third of the messages contain a pattern from a random position in the
+/// list.
 fn message(random: &mut Random, at: usize, patterns: &[(String, Option<regex::Regex>)], way: Way) -> Json {
     let mut text = String::new();
     if at.is_multiple_of(3) && !matches!(way, Way::Regex) {

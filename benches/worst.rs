@@ -1,9 +1,9 @@
 //! Decides the worst-case messages of operators, functions and statements at the limits, so that
 //! callgrind can count the instructions. `benches/worst.sh` runs this program.
 //!
-//! `worst` decides each case on every engine, and prints a line per case: the table, the row, the
-//! cause of the cost, and the processor milliseconds of each engine except the reference.
-//! `worst NUMBER ENGINE` decides one case on one engine.
+//! `worst` decides each case on every engine, and prints a line per case. The line has the table,
+//! the row in it, the cause of the cost, and the processor milliseconds of each engine except the
+//! reference. `worst NUMBER ENGINE` decides one case on one engine.
 
 #[path = "../tests/support/engines.rs"]
 mod engines;
@@ -32,7 +32,7 @@ fn main() {
         let table = format!("{table:?}").to_lowercase();
         print!("{number}\t{table} `{row}`: {what}");
         for column in COLUMNS {
-            // The reference is the oracle, which favours simplicity over speed.
+            // Skip the reference evaluator, which favours simplicity over speed.
             if column.engine == Backend::Reference {
                 continue;
             }
@@ -41,7 +41,7 @@ fn main() {
                 continue;
             }
             let rules = column.compile(&rules);
-            // Makes a first decision, so that lazy compilation is not measured.
+            // Make a first decision, so that lazy compilation is not measured.
             decide(&rules, "{}", &serde_json::json!({}));
             let start = spent();
             let (_, exceeded) = decide_counted(&rules, &line, &task.message);
@@ -54,8 +54,8 @@ fn main() {
     }
 }
 
-/// Returns the processor time of this thread, which does not depend on the load of the machine. On
-/// systems without that figure it returns the elapsed time.
+/// Returns the processor time that this thread has used, which does not depend on the load of the
+/// machine. On systems that do not report this time, returns the elapsed time.
 fn spent() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();

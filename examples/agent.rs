@@ -1,7 +1,9 @@
-//! Runs an agent's plan from a payload to a finished workflow. The plan is judged, repaired, run
-//! against a service that fails at first, recovered, and completed.
+//! Runs an agent's plan from a payload to a finished workflow. The plan is validated, repaired, and
+//! run against a service that fails at first. Then the failed step is retried, and the plan is
+//! completed.
 //!
-//! The agent replaces a language model, and the service listens on this machine only.
+//! A function plays the agent in place of a language model. The service listens on this machine
+//! only.
 //!
 //! ```text
 //! plan ─judge─▶ rejected ─agent─▶ plan ─judge─▶ accepted ─▶ fetch ─✗─ recovery: RETRY ─▶ fetch ─▶ report
@@ -47,7 +49,7 @@ fn service() -> Result<String, Box<dyn Error>> {
     Ok(host)
 }
 
-/// Returns the plan. Unless `repaired`, the address for the report is missing.
+/// Returns the plan as a payload. Unless `repaired`, the address for the report is missing.
 fn plan(host: &str, repaired: bool) -> Json {
     let mut report = json!({"method": "POST", "body": {"rows": "${fetch.output.data.rows}"}});
     if repaired {
@@ -64,7 +66,8 @@ fn plan(host: &str, repaired: bool) -> Json {
     })
 }
 
-/// Repairs the plan. A language model would read the feedback; this agent knows the missing field.
+/// Repairs the rejected plan. A language model would read the feedback; this function knows the
+/// missing field.
 async fn agent(again: RetryRequest, host: String) -> Result<Vec<Proposal>, String> {
     println!("the agent is told:\n{}", again.rejected.feedback);
     Ok(vec![Proposal::new("create_workflow_plan", plan(&host, true))])
@@ -94,7 +97,7 @@ fn print(turn: &Turn) {
 async fn main() -> Result<(), Box<dyn Error>> {
     let rules = Rules::from_text(bundled::DECISIONS)?;
     let host = service()?;
-    // Only the service may be called, whatever a plan says.
+    // Only this service may be called, whatever hosts a plan names.
     let client = HttpClient::new(AllowedHosts::new([&host])?, Limits { retries: 0, ..Limits::default() })?;
     let told = host.clone();
     let coordinator = Coordinator::builder(Judges::new(&rules))

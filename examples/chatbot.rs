@@ -1,4 +1,5 @@
-//! A customer service bot: `chatbot.rules` defines its flows, and a separate service executes them.
+//! A customer service bot. `chatbot.rules` defines the bot's flows, and a separate service executes
+//! them.
 //!
 //! `cargo run --example chatbot`
 //!
@@ -24,13 +25,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chatbot.rules");
     let rules = Rules::from_path(path)?;
 
-    // Every outgoing call uses this client. Only the listed hosts can be called, whatever a
-    // template or a message says.
+    // Every outgoing call uses this client. It calls only the listed hosts, whatever a template or
+    // a message says.
     let limits = Limits { attempt: Duration::from_secs(5), retries: 1, ..Limits::default() };
     let client = HttpClient::new(AllowedHosts::new([&host])?, limits)?;
 
-    // The request that executes a flow. `{…}` is filled from the arguments of the call, which
-    // always contain `flow_id`. `#…#` is filled from the context of the conversation.
+    // The template of the request that executes a flow. `{…}` is filled from the arguments of the
+    // call, which always contain `flow_id`. `#…#` is filled from the context of the conversation.
     let endpoint = Template::parse(&json!({
         "url": format!("http://{host}/flows"),
         "method": "POST",
@@ -38,7 +39,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }))?;
 
     // Keyword flows are tried first, then the built-in classifier, which is trained here on the
-    // rules. If the classifier abstains, a language model is asked. Each step is optional.
+    // rules. If the classifier abstains, a language model is asked. Classifier and model are
+    // optional.
     let model = ChatModel::new(client.clone(), &format!("http://{host}/v1"), "stand-in")?;
     let flows = FlowMatcher::offline(&rules)?;
     let bot = FlowRunner::new(flows, FlowExecutor::new(client, endpoint)?).with_model(model.clone());
@@ -56,8 +58,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "转人工！",
     ] {
         println!("客户  {text}");
-        // A language model sees the earlier turns. The classifier and the patterns see only this
-        // message.
+        // A language model sees the earlier turns of the conversation. The classifier and the
+        // patterns see only this message.
         let history: Vec<Turn<'_>> = said.iter().map(|(role, text)| Turn { role: *role, text }).collect();
         let arguments = Map::from_iter([("text".to_owned(), json!(text))]);
         let outcome = bot.handle(text, &history, &arguments, &context).await;
@@ -67,8 +69,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         said.push((Role::Assistant, answer));
     }
 
-    // A choice that a language model answers. It may answer only with a branch. If the call fails,
-    // the default branch is taken, and `failure` has the reason.
+    // A choice that a language model makes. The model may answer only with a branch. If the call
+    // fails, the default branch is taken, and `failure` has the reason.
     let mood = AskedChoice::new(&rules, "mood", model)?;
     for text in ["再不解决我就不买了！", "谢谢"] {
         let answer = mood.decide(&json!({"text": text})).await;
@@ -78,8 +80,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the bot's reply: the reply of the endpoint, or a helpful fallback text. `outcome` keeps
-/// the details of a failure.
+/// Returns the bot's reply: the reply of the service, or a helpful fallback text. `outcome` has the
+/// details of a failure.
 fn answer(outcome: &FlowOutcome) -> String {
     match &outcome.result {
         FlowEnding::Executed(response) => match &response.body {
@@ -94,7 +96,8 @@ fn answer(outcome: &FlowOutcome) -> String {
 
 // --- mocks ---------------------------------------------------------------------------------------
 
-/// Starts a server on loopback that acts as the service and the model; returns its `host:port`.
+/// Starts a server on this machine that acts as the service and as the model; returns its
+/// `host:port`.
 fn stand_in() -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let host = listener.local_addr()?.to_string();

@@ -18,16 +18,17 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Creates a debater. A real debater would send the question and the arguments so far to a language
-/// model; this one has a prepared argument for each round.
+/// Creates a debater. A real debater would send the question and the previous arguments to a
+/// language model; this debater has a prepared argument for each round.
 fn debater(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let name = node.id.to_string();
     let arguments: Vec<String> = serde_json::from_value(node.config["says"].clone())?;
     Ok(from_fn(move |input: Json| {
-        // The loop counts its rounds in `iteration`, which is missing in the first round.
+        // The loop stores the number of the round in `iteration`, which is missing in the first
+        // round.
         let round = input["iteration"].as_u64().unwrap_or(1).max(1) as usize;
         let argument = arguments.get(round - 1).or(arguments.last()).cloned().unwrap_or_default();
-        // The three outputs are merged later, so each uses its own key.
+        // The outputs of the three debaters are merged later, so each output uses its own key.
         let answer = json!({ "question": input["question"], &name: argument });
         async move { Ok(answer) }
     }))
@@ -41,11 +42,11 @@ async fn judge(debate: Json) -> Result<Json, ProcessError> {
     let reasons = arguments.iter().filter(|argument| argument.contains("because")).count();
     println!("  the judge hears: {}", arguments.join(" / "));
     println!("  and gives {} points", reasons * 30);
-    // Returns only new fields; passing the input on would accumulate the data of all rounds.
+    // Return only new fields. If the input were passed on, the data of all rounds would accumulate.
     Ok(json!({ "question": debate["question"], "score": reasons * 30 }))
 }
 
-/// Creates a voter, which answers `YES` or `NO` under its own key.
+/// Creates a voter, which outputs `YES` or `NO` under its own key.
 fn voter(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let (name, wanted) = (node.id.to_string(), node.config["wants"].as_u64().unwrap_or(0));
     Ok(from_fn(move |input: Json| {
@@ -79,7 +80,7 @@ fn print(report: &Report) {
     for (node, output) in &report.outputs {
         println!("  {node}: {} of {} in favour", output["yes_votes"], output["total_votes"]);
     }
-    // Shows nodes that failed or still wait for an input.
+    // Print nodes that failed or still wait for an input.
     for failure in &report.failures {
         println!("  {failure}");
     }
@@ -92,7 +93,7 @@ fn print(report: &Report) {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/council.rules");
     let council = council(&Rules::from_path(path)?)?;
-    // Prints problems of the graph, found before it runs.
+    // Print problems of the graph, which were found before the council ran.
     for finding in council.findings() {
         println!("{finding}");
     }

@@ -1,4 +1,5 @@
-//! Embeds rules in a program, in twenty lines: compile once, decide many times.
+//! Embeds rules in a program in twenty lines. The program compiles the rules once and decides many
+//! times.
 //!
 //! `cargo run --example embed`
 

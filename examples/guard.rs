@@ -1,6 +1,6 @@
 //! A guard that checks the decisions of an agent. A language model proposes decisions as JSON. The
-//! rules of `rules/decisions.rules` accept them, correct them, or reject them with feedback that
-//! the model can act on. For several decisions at once, the rules select the one that runs.
+//! rules of `rules/decisions.rules` accept them, correct them, or reject them with feedback for the
+//! model. If several decisions are proposed at once, the rules select the one that runs.
 //!
 //! `cargo run --example guard`
 
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/decisions.rules");
     let rules = Rules::from_path(path)?;
 
-    // Data outside the payload: the options of this installation, and the objects to decide about.
+    // The data outside the payloads: the options of this installation, and the objects that the
+    // decisions are about.
     let options = json!({
         "node_type_whitelist": ["LLM", "HTTP"],
         "allowed_domains": ["api.example.com"],
@@ -59,7 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
     ];
     for (kind, payload) in &proposed {
-        // A judge can be kept and shared. This example creates one per payload, to stay short.
+        // A judge (payload validator) can be kept and shared. This example creates one per payload,
+        // to stay short.
         let judge = rules.judge(kind)?.options(options.clone())?.context(context.clone())?;
         show(payload, &judge.judge(payload));
     }

@@ -1,6 +1,6 @@
 //! Calls functions of the embedding program in conditions. The rules declare the functions, so that
-//! the compiler knows their types, and the program registers them before it compiles. A missing
-//! function or a different type is an error at start-up, not at the first message.
+//! the compiler knows their types. The program registers the functions before it compiles the
+//! rules. A missing function or a different type is an error at start-up, not at the first message.
 //!
 //! `cargo run --example host_functions`
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let decision = rules.decide_value(&json!({"text": text, "account": account, "now": now}))?;
         println!("{text:<20} {account:<7} -> {}", decision.target().unwrap_or("nothing"));
-        // The result of a failed function counts as missing, and the decision reports the failure.
+        // The result of a failed function counts as missing, and the decision lists the failure.
         for failure in decision.failures() {
             println!("{:29} ({} failed: {})", "", failure.function, failure.message);
         }

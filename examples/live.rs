@@ -1,5 +1,5 @@
-//! Rules that change while they serve: two threads decide and a third edits. Every message gets an
-//! answer.
+//! Rules that change while they serve. Two threads decide while a third thread edits the rules.
+//! Every message gets an answer.
 //!
 //! `cargo run --example live`
 
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
         let edit = || -> Result<(), Box<dyn std::error::Error>> {
             thread::sleep(Duration::from_millis(20));
-            // An outage: one team gets every message about parcels.
+            // During an outage, one team gets every message about parcels.
             rules.insert(
                 r#"route outage priority 100 when text contains word "parcel" and not is_staff -> logistics"#,
             )?;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{target:<18} {count} decisions");
     }
 
-    // A rejected edit changes nothing, and the error explains the fix.
+    // A rejected edit changes nothing, and the error suggests a fix.
     if let Err(error) = rules.insert("route staf_only when is_staf -> back_office") {
         println!("\n{error}");
     }

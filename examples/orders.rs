@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for line in std::fs::read_to_string(folder.join("orders.jsonl"))?.lines() {
         let message: Json = serde_json::from_str(line)?;
         let decision = choice.decide(&message);
-        // The branch name; empty if no branch matches and there is no default.
+        // The name of the chosen branch; empty if no branch matches and there is no default.
         let branch = decision.branch().unwrap_or_default();
         let default = if decision.is_default() { "  (the default)" } else { "" };
         let id = message["steps"]["order"]["id"].as_str().unwrap_or("?");
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!();
     }
 
-    // The explanation, as `rulec why` prints it.
+    // Print the explanation as `rulec why` prints it.
     let held_up = r#"{"steps": {"payment": {"status": "paid"}, "stock": {"missing": 0}, "customs": {"cleared": false}}}"#;
     println!("{}", choice.explain(&serde_json::from_str(held_up)?, false));
     Ok(())

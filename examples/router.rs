@@ -1,6 +1,6 @@
-//! A running help desk. The rules of `helpdesk.rules` decide where a message goes, and async
-//! handlers do the work. One handler fails, one takes too long, and the rules are swapped at run
-//! time.
+//! A running help desk. The rules of `helpdesk.rules` decide which handler gets a message, and
+//! async handlers do the work. One handler fails, one takes too long, and the rules are replaced at
+//! run time.
 //!
 //! `cargo run --example router`
 
@@ -46,14 +46,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/helpdesk.rules");
     let rules = Rules::from_path(path)?;
 
-    // Every decision becomes a JSON line, which a separate thread writes. The rules mark the phone
-    // number `@private`, so the log masks it. A service would append to a permanent file:
+    // Every decision becomes a JSON line, which a separate thread writes to a file. The rules mark
+    // the phone number `@private`, so the log masks it. A service would append to a permanent file:
     // `DecisionLog::to_file("decisions.jsonl")`.
     let log_file = tempfile::NamedTempFile::new()?;
     let log = DecisionLog::to_file(log_file.path())?;
 
-    // Every target of the rules needs a handler. A missing handler is an error here with its name,
-    // not when the first message needs it.
+    // Every target of the rules needs a handler. If a handler is missing, this is an error here
+    // with its name, not when the first message needs the handler.
     let mut builder = Router::builder(rules)
         .handler("file_handler", list_files)
         .handler("refund_handler", refund)
@@ -117,7 +117,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     println!("\n--- the first line of the decision log\n");
-    // Closing the log writes the queued lines and reports how many could not be written.
+    // Closing the log writes the queued lines, and returns how many could not be written.
     let stats = log.close().await;
     let lines = std::fs::read_to_string(log_file.path())?;
     println!("{}", lines.lines().next().unwrap_or_default());

@@ -51,8 +51,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .handler("open_ticket", move |request| open_ticket(called.clone(), request))
         .handler("write_down", |request| async move { json!({ "for later": request.args["text"] }) })
         .handler("chat", |_| async { json!("hello to you") })
-        // Each call may take two seconds and is retried once. After four consecutive failures the
-        // circuit breaker opens for a moment, and the messages go to the fallback `write_down`.
+        // Each call may take two seconds and is retried once. After four consecutive failures, the
+        // circuit breaker opens for a moment. Messages then go to the fallback handler
+        // `write_down`.
         .policy(
             "open_ticket",
             Policy::new()

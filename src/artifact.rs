@@ -44,7 +44,7 @@ const HASH: usize = 32;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ArtifactError {
-    /// The file is not an artifact.
+    /// The file is not an artifact, because it does not begin with the magic bytes.
     Foreign,
     /// The artifact was written by this other version of rulec.
     Version(String),
@@ -119,7 +119,7 @@ pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
 /// The signature of an artifact's header and hash, with the key that made it.
 #[derive(Debug)]
 pub struct Signed {
-    /// The public key.
+    /// The public key that belongs to the private key of the signer.
     pub key: [u8; 32],
     pub signature: [u8; 64],
 }
@@ -212,7 +212,7 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// Splits an artifact of this version into its parts.
+/// Splits an artifact into its parts. An artifact of another version of rulec is an error.
 fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;

@@ -1,5 +1,6 @@
-//! Helpers for choices. A [`Question`] is a choice that a language model makes. [`tool()`] offers a
-//! choice to an agent, and [`reasons`] explains a result in sentences for users.
+//! Helpers for `choice` statements, which select one of several branches. A [`Question`] is a
+//! choice that a language model makes. [`tool()`] offers a choice to an agent, and [`reasons`]
+//! explains a result in sentences for users.
 //!
 //! ```
 //! use rulec::Rules;
@@ -53,7 +54,8 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no choice with this name, or only a choice of another kind.
+/// Error: the rules hold no choice with this name, or the choice is decided by conditions although
+/// a model's choice is needed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {
@@ -62,7 +64,7 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    /// Returns the name that was looked up.
+    /// Returns the name of the choice that was looked up.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -73,26 +75,27 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message holds no usable answer to a question. The default branch is then taken.
+/// The reason why a message holds no usable answer to a question. The question's default branch is
+/// then taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum NoAnswer {
-    /// The message holds no answer.
+    /// The message holds no answer to the question.
     Missing {
-        /// The name of the choice.
+        /// The name of the choice that has no answer.
         choice: String,
     },
-    /// The answer is not a string.
+    /// The answer in the message is not a string.
     NoText {
-        /// The answer as JSON text.
+        /// The unusable answer, as JSON text.
         found: String,
     },
-    /// The answer is not the id of a branch.
+    /// The answer in the message is not the id of a branch.
     NoBranch {
-        /// The answer.
+        /// The unusable answer.
         answer: String,
-        /// The ids of all branches, as a list for the message.
+        /// The ids of all branches, as a list for the error message.
         known: String,
     },
 }
@@ -149,7 +152,7 @@ impl Question {
         &self.question.text
     }
 
-    /// Returns the ids of the branches, in source order.
+    /// Returns the ids of the choice's branches, in source order.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
         self.question.branches.iter().map(|(id, _)| &**id)
     }
@@ -165,7 +168,7 @@ impl Question {
         program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].to_user)
     }
 
-    /// Returns the section of a prompt that contains the question.
+    /// Returns the section of a prompt that asks the model this question.
     pub fn prompt(&self) -> String {
         branch_prompt(self.text())
     }
@@ -178,9 +181,8 @@ impl Question {
         if self.to_user() { tool.with_reason() } else { tool }
     }
 
-    /// Returns the other fields of the message as JSON for the model. The text and the answers are
-    /// left out, and values that the rules declare `@private` are masked. `None` if no fields
-    /// remain.
+    /// Returns the message as JSON for the model, without its text and its answers. Values that the
+    /// rules declare `@private` are masked. `None` if no other fields remain.
     pub fn known(&self, message: &Json) -> Option<String> {
         let mut known = self.rules.masked_message(message);
         match &mut known {
@@ -216,7 +218,7 @@ impl Question {
     }
 }
 
-/// Returns the entry of the choice `name`, whether conditions or a model decide it.
+/// Returns the entry of the choice `name`. The choice may be decided by conditions or by a model.
 fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
@@ -229,7 +231,7 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     })
 }
 
-/// Suggests a fix for a name that is not a choice made by a model.
+/// Suggests a fix for a name for which the rules have no choice that a model makes.
 fn hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
@@ -238,7 +240,7 @@ fn hint(rules: &Rules, name: &str) -> Message {
     suggested(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))
 }
 
-/// Suggests the nearest name, or lists all names, or shows `example` if there are none.
+/// Suggests the nearest of the names, or lists all names, or shows `example` if there are none.
 fn suggested(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),

@@ -1,5 +1,5 @@
-//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each is
-//! compiled, type-checked and evaluated like the condition of a route.
+//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each text
+//! is compiled, type-checked and evaluated like the condition of a route.
 
 use crate::engine::{CompileError, Rules};
 use rulec_base::diag::Message;
@@ -35,7 +35,7 @@ pub struct Condition {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// The problem.
+    /// A description of the problem.
     pub message: Message,
     /// A suggested fix, if one is known.
     pub help: Option<Message>,
@@ -51,7 +51,7 @@ impl ConditionError {
         ConditionError { message, help: Some(help) }
     }
 
-    /// Takes the message and help of the first error.
+    /// Creates the error from the first compile error, with its message and help.
     fn from_compile(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// A text must not close the condition and add statements of its own.
+    /// Regression test: a text cannot close the condition and add statements of its own.
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for text in [

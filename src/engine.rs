@@ -1,5 +1,5 @@
 //! Compiled rule sets and decisions: compile a rule set once at start-up, then decide with it from
-//! any thread. [`LiveRules`] can be edited while they serve.
+//! any thread. [`LiveRules`] are rules that can be edited while they serve.
 
 mod analyse;
 mod artifact;
@@ -122,7 +122,7 @@ impl Rules {
         self.main().explain(message, false)
     }
 
-    /// Returns the entry of the top-level routes.
+    /// Returns the entry of the top-level routes (outside any table).
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
@@ -163,7 +163,7 @@ impl Rules {
         }
     }
 
-    /// Returns the names of all entries.
+    /// Returns the names of all entries: tables, choices, routers and flows.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let tables = self.set().program.tables.iter();
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
@@ -177,7 +177,8 @@ impl Rules {
         entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
-    /// Returns all permissions that a handler requires; empty if no `handler` statement names any.
+    /// Returns all permissions that a handler requires; empty if its `handler` statement names
+    /// none.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         self.set().program.required(handler)
     }
@@ -187,7 +188,7 @@ impl Rules {
         trace::masked_message(&self.set().program, message)
     }
 
-    /// Returns the warnings of the compiler.
+    /// Returns the warnings that the compiler reported for these rules.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.set().warnings
     }
@@ -197,7 +198,8 @@ impl Rules {
         &self.set().sources
     }
 
-    /// Returns a number that is unique in this process; later rule sets have greater numbers.
+    /// Returns the generation: a number that is unique in this process and greater for later rule
+    /// sets.
     pub fn generation(&self) -> u64 {
         self.set().generation
     }
@@ -225,8 +227,8 @@ impl Rules {
         &self.set().hosts
     }
 
-    /// Prepares the configured engine now instead of on first use: [`Tier::Jit`] compiles to
-    /// machine code.
+    /// Prepares the configured engine now instead of on first use. For [`Tier::Jit`], this compiles
+    /// the rules to machine code.
     ///
     /// # Errors
     /// If the engine is not available here. Decisions then use the VM.
@@ -242,7 +244,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the engine that judges payloads. Machine code is used only if [`Tier::Jit`] is
+    /// Returns the engine that validates payloads. Machine code is used only if [`Tier::Jit`] is
     /// configured. The blocks of a payload are short, and machine code would reserve memory for all
     /// slots in each block.
     #[doc(hidden)]
@@ -257,7 +259,7 @@ impl Rules {
         self.set().code().map(|code| &**code)
     }
 
-    /// Returns how each rule is found (by key, by bitmap or by scanning), for tools.
+    /// Returns how decisions find each rule (by key, by bitmap or by scanning), for tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set().normal(), self.set().bytecode.chunk())

@@ -49,7 +49,8 @@ pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     if size > MAX_FILE_BYTES {
         return Err(LoadError::TooLarge(size));
     }
-    // The file may grow while it is read, and some files report size 0, so limit the read too.
+    // The file may grow while it is being read, and some files report size 0, so limit the read
+    // too.
     let mut bytes = Vec::with_capacity(size as usize);
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -78,7 +79,7 @@ fn refused(error: &std::io::Error) -> LoadError {
     match error.kind() {
         ErrorKind::NotFound => LoadError::NotFound,
         ErrorKind::PermissionDenied => LoadError::Unreadable("you have no permission to read it".to_owned()),
-        // Some systems refuse to open a folder at all.
+        // Some systems refuse to open a folder at all, with this error.
         ErrorKind::IsADirectory => LoadError::Folder,
         ErrorKind::NotADirectory => {
             LoadError::Unreadable("a part of the path before the last is no folder".to_owned())

@@ -48,7 +48,7 @@ use std::sync::Arc;
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on `intents` in their order.
+    /// The classifier, trained on the flows in `intents`, in the same order.
     classifier: Option<Arc<Classifier>>,
 }
 
@@ -56,7 +56,7 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// The id that the flow returns.
+    /// The id that the flow returns to the caller.
     pub id: String,
     /// The name of the first flow with this id.
     pub name: String,
@@ -64,7 +64,7 @@ pub struct IntentFlow {
     pub description: String,
     /// Example messages that this flow should handle.
     pub examples: Vec<String>,
-    /// Words that suggest this flow.
+    /// Words in a message that suggest this flow.
     pub keywords: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// The id that the flow returns.
+    /// The id that the flow returns to the caller.
     pub id: String,
     /// The name of the flow in the rules.
     pub name: String,
@@ -87,7 +87,7 @@ pub enum FlowSelection<'m> {
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
-    /// No flow was found.
+    /// No flow was found for the message.
     Nothing {
         /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
         /// score of 0 are left out.
@@ -95,7 +95,7 @@ pub enum FlowSelection<'m> {
     },
 }
 
-/// The reason why a matcher cannot be created.
+/// The reason why a [`FlowMatcher`] cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -134,9 +134,9 @@ impl FlowMatcher {
         Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
     }
 
-    /// Creates a matcher, with a classifier if there are intent flows. `settings {
-    /// intent_threshold: …, intent_margin: … }` define when the classifier abstains. `rulec run`
-    /// uses this matcher.
+    /// Creates a matcher, with a classifier if there are intent flows. The settings
+    /// `intent_threshold` and `intent_margin` of the rules define when the classifier abstains.
+    /// `rulec run` uses this matcher.
     ///
     /// # Errors
     /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
@@ -220,9 +220,8 @@ impl FlowMatcher {
         (None, exceeded)
     }
 
-    /// Explains the selection of a flow: pattern by pattern, then by the scores of the intent
-    /// flows. Fields marked `@private` are masked unless `show_private`. `None` if the rules hold
-    /// no flow.
+    /// Explains how a flow was selected: first each pattern, then the scores of the intent flows.
+    /// Fields marked `@private` are masked unless `show_private`. `None` if the rules hold no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -241,7 +240,7 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the entry of the flow patterns; every rule set with a flow has one.
+    /// Returns the entry that tests the patterns of all flows; every rule set with a flow has one.
     fn entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()
     }
@@ -258,7 +257,7 @@ impl FlowMatcher {
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
 
-    /// Returns the rules of this matcher.
+    /// Returns the rules that define the flows of this matcher.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -300,15 +299,15 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns the HTTP request that executes a flow, if the rules define it: `flow tool NAME {
-    /// endpoint: { url: …, … } }`.
+    /// Returns the HTTP request that executes a flow. The rules may define it as `endpoint: { … }`
+    /// in `flow tool NAME { … }`; otherwise `None`.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())
     }
 }
 
-/// Returns the text of a message; empty if there is none.
+/// Returns the field `text` of a message; empty if there is none.
 fn text_of(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }

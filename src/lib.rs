@@ -34,10 +34,10 @@
 //! set that can be edited while it serves. Each [`Diagnostic`] and each [`Explanation`] is plain
 //! data.
 //!
-//! [`payload`] checks the actions that a language model proposes. [`flow`] selects the conversation
-//! that a message starts. [`classifier`] classifies texts by intent. The package `rulec-runtime`
-//! runs routers with async handlers, events and workflows. `rulec-http` makes HTTP calls;
-//! `rulec-import` converts the rules of other systems.
+//! [`payload`] validates the actions that a language model proposes. [`flow`] selects the
+//! conversation flow that a message starts. [`classifier`] classifies texts by intent. The package
+//! `rulec-runtime` runs routers with async handlers, events and workflows. `rulec-http` makes HTTP
+//! calls; `rulec-import` converts the rules of other systems.
 
 #![forbid(unsafe_code)]
 
@@ -78,8 +78,9 @@ pub use rulec_nlu as classifier;
 pub use rulec_sema::hir::TableKind;
 pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 
-/// Runs every `test` block: the decisions of tables, the verdicts on payloads, and the selected
-/// flows. If there are intent flows, the tests of flows also use the built-in classifier.
+/// Runs every `test` block: tests of decisions by tables, of the validation of payloads, and of the
+/// selection of flows. If there are intent flows, the tests of flows also use the built-in
+/// classifier.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     let mut outcomes = rules.run_tests();
     outcomes.extend(payload::run_tests(rules));

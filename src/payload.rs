@@ -60,8 +60,8 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::UncheckedPaths;
 
-/// A judge checks payloads of one kind. It is cheap to clone and can be shared between threads.
-/// Context and options are set once.
+/// Validates payloads of one kind against the rules. A judge is cheap to clone and can be shared
+/// between threads. Context and options are set once.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
@@ -70,43 +70,43 @@ pub struct Judge {
     input: Arc<Json>,
     /// Whether warnings count as violations.
     strict: bool,
-    /// The rules that read an input that was not given; computed on first use.
+    /// The rules that read an input that was not given, computed on first use.
     blind: OnceLock<Arc<UncheckedPaths>>,
 }
 
-/// The reason why a judge cannot be created.
+/// The reason why a [`Judge`] for payloads cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name that was looked up.
+        /// The name of the payload kind that was looked up.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
-    /// The rules declare no such input.
+    /// The rules declare no input with this name.
     UnknownInput {
-        /// The name that was given.
+        /// The name that was looked up among the inputs.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
-    /// The rules declare no such option.
+    /// The rules declare no option with this name.
     UnknownOption {
-        /// The name that was given.
+        /// The name that was looked up among the options.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
     },
     /// An input or option is of another type than declared.
     WrongType {
-        /// The path of the field, such as `options.sandbox`.
+        /// The path of the wrong field, such as `options.sandbox`.
         path: String,
-        /// The declared type.
+        /// The declared type of the field.
         expected: String,
-        /// The type of the given value.
+        /// The type of the value that was given.
         found: String,
     },
 }
@@ -201,8 +201,8 @@ impl Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the fields of a declared input; `None` if the input is not a record, or no input is
-    /// declared.
+    /// Returns the fields of a declared input. `None` if the input is not a record, or if the rules
+    /// declare no inputs at all.
     fn declared(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -232,7 +232,7 @@ impl Judge {
         Ok(self)
     }
 
-    /// Returns the payload kind of this judge.
+    /// Returns the payload kind that this judge validates.
     pub fn kind(&self) -> &str {
         &self.payload().name
     }
@@ -243,7 +243,8 @@ impl Judge {
         &self.rules.program().payloads[self.kind]
     }
 
-    /// Checks a payload, corrects a copy if the rules allow it, and checks the corrected copy.
+    /// Validates a payload. If the rules can correct violations, corrects a copy and validates the
+    /// copy again.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
         let violations =
@@ -268,7 +269,7 @@ impl Judge {
         Judgement::new(kind, findings)
     }
 
-    /// Checks a payload once. The findings are sorted by rule, then path, without duplicates.
+    /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
     fn pass(&self, payload: &Json, traced: bool) -> Pass {
         let mut pass = run::run(self, payload, traced, None);
         if !self.strict {
@@ -282,21 +283,21 @@ impl Judge {
         pass
     }
 
-    /// Adds the results of all conditions that checking the uncorrected payload evaluates to
-    /// `truths`, for coverage.
+    /// Checks the uncorrected payload and adds the result of every evaluated condition to `truths`,
+    /// for coverage.
     #[doc(hidden)]
     pub fn count(&self, payload: &Json, truths: &mut Truths) {
         run::run(self, payload, false, Some(truths));
     }
 
-    /// Returns the rules that read an input that was not given.
+    /// Returns the rules of the kind that read an input that was not given.
     fn blind(&self) -> &UncheckedPaths {
         self.blind
             .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
     }
 
-    /// Explains each violated rule: its condition, with the values that the condition read. The
-    /// warnings come last; as in the judgement, they refer to the corrected payload.
+    /// Explains each violated rule: its condition, with the values that the condition read.
+    /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let Pass { found, mut warned, .. } = self.pass(payload, true);
         let (corrections, corrected) = mended(payload, &found);
@@ -309,7 +310,7 @@ impl Judge {
         found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
     }
 
-    /// Parses and checks a payload given as JSON text.
+    /// Parses a payload given as JSON text and validates it like [`Judge::judge`].
     ///
     /// # Errors
     /// If the text is not a JSON object, repeats a key, is nested too deep, or holds a number out
@@ -318,7 +319,7 @@ impl Judge {
         Ok(self.judge(&Json::Object(json::parse_object(text)?)))
     }
 
-    /// Returns the JSON Schema of the kind; see [`schema`](fn@schema).
+    /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
         schema::build(&self.rules, self.payload())
     }
@@ -329,8 +330,8 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies corrections to a copy of the payload. Returns them and the copy, or `None` if there were
-/// no violations.
+/// Applies corrections to a copy of the payload. Returns the applied corrections and the copy.
+/// Without violations, there are no corrections and no copy.
 fn mended(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option<Json>) {
     if found.is_empty() {
         return (Vec::new(), None);
@@ -339,7 +340,7 @@ fn mended(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option
     (repair::apply(&mut corrected, found), Some(corrected))
 }
 
-/// Sorts by rule, then path, and removes duplicates.
+/// Sorts violations by rule, then by path, and removes duplicates.
 fn sorted(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
     found.sort_by(|a, b| {
         (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))

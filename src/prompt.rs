@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const FLOW_EXECUTOR: &str = "flow_executor";
 /// Name of the tool that chooses a branch; its prompt also contains the name.
 const CHOOSE_BRANCH: &str = "choose_branch";
-/// Name of the parameter for the model's reason.
+/// Name of the tool parameter in which the model gives its reason.
 pub const REASON: &str = "because";
 
 /// A tool definition whose parameter must be one of a list of ids, so that a model selects one.
@@ -61,8 +61,8 @@ impl PickTool {
         }
     }
 
-    /// Creates the tool that answers the question of a choice; the model must call it. `branches`
-    /// are pairs of id and meaning.
+    /// Creates the tool that the model must call to answer the question of a choice. `branches` are
+    /// pairs of branch id and meaning.
     pub fn choose_branch<'a>(
         question: &str,
         branches: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -83,7 +83,7 @@ impl PickTool {
         self
     }
 
-    /// Replaces the description of the parameter.
+    /// Replaces the description of the parameter that carries the id.
     pub fn with_parameter_description(mut self, description: &str) -> PickTool {
         self.parameter_description = description.to_owned();
         self
@@ -106,12 +106,12 @@ impl PickTool {
         &self.name
     }
 
-    /// Returns the name of the parameter that carries the id.
+    /// Returns the name of the parameter that carries the selected id.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
 
-    /// Returns the ids to choose from.
+    /// Returns the ids from which the model selects.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
@@ -129,8 +129,8 @@ impl PickTool {
         function(&self.name, &self.description, properties, &required)
     }
 
-    /// Returns the value of `tool_choice` for this tool: the tool itself if the model must call it,
-    /// else `auto`.
+    /// Returns the value of `tool_choice` in a request with this tool: the tool itself if the model
+    /// must call it, else `auto`.
     pub fn choice(&self) -> Value {
         if self.required {
             json!({"type": "function", "function": {"name": self.name}})
@@ -192,7 +192,7 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }
 
-/// Formats a list item: the id as code, then its meaning.
+/// Formats a list item of a prompt: the id as Markdown code, then its meaning.
 fn item(id: &str, meaning: &str) -> String {
     let meaning = one_line(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };

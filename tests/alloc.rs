@@ -1,5 +1,5 @@
-//! Checks that a decision without arguments allocates nothing after the first few decisions of its
-//! thread. The VM and the public API both promise this. A counting global allocator checks the
+//! Checks that a decision without arguments allocates no memory after the first few decisions of
+//! its thread. Both the VM and the public API promise this. A counting global allocator checks the
 //! promise.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
@@ -21,7 +21,7 @@ thread_local! {
 }
 
 fn count() {
-    // The thread-local counter no longer exists while its thread ends.
+    // The thread-local counter may already be destroyed while its thread ends.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 

@@ -22,7 +22,8 @@ fn pages(size: usize) -> usize {
 
 struct Fence;
 
-/// Selects texts and other byte buffers. No code reads shorter buffers several bytes at a time.
+/// True for texts and other byte buffers of at least 16 bytes. No code reads shorter buffers
+/// several bytes at a time.
 fn is_fenced(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 16
 }
@@ -53,8 +54,7 @@ unsafe impl GlobalAlloc for Fence {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `is_fenced` depends only on the layout, so it gives the same answer as in
-        // `alloc`.
+        // `is_fenced` depends only on the layout, so it returns the same result as in `alloc`.
         unsafe {
             if !is_fenced(layout) {
                 return System.dealloc(pointer, layout);

@@ -3,9 +3,8 @@
 //!
 //! The test counts the bytes that compiling requests from the allocator, with n and with 4n
 //! statements or elements. The counts do not depend on the machine or its load. They reveal data
-//! that is copied, collected or written again for each element. They do not reveal a linear search
-//! for each element, which allocates nothing. `benches/growth.sh` counts instructions for that
-//! case.
+//! that is copied, collected or written again for each element. They do not reveal linear searches
+//! per element, which allocate nothing. For those, `benches/growth.sh` counts instructions.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -19,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Counting;
 
-/// Number of bytes requested by all threads, because several threads compile a large source. This
+/// Number of bytes that all threads requested, because several threads compile a large source. This
 /// file has only one test, so that no other test adds to the count.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
@@ -62,15 +61,16 @@ fn bytes(name: &str, source: &str, comes: Comes) -> usize {
 #[test]
 fn compiling_takes_memory_in_proportion_to_the_file() {
     const FEW: usize = 60;
-    /// Misspelt names are compared with known names up to a bound; this number reaches the bound.
+    /// Number of mistakes in a source. Misspelt names are compared with known names up to a bound,
+    /// which this number reaches.
     const FEW_WRONG: usize = 300;
-    // Initialises the global state that all compilations share.
+    // Initialise the global state that all compilations share.
     bytes("first", "route r when text matches r\"a\" -> h", Comes::Right);
     let mut wrong = Vec::new();
     for (name, source, comes) in kinds() {
         let n = if *comes == Comes::Right { FEW } else { FEW_WRONG };
         let (few, many) = (bytes(name, &source(n), *comes), bytes(name, &source(4 * n), *comes));
-        // Training the classifier takes intents × words in memory: see docs/limits.md.
+        // Training the classifier takes memory for intents × words: see docs/limits.md.
         if many > 6 * few && *name != "intent" {
             wrong.push(format!("{name}: {few} bytes, and {many} for four times as much"));
         }

@@ -1,6 +1,6 @@
 //! Checks that the memory of a decision is bounded by the size of its message. A counting global
-//! allocator measures the peak while a message is parsed and decided. The peak must be at most a
-//! constant times the message bytes. Values that the rules build have limits of their own.
+//! allocator measures the peak while a message is parsed and decided. The peak must be at most the
+//! message size times a constant. Values that the rules build have limits of their own.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -13,12 +13,12 @@ use std::hint::black_box;
 struct Counting;
 
 thread_local! {
-    /// Bytes that this thread holds now, and the peak.
+    /// Number of bytes that this thread has allocated now, and the peak of this number.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn hold(bytes: isize) {
-    // The thread-local counter no longer exists while its thread ends.
+    // The thread-local counter may already be destroyed while its thread ends.
     let _ = HELD.try_with(|held| {
         let (now, most) = held.get();
         held.set((now + bytes, most.max(now + bytes)));
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns the peak number of bytes that `work` adds to the bytes held before.
+/// Returns the peak number of bytes that `work` adds to the bytes allocated before.
 fn most_held<T>(work: impl FnOnce() -> T) -> usize {
     let (before, _) = HELD.get();
     HELD.set((before, before));
@@ -61,7 +61,7 @@ fn most_held<T>(work: impl FnOnce() -> T) -> usize {
     (most - before) as usize
 }
 
-/// Returns a message of at most `bytes` bytes, whose field `l` repeats one element.
+/// Returns a message of at most `bytes` bytes, whose list `l` repeats one element.
 fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &str) -> String {
     let mut text = format!("{{\"text\":\"a\",\"l\":{open}");
     for at in 0.. {
@@ -79,7 +79,7 @@ fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &
 
 #[test]
 fn a_message_takes_a_factor_of_its_bytes() {
-    /// The factor that docs/limits.md promises.
+    /// Maximum ratio of memory to message size, as promised in docs/limits.md.
     const MOST: f64 = 48.0;
     let one = |element: &'static str| move |_| element.to_owned();
     let objects = json::MAX_OBJECTS - 1;
@@ -92,7 +92,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
     rules.decide_line(b"{}").expect("it is JSON");
     for (name, text) in [
         ("numbers", message(bytes, "[", one("1"), "]")),
-        // While a list grows, its old and new buffers exist together.
+        // While a list grows, its old and new buffers exist at the same time.
         ("grown numbers", message((9 << 20) + 100, "[", one("1"), "]")),
         ("texts", message(bytes, "[", one("\"\""), "]")),
         ("lists", message(bytes, "[", one("[1]"), "]")),
@@ -114,7 +114,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Former bug: two million objects of one key each took 1.6 GB.
+/// Former bug: a message with two million objects of one key each took 1.6 GB.
 #[test]
 fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let element = |_: usize| "{\"\":1}".to_owned();
@@ -130,8 +130,8 @@ fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     rules.decide_line(braces.as_bytes()).expect("it has one object");
 }
 
-/// Former bug: a condition used as a value is evaluated both for true and for false. Results for an
-/// element were not cached, so each nesting level doubled the work.
+/// Former bug: a condition used as a value was evaluated both for true and for false. The results
+/// for an element were not cached, so each nesting level doubled the work.
 #[test]
 fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     let line = serde_json::json!({ "l": vec!["a".repeat(4_000); 1_000] }).to_string();

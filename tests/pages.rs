@@ -2,8 +2,8 @@
 //! system refuses executable pages, the VM gives the same answers, and the failed attempt leaves no
 //! pages allocated.
 //!
-//! Code pages may lie anywhere in memory. Here each allocation is farther from the previous one
-//! than a near call can reach.
+//! A process may place pages with code anywhere in memory. So the test's allocator places each
+//! allocation farther from the previous one than a near call can reach.
 #![cfg(all(target_os = "linux", feature = "jit"))]
 #![allow(
     unsafe_code,
@@ -54,8 +54,8 @@ unsafe impl GlobalAlloc for Far {
 #[global_allocator]
 static ALLOCATOR: Far = Far;
 
-/// Returns routes that share conditions. Each condition becomes a function, with more than one page
-/// of code in total.
+/// Returns routes that share conditions. Each shared condition is compiled to a function; together
+/// the functions take more than one page.
 fn shared() -> String {
     let condition =
         |at: u32| format!("(n * {at} > 90 or text contains \"a{at}\" or text starts_with \"b{at}\")");
@@ -71,7 +71,7 @@ fn answers(rules: &Rules) -> Vec<String> {
     messages.iter().map(|message| serde_json::to_string(&rules.decide(message)).expect("JSON")).collect()
 }
 
-/// Returns the mappings of this process that are both writable and executable.
+/// Returns the memory mappings of this process that are both writable and executable.
 fn both() -> Vec<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel tells");
     assert!(maps.contains(" r-xp "), "a process has executable pages");
@@ -81,7 +81,8 @@ fn both() -> Vec<String> {
     maps.lines().filter(rights).map(str::to_owned).collect()
 }
 
-/// A single test, because the `prctl` setting applies to the whole process and cannot be undone.
+/// Checks both promises in a single test, because the `prctl` setting applies to the whole process
+/// and cannot be undone.
 #[test]
 fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     let rules = Rules::from_text(TEXT).expect("it compiles");

@@ -1,5 +1,5 @@
-//! A counting allocator, for benches that report how much heap the rules take. Each such bench
-//! installs it as the global allocator; other benches use the system allocator.
+//! A counting allocator for benchmarks that report how much heap memory the rules take. Each such
+//! benchmark installs it as the global allocator; other benchmarks use the system allocator.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 

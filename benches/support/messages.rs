@@ -1,5 +1,5 @@
-//! Generates English and Chinese messages of 20 to 200 bytes. Sometimes a field of the context is
-//! missing.
+//! Generates English and Chinese messages of 20 to 200 bytes. Sometimes a field of the message's
+//! context is missing.
 
 use super::random::Random;
 use super::words::{

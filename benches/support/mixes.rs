@@ -1,5 +1,6 @@
-//! A benchmark case: rules, the walker for the same rules, and messages in three mixes by the
-//! position of the first matching route. Both must give the same answers before the timing starts.
+//! A benchmark case: rules, a tree walker for the same rules, and messages in three mixes. A mix is
+//! defined by the position of the first matching route. Before the timing starts, rules and walker
+//! must give the same answers.
 
 use super::messages::messages;
 use super::rules::{self, Kind};
@@ -7,13 +8,13 @@ use super::walker::Walker;
 use rulec::Rules;
 use serde_json::Value as Json;
 
-/// A benchmark case.
+/// Rules, the tree walker for the same rules, and messages for both.
 pub struct Case {
     pub rules: Rules,
     pub walker: Walker,
-    /// Messages whose route is in the first third.
+    /// Messages whose first matching route is in the first third of the routes.
     pub early: Vec<Json>,
-    /// Messages whose route is in the second half.
+    /// Messages whose first matching route is in the second half of the routes.
     pub late: Vec<Json>,
     /// Messages that no route matches.
     pub none: Vec<Json>,
@@ -53,7 +54,7 @@ impl Case {
         [("early", &self.early), ("late", &self.late), ("none", &self.none)]
     }
 
-    /// Returns the messages of all three mixes, interleaved.
+    /// Returns the messages of all three mixes, in alternation.
     pub fn mixed(&self) -> Vec<Json> {
         let mixes = self.mixes().map(|(_, mix)| mix);
         (0..EACH).flat_map(|at| mixes.into_iter().filter_map(move |mix| mix.get(at).cloned())).collect()

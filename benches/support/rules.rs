@@ -1,54 +1,55 @@
-//! Generates rules like those that people write. A route has two to four terms. Six in ten routes
-//! have a text literal and one in ten a regex; the other terms test the context.
+//! Generates rules like those that people write. The condition of a route has two to four terms.
+//! Six in ten routes have a term with a text literal, and one in ten has a regex; the other terms
+//! test the context.
 //!
 //! A route is plain data here. It can be printed in the rules language, and the tree walker is
-//! built from it.
+//! built from the same data.
 
 use super::random::Random;
 use super::words::{CHANNELS, CHINESE, COUNTRIES, ERRORS, NOUNS, ROLES, TAGS, VERBS};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// What the routes test.
+/// What the conditions of generated routes test.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Only fields of the context.
+    /// The conditions test only fields of the context.
     Fields,
-    /// Texts, regexes and fields, as described for this module.
+    /// The conditions test texts, regexes and fields, as described for this module.
     Mixed,
 }
 
-/// A route.
+/// A generated route: its terms, and how they are joined.
 pub struct Route {
     pub name: String,
     pub docs: Option<String>,
     pub priority: Option<i64>,
-    /// Terms joined by `and`, except possibly the last one.
+    /// Terms of the condition. `and` joins them, except possibly the last term.
     pub terms: Vec<Term>,
-    /// Whether `or` joins the last term.
+    /// Whether `or`, not `and`, joins the last term to the others.
     pub or_last: bool,
     pub handler: String,
     pub metadata: Option<(String, usize)>,
 }
 
-/// A condition.
+/// A term of a route's condition.
 pub enum Term {
-    /// `text contains …`
+    /// The term `text contains …`, with its modifiers.
     Contains { words: Vec<String>, all: bool, word: bool, ignore_case: bool },
-    /// `text starts_with "…" ignoring case`
+    /// The term `text starts_with "…" ignoring case`.
     StartsWith(String),
-    /// `text matches r"…"`
+    /// The term `text matches r"…"`.
     Matches(String),
-    /// `path == "…"`
+    /// The term `path == "…"`.
     Equal(&'static str, String),
-    /// `path != "…"`
+    /// The term `path != "…"`.
     NotEqual(&'static str, String),
-    /// `path in ["…"]`
+    /// The term `path in ["…"]`.
     OneOf(&'static str, Vec<String>),
-    /// `path OP number`
+    /// The term `path OP number`.
     Compare(&'static str, &'static str, f64),
-    /// `path contains "…"`, where the field is a list.
+    /// The term `path contains "…"`, where the field is a list.
     Has(&'static str, String),
-    /// A boolean field as a condition.
+    /// A boolean field, used as a term.
     IsTrue(&'static str),
 }
 
@@ -90,7 +91,7 @@ pub fn file(routes: &[Route], declared: bool) -> String {
     out
 }
 
-/// Returns texts that messages may contain so that routes match.
+/// Returns texts that generated messages should contain, so that routes match.
 pub fn phrases(routes: &[Route]) -> Vec<String> {
     let words = |term: &Term| match term {
         Term::Contains { words, all: true, .. } => vec![words.join(" ")],

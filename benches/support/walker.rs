@@ -1,5 +1,5 @@
-//! The baseline: what a developer would port from Python or Go in an afternoon. It is a tree of
-//! boxed conditions over `serde_json::Value`.
+//! The baseline for benchmarks: an engine as a developer would write it in an afternoon. It is a
+//! tree of boxed conditions over `serde_json::Value`.
 //!
 //! Each predicate looks up its path, and each case-insensitive test lower-cases the text. Regexes
 //! are compiled once, and priorities are sorted once.
@@ -50,19 +50,19 @@ fn text<'a>(message: &'a Json, path: &Path) -> Option<&'a str> {
 }
 
 impl Walker {
-    /// Builds the condition trees.
+    /// Builds the condition trees of the routes.
     pub fn new(routes: &[Route]) -> Walker {
         let mut sorted: Vec<&Route> = routes.iter().collect();
         sorted.sort_by_key(|route| std::cmp::Reverse(route.priority.unwrap_or(0)));
         Walker { routes: sorted.into_iter().map(|route| (route.name.clone(), route_cond(route))).collect() }
     }
 
-    /// Returns the first matching route.
+    /// Returns the name of the first matching route.
     pub fn decide(&self, message: &Json) -> Option<&str> {
         self.routes.iter().find(|(_, cond)| cond.holds(message)).map(|(name, _)| name.as_str())
     }
 
-    /// Returns the number of routes evaluated before the named route.
+    /// Returns the number of routes that are evaluated before the route with this name.
     pub fn rank(&self, name: &str) -> Option<usize> {
         self.routes.iter().position(|(other, _)| other == name)
     }

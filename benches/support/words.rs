@@ -1,6 +1,6 @@
 //! The vocabulary of generated rules and messages: English and Chinese words of help-desk requests.
 
-/// Nouns that requests are about.
+/// English nouns that requests are about.
 #[rustfmt::skip]
 pub const NOUNS: &[&str] = &[
     "account", "address", "agent", "alarm", "answer", "backup", "balance", "bank", "bill", "booking",
@@ -19,7 +19,7 @@ pub const NOUNS: &[&str] = &[
     "vehicle", "version", "video", "voucher", "warranty", "window", "workspace",
 ];
 
-/// The verbs of requests.
+/// English verbs of requests.
 #[rustfmt::skip]
 pub const VERBS: &[&str] = &[
     "add", "archive", "block", "book", "cancel", "change", "check", "close", "compare", "confirm",
@@ -30,7 +30,7 @@ pub const VERBS: &[&str] = &[
     "translate", "unlock", "update", "upgrade", "verify",
 ];
 
-/// The same kind of words in Chinese.
+/// Chinese nouns and verbs of requests.
 #[rustfmt::skip]
 pub const CHINESE: &[&str] = &[
     "账户", "地址", "余额", "账单", "预订", "银行卡", "验证码", "合同", "优惠券", "客户", "快递", "设备", "折扣", "文件", "邮件", "错误",
@@ -39,7 +39,7 @@ pub const CHINESE: &[&str] = &[
     "维修", "报告", "工资", "日程", "屏幕", "座位", "服务器", "会话", "设置", "状态", "商店", "订阅",
 ];
 
-/// Filler words.
+/// English words that fill messages.
 #[rustfmt::skip]
 pub const FILLERS: &[&str] = &[
     "please", "can", "you", "help", "me", "with", "my", "the", "a", "for", "since", "yesterday", "it",
@@ -47,7 +47,7 @@ pub const FILLERS: &[&str] = &[
     "be", "done", "Thanks", "urgent",
 ];
 
-/// Chinese filler words.
+/// Chinese words that fill messages.
 #[rustfmt::skip]
 pub const CHINESE_FILLERS: &[&str] = &[
     "请问", "我想", "帮我", "怎么", "一下", "昨天", "还没有", "可以", "吗", "谢谢", "为什么", "今天", "的", "在哪里", "已经",
@@ -63,7 +63,7 @@ pub const ROLES: &[&str] = &[
 pub const CHANNELS: &[&str] = &[
     "app", "chat", "email", "phone", "web", "wechat",
 ];
-/// Error types in the context.
+/// Types of errors in the context of a message.
 #[rustfmt::skip]
 pub const ERRORS: &[&str] = &[
     "NotFound", "PermissionError", "QuotaExceeded", "Timeout", "ValidationError",
@@ -73,7 +73,7 @@ pub const ERRORS: &[&str] = &[
 pub const COUNTRIES: &[&str] = &[
     "AT", "BR", "CN", "DE", "ES", "FR", "GB", "IN", "JP", "KR", "MX", "US",
 ];
-/// Message tags.
+/// Tags of messages.
 #[rustfmt::skip]
 pub const TAGS: &[&str] =
     &[

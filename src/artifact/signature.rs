@@ -30,7 +30,7 @@ pub enum KeyError {
     Public,
     /// The text holds a private key, which should not be shared; only the public key is needed.
     Private,
-    /// The key is encrypted with a password.
+    /// The private key is encrypted with a password.
     Encrypted,
     /// The text is not a PEM key, or is a key of another algorithm.
     Unknown,

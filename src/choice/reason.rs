@@ -69,7 +69,8 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
     message!("`{name}` is not chosen: {}.", listed(failed.into_iter(), false))
 }
 
-/// Lists the conditions and says that they hold, or that they do not.
+/// Formats conditions as a clause: their texts, and that they hold or, if `hold` is false, do not
+/// hold.
 fn listed<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();

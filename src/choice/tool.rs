@@ -1,5 +1,5 @@
-//! A choice as a tool for an agent. The message fields that the choice reads become the tool's
-//! parameters.
+//! Offers a choice to an agent as a callable tool. The message fields that the choice reads become
+//! the tool's parameters.
 
 use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
@@ -27,7 +27,8 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     let program = rules.program();
     let table = &program.tables[choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
-    // Rules are tried from the last branch to the first; the description lists source order.
+    // Rules are tried from the last branch to the first; the description lists the branches in
+    // source order.
     ids.reverse();
     let ids: Vec<String> = ids.into_iter().map(|id| format!("`{id}`")).collect();
     let answers = format!("Answers with the branch to take: {}.", ids.join(", "));
@@ -62,7 +63,8 @@ fn properties(program: &Program, table: &Table) -> Map<String, Json> {
     tree.properties()
 }
 
-/// A field of the message: the kinds it is read as, and its nested fields that are read.
+/// A field of the message: the kinds of value that conditions read it as, and its nested fields
+/// that conditions read.
 #[derive(Default)]
 struct Field {
     kinds: Option<KindSet>,

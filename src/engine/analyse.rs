@@ -1,4 +1,5 @@
-//! Static analysis of compiled rules; the analyses evaluate messages with the rules' own engine.
+//! Static analyses of compiled rules. Each analysis evaluates messages with the engine of the
+//! rules.
 
 use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
@@ -15,8 +16,8 @@ use std::cell::RefCell;
 impl Rules {
     /// Analyses the rules. The findings are conditions that always or never hold, redundant parts,
     /// routes that are never chosen, and messages that no route matches; they are in source order.
-    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings named by a `#
-    /// rulec: allow` comment are left out.
+    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings that a comment
+    /// `# rulec: allow` names are left out.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route odd when ctx.n > 5 and ctx.n < 3 -> h\ndefault -> h")?;
@@ -55,7 +56,8 @@ impl Rules {
         Ok(self.subject(AnalysisOptions::default(), |subject| overlaps(subject, table)))
     }
 
-    /// Runs an analysis on the rules and gives it functions that evaluate messages.
+    /// Calls `ask` with the rules as the subject of an analysis, including functions that evaluate
+    /// messages.
     fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&Subject<'_>) -> T) -> T {
         let set = self.set();
         let rules = &set.program.rules;
@@ -117,7 +119,7 @@ impl Rules {
     }
 
     /// Returns the worst-case number of steps of a decision, for each table. The limits of the
-    /// language allow this cost; real messages usually cost far less.
+    /// language bound this cost; real messages usually cost far less.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route a when n > 1 and text contains \"x\" -> h\nroute b when n > 2 -> h")?;
@@ -131,16 +133,17 @@ impl Rules {
         costs(&set.program, set.normal())
     }
 
-    /// Returns the same rules, decided by the reference evaluator.
+    /// Returns the same rules, set to decide with the reference evaluator.
     fn by_reference(&self) -> Rules {
         self.with_tier(Tier::Reference)
     }
 }
 
 impl Entry<'_> {
-    /// Explains why a message does not select a route, branch or case: the smallest change to the
-    /// message that would select it, and the statement that the message selects instead. `route`
-    /// may also name a jump, for any route that the jump can reach, or be `default`.
+    /// Explains why a message does not select a route, branch or case. The result has the smallest
+    /// change to the message that would select it, and the statement that the message selects
+    /// instead. `route` may also be `default`, or the name of a jump. A jump means any route that
+    /// the jump can reach.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

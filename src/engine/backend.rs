@@ -1,4 +1,4 @@
-//! The engines that can decide, as one trait.
+//! The trait that all engines implement to decide for one message.
 
 use rulec_eval::decision::{Choice, Details};
 use rulec_eval::evaluator::Evaluator;
@@ -7,29 +7,31 @@ use rulec_jit::Machine;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
 use rulec_vm::vm::{Message, Vm};
 
-/// An engine that evaluates a table.
+/// An engine that evaluates the routes of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
     /// The tree-walking reference evaluator; the other engines are tested against it.
     Reference,
-    /// The bytecode VM, trying the table's routes one after another.
+    /// The bytecode VM, which tries the routes of a table one after another.
     Vm,
-    /// The bytecode VM, trying only the candidates from the index.
+    /// The bytecode VM, which tries only the candidate routes that the index returns.
     Index,
-    /// Machine code.
+    /// Machine code, compiled by the JIT.
     Jit,
 }
 
-/// An engine bound to one message.
+/// An engine that is bound to one message.
 pub(crate) trait Engine {
-    /// Decides: the first route of the table that holds, or its default.
+    /// Decides for the message: returns the first route of the table that holds, or its default.
     fn decide(&mut self, entry: TableId) -> Choice;
     /// Returns every route of the table whose condition holds, in evaluation order.
     fn matched(&mut self, table: TableId) -> Vec<RuleId>;
-    /// Computes the arguments and next nodes of an outcome; `None` if the outcome has none.
+    /// Computes the values of a chosen outcome: the arguments of its handler and the next nodes of
+    /// its router. `None` if the outcome has no values.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>>;
-    /// Adds the failures and the time of host functions, and the exceeded limits.
+    /// Adds to `details` which host functions failed, how long they ran, and which limits were
+    /// exceeded.
     fn add_calls(&self, details: &mut Option<Box<Details>>);
 
     /// Decides, and computes the values of the chosen outcome. A single method, so that a decision
@@ -43,7 +45,7 @@ pub(crate) trait Engine {
     }
 }
 
-/// Forwards to the engine's inherent methods of the same names.
+/// Implements methods of [`Engine`] by calling the inherent methods of the same names.
 macro_rules! forward {
     ($($method:ident($($argument:ident: $ty:ty),*) -> $result:ty;)*) => {$(
         #[inline(always)]

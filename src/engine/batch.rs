@@ -33,7 +33,8 @@ impl Entry<'_> {
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(decided)) => decisions.extend(decided),
                     Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    // The thread could not be started, so this thread does its part.
+                    // The thread could not be started, so this thread decides for that part
+                    // of the messages.
                     Err(_) => decisions.extend(self.decide_all(part)),
                 }
             }

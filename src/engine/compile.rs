@@ -41,8 +41,8 @@ pub struct Compiler {
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
-    /// One of these keys must have signed a loaded artifact; empty means that all rules are
-    /// accepted.
+    /// Trusted keys. One of them must have signed each artifact that is loaded; empty means that
+    /// all rules are accepted.
     #[cfg(feature = "signatures")]
     pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
@@ -95,21 +95,22 @@ impl Compiler {
         self
     }
 
-    /// Sets the engine.
+    /// Sets the engine that decides with the compiled rules.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Sets which tables use the index; by default, the tables that are faster with the index.
+    /// Sets which tables use the index. By default, a table uses the index if decisions are faster
+    /// with it.
     #[must_use]
     pub fn index(mut self, indexing: Indexing) -> Self {
         self.indexing = indexing;
         self
     }
 
-    /// Suppressions host functions to be missing; their results then count as missing. This is for tools
+    /// Allows host functions to be missing; their results then count as missing. This is for tools
     /// that inspect rules without the embedding program.
     #[must_use]
     pub fn allow_missing_functions(mut self) -> Self {
@@ -176,14 +177,14 @@ impl Compiler {
         let mut loaded = self.read(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Suppressions::new(&loaded);
-        // The syntax trees are large and no longer needed; another thread frees them.
+        // The syntax trees are large and no longer needed. Another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
         let finish = || self.finish(threads, loaded, program, found, &mut allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
     /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
-    /// `look`. Editors need both even if compilation fails. Trusted keys are not checked.
+    /// `look`. Editors need them even if compilation fails. Trusted keys are not checked.
     #[doc(hidden)]
     pub fn compile_seen<T>(
         &self,
@@ -231,12 +232,12 @@ impl Compiler {
         }
     }
 
-    /// Adds source texts and warnings to a rule set.
+    /// Adds source texts and warnings to a rule set, and wraps it as [`Rules`].
     pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
         self.rules(RuleSet { sources, warnings, ..set })
     }
 
-    /// Wraps a rule set with the settings of this compiler.
+    /// Wraps a rule set as [`Rules`] with the engine settings of this compiler.
     pub(super) fn rules(&self, set: RuleSet) -> Rules {
         Rules { shared: Arc::new(Shared::new(set)), tier: self.tier, indexing: self.indexing }
     }
@@ -246,9 +247,8 @@ pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program and links its host functions; `None` if there are errors. `files` is
-/// the number of source files. If `files` is given, the conditions are packed into bytes afterwards
-/// to save memory.
+/// Compiles a checked program and links its host functions; `None` if there are errors. If `files`
+/// is given (the number of source files), the conditions are then packed into bytes to save memory.
 pub(super) fn lower(
     threads: Threads,
     mut program: Program,
@@ -277,7 +277,8 @@ pub(super) fn lower(
         }
     };
     let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
-    // Deciding needs only the bytecode and the index. Trees and normal form are rebuilt on demand.
+    // Decisions need only the bytecode and the index. Syntax trees and normal form are rebuilt on
+    // demand.
     let pack = || files.map(|files| program.pack(files));
     let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
     let (_, index) = threads.both(statements, pack, index);
@@ -331,7 +332,7 @@ impl CompileError {
         Diagnostic::without_place(Code::FileUnreadable, message).into()
     }
 
-    /// Adds the file name to errors that have no source position.
+    /// Adds the file name of an artifact to errors that have no source position.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
             diagnostic.message = message!("`{name}`: {}", diagnostic.message);

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
 /// `missing_args`, `exceeded` and `failures` appear if they are not empty.
 ///
-/// Other kinds replace the keys `chosen` to `metadata`:
+/// Entries of other kinds write other keys in place of `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
 ///   declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
@@ -34,19 +34,20 @@ pub struct Decision {
     /// The segment of live rules that contains the statement; `None` for the base of live rules,
     /// and for rules that cannot be edited.
     pub(super) segment: Option<Arc<Handle>>,
-    /// The statement, by its id in that segment or rule set.
+    /// The chosen statement, by its id in the program of that segment or rule set.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: Trail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
     pub(super) generation: u64,
-    /// Rarely needed data; `None` for most decisions.
+    /// Rarely needed data of the decision; `None` for most decisions.
     pub(super) details: Option<Box<Details>>,
 }
 
 /// A flow whose pattern matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id after the arrow of the `flow` statement, for the caller.
+    /// The id that the flow returns to the caller: the text after the arrow of the `flow`
+    /// statement.
     pub id: &'r str,
     /// The name of the flow in the rules.
     pub name: &'r str,
@@ -57,10 +58,10 @@ pub struct FlowHit<'r> {
 /// The nodes that receive a node's output, as a router decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
-    /// The ids of the nodes. If the message has no list `next`, the texts `next` and `next[0]` stay
-    /// unresolved.
+    /// The ids of the nodes. Targets such as `next[0]` stay unresolved text if the message has no
+    /// list `next`.
     pub nodes: &'d [String],
-    /// Whether the route leads back in a loop.
+    /// Whether the router's route leads back in a loop.
     pub loopback: bool,
 }
 
@@ -78,7 +79,7 @@ impl std::fmt::Debug for Decision {
 }
 
 impl Decision {
-    /// Returns the chosen statement and the program that contains it.
+    /// Returns the chosen statement and the program that contains the statement.
     fn picked(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))
@@ -109,13 +110,13 @@ impl Decision {
         self.chosen.filter(|_| self.segment.is_none())
     }
 
-    /// True if a default was chosen.
+    /// True if the default of a table was chosen.
     pub fn is_default(&self) -> bool {
         matches!(self.picked(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
-    /// Returns the name of the handler.
+    /// Returns the name of the chosen handler.
     pub fn target(&self) -> Option<&str> {
         match self.outcome()? {
             Outcome::Handler { name, .. } => Some(name),
@@ -123,8 +124,9 @@ impl Decision {
         }
     }
 
-    /// Returns all permissions that the handler requires, as in `handler run() requires permission
-    /// "execute"`. The caller that runs the handler must enforce them; this crate does not.
+    /// Returns all permissions that the handler requires, as in
+    /// `handler run() requires permission "execute"`. The caller that runs the handler must enforce
+    /// them; this crate does not.
     pub fn required_permissions(&self) -> &[Arc<str>] {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }
@@ -134,7 +136,7 @@ impl Decision {
         self.rules.program.required(handler)
     }
 
-    /// Returns the handler's arguments; empty if there are none.
+    /// Returns the arguments for the chosen handler; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
         self.details.as_deref().map_or(&*EMPTY, |details| &details.args)
     }
@@ -228,7 +230,8 @@ impl Decision {
         self.detail(|details| &details.breaches)
     }
 
-    /// Returns the names of required arguments that were missing; their values are null.
+    /// Returns the names of required handler arguments whose values were missing; these arguments
+    /// are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
         self.detail(|details| &details.missing_args).iter().map(|name| &**name)
     }
@@ -244,7 +247,7 @@ impl Decision {
         self.detail(|details| &details.exceeded)
     }
 
-    /// Returns the time spent in host functions.
+    /// Returns the time that this decision spent in host functions.
     pub fn host_time(&self) -> Duration {
         self.details.as_deref().map_or(Duration::ZERO, |details| details.host_time)
     }

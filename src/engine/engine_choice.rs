@@ -16,15 +16,15 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The engine for one entry: the settings, and the engines that were selected on the first message
-/// of each form.
+/// The choice of the engine for one entry: the configured settings, and the engine selected for
+/// each form of message.
 pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
     pub table: TableId,
-    /// The engine for JSON trees.
+    /// The engine for messages that are JSON trees; `None` until it is selected.
     on_tree: Option<Backend>,
-    /// The engine for messages already read into slots.
+    /// The engine for messages already read into slots; `None` until it is selected.
     on_slots: Option<Backend>,
     /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
@@ -45,8 +45,8 @@ impl EngineChoice {
     }
 
     /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. While
-    /// the JIT may still compile the rule set, the VM is not remembered, so the next call selects
-    /// again.
+    /// the JIT may still compile the rule set, the choice of the VM is not cached, so the next call
+    /// selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
         let known = if is_tree { &mut self.on_tree } else { &mut self.on_slots };
@@ -68,8 +68,9 @@ impl EngineChoice {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Returns the form in which a prepared message is read. Its slots belong to the rules that
-    /// prepared the message, and the reference evaluator needs the JSON tree.
+    /// Returns the form in which this entry reads a prepared message. The slots are usable only
+    /// with the rules that prepared the message. Otherwise, and for the reference evaluator, this
+    /// is the JSON tree.
     #[inline]
     fn input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
@@ -79,7 +80,7 @@ impl EngineChoice {
         }
     }
 
-    /// Evaluates the entry for a message in any form.
+    /// Evaluates the entry for a message in any of its forms and returns the decision.
     pub fn decide(&mut self, rules: &Arc<Handle>, scratch: &mut Scratch, input: Input<'_>) -> Decision {
         let (entry, breaches) = (self.table, rules.breaches(input));
         let decide = |engine: &mut dyn Engine| engine.decide_with_details(entry, &rules.program);
@@ -101,7 +102,7 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Returns only the choice for a prepared message.
+    /// Evaluates the entry for a prepared message and returns only the choice.
     // Inlined into callers: for a single route, call overhead is a fifth of the work.
     #[inline(always)]
     pub fn choose(
@@ -111,7 +112,7 @@ impl EngineChoice {
         scratch: &mut Scratch,
         prepared: &PreparedMessage<'_>,
     ) -> Choice {
-        // Machine code first: no other engine needs to be selected or set up then.
+        // Try machine code first: then no other engine needs to be selected or set up.
         #[cfg(feature = "jit")]
         if let Some(code) = &self.code
             && prepared.generation == generation
@@ -138,7 +139,7 @@ impl EngineChoice {
         self.run(rules, scratch, input, |engine| engine.decide(table))
     }
 
-    /// Evaluates the entry for a message given as JSON text.
+    /// Evaluates the entry for a message given as JSON text and returns the decision.
     pub fn decide_line(
         &mut self,
         rules: &Arc<Handle>,
@@ -156,7 +157,7 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// `without_lock` must run the closure that decides.
+    /// `without_lock` receives the closure that decides and must run it.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<Handle>,
@@ -193,7 +194,7 @@ impl EngineChoice {
             .fill(plan, data, source, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
     }
 
-    /// Returns every route that holds, in evaluation order.
+    /// Returns every route of the entry whose condition holds, in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
         self.run(rules, scratch, input, |engine| engine.matched(table))
@@ -298,7 +299,7 @@ impl RuleSet {
         false
     }
 
-    /// True if the index serves the table under this setting.
+    /// True if the index is used for the table under this setting.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,
@@ -307,7 +308,7 @@ impl RuleSet {
         }
     }
 
-    /// Gives a VM the index, if the setting allows it.
+    /// Lets a VM use the index, if the setting allows the index.
     #[inline]
     pub fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {

@@ -46,7 +46,7 @@ impl UnknownEntry {
     }
 }
 
-/// Suggests the nearest name, or lists the known names.
+/// Suggests the nearest of the known names, or lists all of them.
 fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -56,7 +56,7 @@ fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// A table of a rule set, bound to its rules so that it can decide.
+/// An entry: a table of a rule set, bound to its rules so that it can decide.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r Shared,
@@ -96,7 +96,7 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Runs `work` with the rules and the memory of this thread.
+    /// Runs `work` with the engine choice, the rules and the working memory of this thread.
     fn with_thread<T>(&self, work: impl FnOnce(EngineChoice, &Arc<Handle>, &mut Scratch) -> T) -> T {
         ThreadWorkspace::with(|ThreadWorkspace { thread, scratch, .. }| {
             work(self.choice(), self.rules.owner(*thread), scratch)
@@ -172,9 +172,10 @@ impl<'r> Entry<'r> {
         self.program().tables[self.table.index()].kind
     }
 
-    /// Returns the conditions of a choice that cannot be evaluated for this message and are
-    /// ignored, branch by branch in source order. Empty if the entry is not a choice. Each
-    /// condition is also logged as a `tracing` warning with the target `rulec::choice`.
+    /// Returns the conditions of a choice that are ignored because they cannot be evaluated for
+    /// this message. The order is branch by branch, as in the source. Empty if the entry is not a
+    /// choice. Each condition is also logged as a `tracing` warning with the target
+    /// `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
@@ -189,9 +190,9 @@ impl<'r> Entry<'r> {
         skipped
     }
 
-    /// Returns the targets that a decision can still select, if fields that the message lacks may
-    /// be added later. These are the targets of routes that hold or are unknown, up to the first
-    /// route that surely holds. A jump counts as all targets of its table. The names are sorted,
+    /// Returns the handlers that a decision can still select if fields that the message lacks are
+    /// added later. These are the handlers of routes that hold or are unknown, up to the first
+    /// route that surely holds. A jump counts as all handlers of its table. The names are sorted,
     /// without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
         let possible = self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible(self.table));
@@ -211,8 +212,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Adds the results of all conditions that the decision evaluates to `truths`, for coverage.
-    /// This includes conditions inside computed arguments.
+    /// Evaluates the decision and adds the result of every evaluated condition to `truths`, for
+    /// coverage. This includes conditions inside computed arguments.
     #[doc(hidden)]
     pub fn count(&self, message: &Json, truths: &mut Truths) {
         self.rules.set.with_evaluator(message, |evaluator| truths.see_decision(evaluator, self.table));

@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A type that a host function can take as an argument.
+/// A Rust type that a host function can take as an argument.
 pub trait HostArgument: Sized {
-    /// The kinds of values that convert to this type.
+    /// The kinds of rule values that convert to this Rust type.
     const KINDS: KindSet;
-    /// Converts a value; `None` if the value is of another kind.
+    /// Converts a rule value to this Rust type; `None` if the value is of another kind.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
-/// A type that a host function can return. An `Err` counts as a missing value and is reported with
-/// the decision. `None` is a missing value.
+/// A Rust type that a host function can return. An `Err` counts as a missing value and is reported
+/// with the decision. `None` is a missing value.
 pub trait HostResult {
-    /// The kinds of values that this type converts to.
+    /// The kinds of rule values to which this Rust type converts.
     const KINDS: KindSet;
     /// Converts the result to JSON.
     ///
@@ -118,9 +118,9 @@ impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
 /// A Rust function or closure that rules can call. It takes up to four [`HostArgument`]s and
 /// returns a [`HostResult`].
 pub trait HostFunction<Args>: Send + Sync + 'static {
-    /// The kinds of each argument.
+    /// The kinds of rule values that each argument accepts.
     const ARGS: &'static [KindSet];
-    /// The kinds of the result.
+    /// The kinds of rule values that the function returns.
     const RESULT: KindSet;
     /// Converts the function to the untyped form that the engines call.
     fn erased(self) -> HostFn;
@@ -142,8 +142,8 @@ macro_rules! host_functions {
                     (self)($(
                         match _args.get($at).and_then(|value| $arg::from_value(*value)) {
                             Some(arg) => arg,
-                            // Wrong type, for example a list element that is not of the declared
-                            // element type.
+                            // The argument has the wrong type. For example, it is a list element
+                            // that is not of the declared element type.
                             None => return Ok(Json::Null),
                         }
                     ),*).into_json()
@@ -169,7 +169,7 @@ pub(super) struct Registry {
 
 #[derive(Clone)]
 struct Registered {
-    /// The kinds of each argument; `None` for a function that takes any values.
+    /// The kinds that each argument accepts; `None` for a function that takes any values.
     args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,

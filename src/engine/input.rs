@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug)]
 pub struct PreparedMessage<'m> {
     pub(super) values: Vec<Value<'m>>,
-    /// The indexes of slots that have a value.
+    /// The indexes of the slots that have a value for this message.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<InputViolation>,
@@ -19,7 +19,7 @@ pub struct PreparedMessage<'m> {
 }
 
 impl PreparedMessage<'_> {
-    /// Returns the values of the slots.
+    /// Returns the values of the slots for this message.
     #[inline(always)]
     pub(super) fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: Some(&self.present) }
@@ -31,13 +31,13 @@ impl PreparedMessage<'_> {
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
-    /// The slots read from the message, and the violations of the `input` declaration in it.
+    /// The message as slot values, and its violations of the `input` declaration.
     Slots(SlotValues<'m>, &'m [InputViolation]),
 }
 
 impl<'m> Input<'m> {
-    /// Returns the slots that a source has read. `None` if the message violates the `input`
-    /// declaration, because violations are computed from the whole JSON tree.
+    /// Returns the slot values that a source has read into `fill`. `None` if the message violates
+    /// the `input` declaration, because violations are computed from the whole JSON tree.
     pub fn filled(fill: &'m Fill<'_>) -> Option<Input<'m>> {
         fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
     }

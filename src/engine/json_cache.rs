@@ -5,7 +5,7 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Program, TableId};
 use std::sync::OnceLock;
 
-/// The serialized decisions of a rule set, filled on demand.
+/// Cache of the serialized decisions of a rule set; each is serialized on first use.
 #[derive(Default)]
 pub(crate) struct AnswerCache(OnceLock<Box<[Answer]>>);
 
@@ -13,8 +13,9 @@ pub(crate) struct AnswerCache(OnceLock<Box<[Answer]>>);
 type Answer = OnceLock<Box<[u8]>>;
 
 impl AnswerCache {
-    /// Returns the JSON fields for an entry that chose `chosen` in its own table, or chose nothing.
-    /// Calls `write` only the first time.
+    /// Returns the cached JSON fields of the decision in which `entry` chose the statement
+    /// `chosen`, or no statement. The statement must belong to the entry's own table. Calls `write`
+    /// only the first time.
     #[inline]
     pub fn get(
         &self,

@@ -50,11 +50,11 @@ use writer::Writer;
 /// A decision sees every edit that returned before the decision began. Of a concurrent edit, it
 /// sees all or nothing.
 ///
-/// An edit of a route takes about the same time in small and large rule sets: the route is compiled
-/// alone, into a segment that is searched together with the others. A background thread compacts
-/// such segments, and sometimes recompiles everything (a merge). Neither changes a decision. An
-/// edit of any other statement recompiles everything before it returns. Decisions and edits of
-/// routes continue during a merge or a recompilation.
+/// An edit of a route takes about the same time in small and large rule sets. The route is compiled
+/// alone, into a segment that decisions search together with the other segments. A background
+/// thread compacts such segments, and sometimes recompiles everything (a merge). Neither changes a
+/// decision. An edit of any other statement recompiles everything before it returns. Decisions and
+/// edits of routes continue during a merge or a recompilation.
 ///
 /// The engine settings of the compiler apply to merged rules. While unmerged edits exist, the VM
 /// decides.
@@ -82,15 +82,16 @@ struct Shared {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Serializes edits of statements other than routes.
+    /// Lock that serializes edits of statements other than routes, which recompile everything.
     recompiling: Mutex<()>,
     /// Whether the rules were made from compiled [`Rules`], without the data that edits need.
     fixed: bool,
-    /// The guards to call before each edit; dropped guards are ignored.
+    /// Guards to call before each edit; guards that their owner dropped are ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
-    /// Signalled when a merge or a compaction ends.
+    /// Condition variable, signalled when a merge or a compaction ends.
     idle: Condvar,
-    /// The number of edits that triggers a merge; 0 derives it from the number of routes.
+    /// Number of pending edits that triggers a merge; 0 derives this number from the number of
+    /// routes.
     merge_after: AtomicUsize,
 }
 
@@ -98,8 +99,8 @@ struct Shared {
 /// select. An `Err` holds the reason for the refusal.
 pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
-/// Wraps compiled rules without changing their decisions. They cannot be edited, because the source
-/// texts do not contain everything that was compiled.
+/// Wraps compiled rules without changing their decisions. The resulting live rules cannot be
+/// edited, because the source texts do not contain everything that was compiled.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::fixed(rules), CountedFields::Uses(CountedUses::default()));
@@ -244,8 +245,8 @@ impl LiveRules {
     }
 
     /// Returns the generation of the rules with all edits so far. Each edit gets a new generation,
-    /// greater than all earlier ones; [`Decision::generation`] returns the one that decided. Merges
-    /// keep the generation, because they change no decision.
+    /// greater than all earlier ones. [`Decision::generation`] returns the generation that decided.
+    /// Merges keep the generation, because they change no decision.
     pub fn generation(&self) -> u64 {
         self.shared.snapshot.load().generation
     }
@@ -398,7 +399,7 @@ impl LiveRules {
     }
 }
 
-/// Returns the id of the table of routes `name`.
+/// Returns the id of the table `name`; an error if this entry is not a table of routes.
 fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
@@ -407,7 +408,8 @@ fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     }
 }
 
-/// Returns the targets of a route or default; for a table, the targets of all its routes.
+/// Returns the targets (handlers or tables) of a route or default; for a table, the targets of all
+/// its routes.
 fn targets_of(statement: &Statement) -> Vec<&Target> {
     match &statement.kind {
         StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
@@ -441,7 +443,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// Calls the guards for every handler that the edits can select.
+    /// Calls every guard for every handler that the edited statements can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
@@ -452,8 +454,8 @@ impl Shared {
         for target in statements.flat_map(targets_of) {
             match target {
                 Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
-                // Routes inserted into that table since the last merge were already checked by the
-                // guards.
+                // The guards have already checked the routes that were inserted into that table
+                // since the last merge.
                 Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
             }
         }

@@ -1,4 +1,5 @@
-//! Sessions: everything that does not depend on the message is resolved once.
+//! Sessions, which resolve once everything that does not depend on the message, and then decide
+//! fast.
 
 use super::backend::Backend;
 use super::decision::Decision;
@@ -35,7 +36,7 @@ pub struct Session {
     rules: Arc<Handle>,
     choice: EngineChoice,
     scratch: Scratch,
-    /// The generation of `rules`.
+    /// The generation of the session's rules.
     generation: u64,
 }
 
@@ -85,9 +86,9 @@ impl Session {
         self.choice.choose(&self.rules, self.generation, &mut self.scratch, message)
     }
 
-    /// Decides for a message that `source` reads from `data` into slots, such as a row of columns.
-    /// `None` if the source gives up or the message must be read as a JSON tree; the caller then
-    /// decides on the tree. Unstable.
+    /// Decides for a message that `source` reads from `data` into slots, such as a row of columnar
+    /// data. `None` if the source gives up or the message must be read as a JSON tree; the caller
+    /// then decides on the tree. Unstable.
     #[doc(hidden)]
     pub fn decide_from<D: ?Sized>(
         &mut self,
@@ -130,8 +131,8 @@ impl Session {
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
-    /// Returns the engine for the next message that is a JSON tree. With an automatic tier, the
-    /// engine for messages already read into slots may differ.
+    /// Returns the engine for the next message that is a JSON tree. With the tier `auto`, messages
+    /// already read into slots may use another engine.
     pub fn backend(&mut self) -> Backend {
         self.choice.backend(&self.rules, true)
     }

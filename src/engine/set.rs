@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct RuleSet {
     pub program: Program,
     pub promises: Option<InputContract>,
-    /// The normal form, built on demand for tools.
+    /// The normal form of the program, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
     /// The index. Compilation builds it if it speeds up some table; otherwise it is built on
@@ -38,8 +38,8 @@ pub(crate) struct RuleSet {
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// False for an artifact that no trusted key signed: the automatic tier then never compiles it
-    /// to machine code.
+    /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
+    /// no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
@@ -52,7 +52,7 @@ pub(crate) struct RuleSet {
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// Returns a number greater than all earlier ones.
+/// Returns a new generation: a number greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
     GENERATION.fetch_add(1, Ordering::Relaxed)
 }
@@ -79,7 +79,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads every slot of a message.
+    /// Reads the message fields that the rules use into slots.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
@@ -156,7 +156,7 @@ impl Deref for Handle {
     }
 }
 
-/// Number of handles for threads; further threads share them.
+/// Number of handles for threads. If there are more threads, several threads share a handle.
 const OWNERS: usize = 32;
 
 /// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
@@ -170,7 +170,7 @@ impl Shared {
         Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
     }
 
-    /// Returns the handle for the thread with this number.
+    /// Returns the handle of the rule set for the thread with this number.
     #[inline]
     pub fn owner(&self, thread: usize) -> &Arc<Handle> {
         self.owners[thread % OWNERS].get_or_init(|| Handle::new(&self.set))

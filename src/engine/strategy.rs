@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// An engine. All engines give the same decisions and differ only in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// The fastest engine that supports the rule set.
+    /// Selects the fastest engine that supports the rule set.
     #[default]
     Auto,
     /// The tree-walking reference evaluator; the other engines are tested against it.
@@ -20,7 +20,7 @@ pub enum Tier {
     Jit,
 }
 
-/// Error: the engine cannot run here.
+/// Error: the selected engine cannot run on this machine or in this build.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct TierUnavailable {
@@ -43,7 +43,7 @@ impl Tier {
     /// All tiers, in the order of the documentation.
     pub const ALL: [Tier; 4] = [Tier::Auto, Tier::Reference, Tier::Vm, Tier::Jit];
 
-    /// Returns the name used on the command line.
+    /// Returns the engine's name as used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Tier::Auto => "auto",
@@ -84,15 +84,15 @@ impl FromStr for Tier {
     }
 }
 
-/// The tables for which decisions use the index. Without the index, every route is tried in order;
+/// Which tables use the index for decisions. Without the index, a table tries every route in order;
 /// the decision is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexing {
-    /// The tables that are faster with the index.
+    /// Only tables that are faster with the index use it.
     #[default]
     Auto,
-    /// Every table.
+    /// Every table uses the index.
     Always,
-    /// No table; for comparisons and debugging.
+    /// No table uses the index; for comparisons and debugging.
     Never,
 }

@@ -13,11 +13,11 @@ use serde_json::{Map, Value as Json};
 /// The result of a `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
-    /// The name of the test.
+    /// The name of the `test` block.
     pub name: String,
-    /// The span of the name.
+    /// The span of the name in the source text.
     pub span: Span,
-    /// Whether the expectation was met.
+    /// Whether the expectation of the test was met.
     pub passed: bool,
     /// The expected route, `default` or `none`. A route of a table is written `TABLE.ROUTE`.
     /// Further expectations follow, as in `refunds -> refund_handler(amount: 5)`.
@@ -79,7 +79,7 @@ impl Rules {
     }
 }
 
-/// Returns the outcome of a decision, limited to the parts that the test expects.
+/// Returns the actual outcome of a decision, limited to the parts that the test expects.
 fn came(asked: &Then, decision: &Decision) -> Then {
     let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
@@ -87,7 +87,8 @@ fn came(asked: &Then, decision: &Decision) -> Then {
     let next = |next: crate::engine::NextNodes<'_>| {
         (next.nodes.iter().map(|node| node.as_str().into()).collect(), next.loopback)
     };
-    // Another handler has other arguments, so show all of them.
+    // If the chosen handler differs from the expected one, its arguments differ too, so show all of
+    // them.
     let is_other = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
     let args = match is_other && !asked.args.is_empty() {
         true => decision.args().clone(),
@@ -102,7 +103,7 @@ fn came(asked: &Then, decision: &Decision) -> Then {
     }
 }
 
-/// True if both outcomes are equal; `1` and `1.0` are equal numbers.
+/// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
 fn is_same(asked: &Then, came: &Then) -> bool {
     let same = |asked: &Map<String, Json>, came: &Map<String, Json>| {
         asked

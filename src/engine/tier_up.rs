@@ -14,14 +14,16 @@ use std::sync::{Arc, OnceLock};
 /// time as compilation takes.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const HOT: u32 = 10_000;
-/// Maximum number of instructions; larger rule sets stay with the VM and its index.
+/// Maximum number of bytecode instructions to compile; larger rule sets stay with the VM and its
+/// index.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const LARGEST: usize = 4_096;
-/// Maximum number of slots, because machine code reserves memory for each slot.
+/// Maximum number of slots to compile, because machine code reserves memory for each slot.
 const MOST_SLOTS: usize = 256;
 
-/// Minimum weight of arithmetic and comparisons to use machine code on JSON trees. Below this
-/// weight the VM is as fast, because field lookups take most of the time.
+/// Minimum score for using machine code on JSON trees. Each arithmetic or comparison instruction
+/// adds 1 to the score if it can jump, otherwise 5. Below this score the VM is as fast, because
+/// field lookups take most of the time.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const PAYS_ON_TREES: usize = 150;
 
@@ -65,7 +67,7 @@ impl TierUp {
         self.code.get().map(Result::as_ref)
     }
 
-    /// Returns the machine code; compiles it now if necessary.
+    /// Returns the machine code; compiles it first if necessary.
     pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory that a thread reuses from one decision to the next, for any rule set and message.
 pub(crate) struct ThreadWorkspace {
-    /// The number of the thread.
+    /// The number of the thread, which selects its handle of a rule set.
     pub thread: usize,
     pub scratch: Scratch,
-    /// The memory for live rules, one per segment.
+    /// The working memory for live rules, one element per segment.
     pub segments: Vec<Scratch>,
 }
 
 thread_local! {
-    /// Empty while in use, so a host function that decides gets a new workspace.
+    /// The workspace of this thread. It is empty while in use, so a host function that decides gets
+    /// a new workspace.
     static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 

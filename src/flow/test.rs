@@ -1,5 +1,5 @@
-//! Runs `test` blocks about flows if the rules have intent flows: patterns first, then the
-//! classifier.
+//! Runs `test` blocks about flows if the rules have intent flows. Each test message is matched
+//! against the patterns first, then classified.
 
 use super::{FlowMatcher, FlowSelection, text_of};
 use crate::engine::{Rules, TestOutcome};
@@ -96,7 +96,8 @@ fn is_within(score: f64, sign: &str, bound: f64) -> bool {
     }
 }
 
-/// Formats a flow in the syntax of a test.
+/// Formats the expected or actual flow in the syntax of a test; `None` means that no flow was
+/// selected.
 fn shown(name: Option<&str>) -> String {
     name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS}.{name}"))
 }

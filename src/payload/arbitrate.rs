@@ -11,21 +11,21 @@ pub struct Arbitration {
     /// All decisions, lowest rank first and without rank last; decisions of equal rank keep their
     /// order.
     pub order: Vec<String>,
-    /// The decision that runs now; `None` if there are no decisions.
+    /// The id of the decision that runs now; `None` if there are no decisions.
     pub run_now: Option<String>,
     /// The decisions that are dropped, because the first decision interrupts other kinds.
     pub interrupted: Vec<String>,
-    /// The decisions that wait for an outside answer, because the first decision suspends the
-    /// others.
+    /// The decisions that wait for an answer from outside, because the first decision suspends the
+    /// other decisions.
     pub suspended: Vec<String>,
-    /// The decisions that wait until the first one is done.
+    /// The decisions that wait until the first decision is done.
     pub blocked: Vec<String>,
     /// Whether the first decision is published to the outside; false for an `internal` kind.
     pub published: bool,
 }
 
-/// Arbitrates between decisions, given as pairs of id and kind in order of arrival. The rules'
-/// payload kinds define `rank`, `interrupts`, `suspends` and `internal`.
+/// Arbitrates between decisions, given as pairs of id and payload kind in order of arrival. The
+/// `payload` statements define `rank`, `interrupts`, `suspends` and `internal` for each kind.
 ///
 /// # Errors
 /// If the rules have no payload kind of a decision's name.

@@ -15,11 +15,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The payload kind.
+    /// The payload kind that changed.
     pub kind: String,
-    /// The path in a payload, such as `$.nodes[].config`.
+    /// The path of the change in a payload, such as `$.nodes[].config`.
     pub path: String,
-    /// A description of the difference.
+    /// A description of the difference between the versions.
     pub message: Message,
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Finds all breaking changes: first by comparing the schemas of the kinds, then by listing new
-/// rules that a schema cannot express. A rule with the same name in both versions counts as
+/// Finds all breaking changes: first by comparing the schemas of the payload kinds, then by listing
+/// new rules that a schema cannot express. A rule with the same name in both versions counts as
 /// unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut found = Vec::new();
@@ -56,7 +56,8 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     found
 }
 
-/// Returns the names of a kind's rules that reject a payload, without rules that only warn.
+/// Returns the names of the rules of a kind that reject a payload. Rules that only warn are left
+/// out.
 fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let warns = |rule: usize| {
         let requirements = &program.requirements;
@@ -72,7 +73,8 @@ fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
         .collect()
 }
 
-/// True if the rule comes from a field declaration, whose changes the schema comparison reports.
+/// True if the rule comes from a field declaration. The comparison of schemas already reports
+/// changes of such rules.
 fn is_told(rule: &str) -> bool {
     const TOLD: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| TOLD.contains(&last))
@@ -170,8 +172,8 @@ impl Changes<'_> {
     }
 }
 
-/// Returns the type names that a schema allows. A schema without `type` allows all types except its
-/// `not` type.
+/// Returns the type names that a schema allows. A schema without `type` allows all types except the
+/// type in its `not`.
 fn types(schema: &Json) -> BTreeSet<String> {
     let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {

@@ -1,4 +1,5 @@
-//! The engine that evaluates payload rules. Its bindings change during a pass over the payload.
+//! The engine that evaluates payload rules. The values of its variables (bindings) change during a
+//! pass over the payload.
 
 use crate::engine::{Backend, Rules};
 use rulec_eval::evaluator::Evaluator;
@@ -12,14 +13,14 @@ use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use rulec_vm::vm::{BindingSlots, Scratch, Vm};
 use serde_json::Value as Json;
 
-/// An engine during a pass over a payload.
+/// An engine that evaluates the rules of a payload kind during one pass over a payload.
 pub(super) struct Engine<'a> {
     evaluation: Evaluation<'a>,
     program: &'a Program,
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The cached host calls of the reference evaluator.
+    /// The cached host calls of the reference evaluator; `None` until it runs.
     calls: Option<HostCalls<'a>>,
 }
 
@@ -32,7 +33,7 @@ enum Evaluation<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Creates the engine for the tier of the rules, with a number of bindings.
+    /// Creates the engine for the tier of the rules, with this number of bindings (variables).
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -57,15 +58,16 @@ impl<'a> Engine<'a> {
     }
 
     /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
-    /// to restore it with [`Engine::enter_blocks`]; `None` if the list exceeds a limit.
+    /// which [`Engine::enter_blocks`] restores when the block ends. `None` if the list exceeds a
+    /// limit.
     pub fn enter(&mut self, nest: u32, elements: usize) -> Option<Blocks> {
         let outer = self.arena.blocks();
         self.enter_blocks(self.arena.inside_each(nest, elements)?);
         Some(outer)
     }
 
-    /// Sets the nesting of `each` blocks that limits apply to, for the explanations' arena and the
-    /// engine's arena.
+    /// Sets the current nesting of `each` blocks, on which limits depend, in the arena for
+    /// explanations and in the arena of the engine.
     pub fn enter_blocks(&mut self, blocks: Blocks) {
         self.arena.enter_blocks(blocks);
         match &mut self.evaluation {
@@ -98,7 +100,7 @@ impl<'a> Engine<'a> {
         exceeded
     }
 
-    /// Sets a binding; cached values that depend on it are discarded.
+    /// Sets the value of a binding, and discards cached values that depend on the binding.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.evaluation {
             Evaluation::Reference(slots) => slots.bind(binding, value),
@@ -129,8 +131,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs `work` with the reference evaluator. The cache of host calls is kept between runs, so
-    /// each distinct call is made once.
+    /// Runs `work` with the reference evaluator. The results of host calls are cached between runs,
+    /// so each distinct call is made once.
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
         let mut evaluator = self.evaluator(calls);

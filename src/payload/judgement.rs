@@ -1,4 +1,4 @@
-//! The result of judging a payload.
+//! The result of validating a payload: the verdict, the violations and the corrections.
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;
@@ -8,19 +8,19 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The verdict on a payload.
+/// The verdict on a validated payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There are no violations.
+    /// The payload has no violations.
     Accept,
-    /// There were violations, and the corrections repaired all of them.
+    /// The payload had violations, and the corrections repaired all of them.
     AcceptCorrected,
-    /// There are violations that the corrections did not repair.
+    /// The payload has violations that the corrections did not repair.
     Reject,
 }
 
 impl Outcome {
-    /// Returns the name used in JSON.
+    /// Returns the name of the verdict as used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",
@@ -30,43 +30,43 @@ impl Outcome {
     }
 }
 
-/// A rule that a payload violates, and where.
+/// A rule that a payload violates, and the path of the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The id of the rule.
+    /// The id of the violated rule.
     pub rule: Arc<str>,
-    /// The path in the payload, such as `$.nodes[2].config.url`.
+    /// The path of the wrong value in the payload, such as `$.nodes[2].config.url`.
     pub path: String,
-    /// A description of the problem.
+    /// A description of the error in the payload.
     pub message: Message,
     /// A description of how to repair the payload.
     pub repair: Message,
 }
 
-/// A rule that could not be evaluated.
+/// A rule that could not be evaluated for the payload.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// The id of the rule.
+    /// The id of the rule that could not be evaluated.
     pub rule: Arc<str>,
-    /// The path that the rule checks.
+    /// The path in the payload that the rule checks.
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
 }
 
-/// A correction that was applied.
+/// A correction that was applied to the payload.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Applied {
     /// The kind of correction: `default`, `clamp` or `remove`.
     pub kind: &'static str,
-    /// The path in the payload.
+    /// The path of the corrected value in the payload.
     pub path: String,
 }
 
-/// The result of judging a payload. Serializes to the JSON object that `rulec run --decision`
+/// The result of validating a payload. Serializes to the JSON object that `rulec run --decision`
 /// prints: `decision`, `valid`, `violations`, `outcome` and `event`. Corrections add `corrections`
 /// and `remaining`; `corrected` is present if the corrected payload is accepted. `fallback` is
 /// present if the payload is rejected and its kind has a fallback. `warnings`, `unchecked` and
@@ -79,13 +79,13 @@ pub struct Judgement {
     findings: Findings,
 }
 
-/// Everything found about a payload.
+/// The findings of validating a payload, from which the verdict is derived.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining: Vec<Violation>,
-    /// The corrected payload; only if it is accepted.
+    /// The corrected payload; removed unless it is accepted.
     pub corrected: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
@@ -93,7 +93,7 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict from the findings.
+    /// Derives the verdict from the findings, and creates the judgement.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
@@ -106,7 +106,7 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Returns the payload kind.
+    /// Returns the payload kind that the payload was validated against.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -116,12 +116,12 @@ impl Judgement {
         self.findings.violations.is_empty()
     }
 
-    /// True if the payload, or its corrected form, may be acted on.
+    /// True if the payload or its corrected copy is accepted, so that the caller may act on it.
     pub fn is_accepted(&self) -> bool {
         self.outcome != Outcome::Reject
     }
 
-    /// Returns the verdict.
+    /// Returns the verdict on the payload.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -131,12 +131,12 @@ impl Judgement {
         if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
     }
 
-    /// Returns all violations, by rule, then path.
+    /// Returns all violations, sorted by rule, then by path.
     pub fn violations(&self) -> &[Violation] {
         &self.findings.violations
     }
 
-    /// Returns the corrections that were applied.
+    /// Returns the corrections that were applied to the payload.
     pub fn corrections(&self) -> &[Applied] {
         &self.findings.corrections
     }
@@ -164,8 +164,8 @@ impl Judgement {
         &self.findings.exceeded
     }
 
-    /// Returns violations of rules that only warn, by rule, then path. They do not affect the
-    /// verdict, and refer to the corrected payload.
+    /// Returns violations of rules that only warn, sorted by rule, then by path. They do not affect
+    /// the verdict, and refer to the corrected payload.
     pub fn warnings(&self) -> &[Violation] {
         &self.findings.warnings
     }
@@ -176,8 +176,8 @@ impl Judgement {
         &self.findings.unchecked
     }
 
-    /// Returns the judgement with its messages in a language. Messages written by the author of the
-    /// rules are not translated.
+    /// Returns the judgement with its messages translated to a language. Messages that the author
+    /// of the rules wrote are not translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Judgement {
         let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;

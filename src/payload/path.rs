@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// A step of a path: a key, borrowed or owned, or a list index.
+/// A step of a path: a key (borrowed or owned), or a list index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step<K> {
     Key(K),

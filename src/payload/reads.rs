@@ -5,7 +5,7 @@ use rulec_lang::operators::Op;
 use rulec_sema::hir::{BindingId, Block, CondKind, ExprKind, Part, Payload, Program, RuleId, Slot, ValueId};
 use std::collections::{HashMap, HashSet};
 
-/// A field that a condition reads.
+/// A message field that a condition reads, and how the condition uses the field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Read<'p> {
     pub slot: &'p Slot,
@@ -15,34 +15,36 @@ pub(super) struct Read<'p> {
 /// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
-    /// Whether only the presence of the field is tested.
+    /// Whether the condition tests only if the field is present.
     pub presence: bool,
-    /// Whether a missing field is replaced by another value (`??`).
+    /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
 
-/// A program, with the named values of a payload kind.
+/// Finder for the fields that conditions read: the program, and the named values of one payload
+/// kind.
 pub(super) struct Reads<'p> {
     program: &'p Program,
     named: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> Reads<'p> {
-    /// Follows names to their `let` values, and list elements to their lists.
+    /// Creates a finder that follows names to their `let` values, and list elements to their lists.
     pub fn new(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
         let mut named = HashMap::new();
         name(&payload.block, &mut named, true);
         Reads { program, named }
     }
 
-    /// Follows names to their `let` values, but treats each list element as an independent object.
+    /// Creates a finder that follows names to their `let` values, but treats each list element as
+    /// an independent object.
     pub fn of_objects(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
         let mut named = HashMap::new();
         name(&payload.block, &mut named, false);
         Reads { program, named }
     }
 
-    /// Returns the fields that a rule's condition reads.
+    /// Returns the fields that the condition of a rule reads.
     pub fn of_rule(&self, rule: RuleId) -> Vec<Read<'p>> {
         self.reads_in(Part::Cond(&self.program.rules[rule.index()].condition))
     }

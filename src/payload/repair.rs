@@ -7,7 +7,8 @@ use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// Applies the corrections of all violations, at most one per path, and returns the applied ones.
+/// Applies the corrections of all violations, at most one per path, and returns the applied
+/// corrections.
 pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut mended: HashSet<&str> = HashSet::new();
@@ -32,7 +33,8 @@ pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<App
             applied.push(Applied { kind, path: path.clone() });
         }
     }
-    // Remove list elements last, and inner ones first, so that the remaining indexes stay valid.
+    // Remove list elements last. Remove elements of inner lists first, so that the remaining
+    // indexes stay valid.
     elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     for together in
         elements.chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
@@ -42,7 +44,8 @@ pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<App
     applied
 }
 
-/// Removes elements of one list in one pass; `places` must be sorted by index.
+/// Removes elements of one list in one pass. `places` are the paths of the elements, sorted by
+/// index.
 fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
     let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else {
         return broken_invariant!("an element to remove has a path that ends with its index");

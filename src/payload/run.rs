@@ -1,5 +1,5 @@
-//! One pass over a payload: evaluates every table of rules for its object, and for list elements
-//! one after another.
+//! One pass over a payload: evaluates the rules on the payload itself, then on the elements of each
+//! list that an `each` block names.
 
 use super::Judge;
 use super::engine::Engine;
@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation with its correction.
+/// A violation of a rule, with the correction of the violation if there is one.
 #[derive(Debug)]
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
@@ -33,22 +33,22 @@ pub(super) struct CorrectedViolation {
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
-    /// Whether the rule only warns.
+    /// Whether the violated rule only warns.
     pub warning: bool,
 }
 
-/// The findings of one pass over a payload, in the order of the rules.
+/// The findings of one pass over a payload; violations are in the order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub found: Vec<CorrectedViolation>,
-    /// The findings that only warn; filled when they are separated from `found`.
+    /// The violations of rules that only warn. Empty until they are separated from `found`.
     pub warned: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The exceeded limits, each once.
+    /// The limits that the pass exceeded, each once.
     pub exceeded: Vec<Exceeded>,
 }
 
-/// The correction of a violation.
+/// The change that corrects a violation.
 #[derive(Clone, Debug)]
 pub(super) enum Mend {
     Default(Json),
@@ -116,7 +116,8 @@ struct Run<'a> {
     found: Vec<CorrectedViolation>,
     unchecked: Vec<Unchecked>,
     blind: &'a UncheckedPaths,
-    /// Texts compiled as conditions, each with its error; `None` for a valid condition.
+    /// Texts that were compiled as conditions, each with its error, or `None` if it is a valid
+    /// condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     truths: Option<&'a mut Truths>,
 }
@@ -154,14 +155,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts the results of the conditions inside a value, for coverage.
+    /// Evaluates a value and counts the results of the conditions inside it, for coverage.
     fn count_value(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
             truths.see_value(self.engine.explainer(), value);
         }
     }
 
-    /// Records the rules of a table whose condition is unknown because an input is missing.
+    /// Records the rules of a table whose condition is unknown because an input was not given.
     #[cold]
     fn unasked(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, blind) = (self.program, self.blind);
@@ -238,7 +239,8 @@ impl<'a> Run<'a> {
             }
         }
         self.engine.enter_blocks(outer);
-        // Discard cached values that were computed under the tighter limits inside the `each`.
+        // Discard cached values that were computed under the tighter limits inside the `each`
+        // block.
         self.bind(each.element, Value::Missing, None);
     }
 
@@ -248,7 +250,7 @@ impl<'a> Run<'a> {
         }
         self.bind(each.element, value, place);
         each.when.into_iter().for_each(|when| self.count_value(when));
-        // Skip the block first: its `let` values may be expensive.
+        // Test the condition of the block before its `let` values, which may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
             self.block(&each.block);
         }
@@ -315,8 +317,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Resolves a place to a path from the top of the payload. The flag is false if the path only
-    /// leads to an enclosing object.
+    /// Resolves the path of a rule to a path from the top of the payload. The flag is true if the
+    /// path is exact. It is false if the path only leads to an object around the value.
     fn locate(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.places.get(place.root.index())?.clone()?;
         for step in &place.steps {
@@ -328,7 +330,8 @@ impl<'a> Run<'a> {
             inner.push(self.step(step)?);
         }
         let Some(Json::Object(keys)) = path::at(self.payload, &path) else { return Some((path, false)) };
-        // The longest key that leads to the place was written last, so it is the effective one.
+        // A value can have several dotted keys. The longest key was written last, so it is in
+        // effect.
         for length in (0..=inner.len()).rev() {
             let mut key = dotted.prefix.to_string();
             for step in &inner[..length] {
@@ -359,7 +362,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Maximum number of characters of a value in a message.
+/// Maximum number of characters of a value that is shown in a message.
 const SHOWN: usize = 60;
 
 fn shown(value: &Json) -> Message {

@@ -1,4 +1,4 @@
-//! The JSON Schema of a payload kind, derived from the declarations that the judge checks.
+//! The JSON Schema of a payload kind, derived from the declarations that validation uses.
 
 mod variants;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 /// Returns the JSON Schema (draft 2020-12) of a payload kind: fields, types, required fields,
 /// allowed values and ranges. Requirements that depend on another field's value use `if` and
 /// `then`. Every payload that is accepted unchanged matches the schema. Rules that a schema cannot
-/// express are checked only by the judge.
+/// express are not part of the schema.
 ///
 /// # Errors
 /// If the rules have no such payload kind.
@@ -60,7 +60,7 @@ fn field(field: &PayloadField) -> Json {
         schema["description"] = json!(&*field.docs);
     }
     if field.not_blank {
-        // A non-blank character, by the same definition of blank as `trim`.
+        // The pattern is a non-blank character, by the same definition of blank as `trim`.
         schema["pattern"] = json!("[^\\s\\u0085]");
     }
     match &field.limits {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A violated rule, and the path of the violation.
 type Broken = (Arc<str>, String);
 
-/// Runs the `test` blocks that expect a judgement of a payload.
+/// Runs the `test` blocks that expect a verdict on a payload.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     rules.program().tests.iter().filter_map(|test| run_test(rules, test)).collect()
 }
@@ -18,7 +18,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
     let expected = shown(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
-    // If the test names paths, the actual result shows paths too.
+    // If the test names paths, its actual result shows paths too.
     let placed = breaks.iter().any(|(_, place)| place.is_some());
     let (passed, actual) = match judged(rules, kind, &test.message) {
         Ok((found, broken)) => {
@@ -34,7 +34,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
 }
 
-/// True if the violated rules are the expected rules, at the expected paths.
+/// True if the violated rules are exactly the expected rules, at the expected paths.
 fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
     let expects = |rule: &str, at: &str| {
         expected
@@ -47,7 +47,8 @@ fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
     broken.iter().all(|(rule, at)| expects(rule, at)) && expected.iter().all(breaks)
 }
 
-/// Returns the outcome, and the violated rules with their paths, sorted by rule name.
+/// Validates the payload of a test. Returns the verdict, and the violated rules with their paths,
+/// sorted by rule name.
 fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Finds rules that cannot be evaluated because an input was not given. The judge reports such
+//! Finds rules that cannot be evaluated because an input was not given. Validation reports such
 //! rules as unchecked, so that a missing input does not look like a passed check.
 
 use super::reads::{FieldUse, Read, Reads};
@@ -6,11 +6,12 @@ use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// The input with optional features. A missing option means that the feature is off, so rules that
-/// read a missing option are not reported.
+/// Name of the input that holds optional features. A missing option means that the feature is off,
+/// so rules that read a missing option are not reported.
 const OPTIONS: &str = "options";
 
-/// The rules and lists that read an input that was not given, with the name of the input.
+/// Rules and lists of a payload kind that read an input that was not given, each with the name of
+/// that input.
 #[derive(Debug, Default)]
 pub(super) struct UncheckedPaths {
     pub rules: HashMap<RuleId, String>,

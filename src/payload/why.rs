@@ -1,4 +1,5 @@
-//! Explanations of a judgement: each violated rule, with the values that its condition read.
+//! Explanations of a payload's violations: each violated rule, with the values that its condition
+//! read.
 
 use super::judgement::Violation;
 use rulec_base::diag::Message;
@@ -12,21 +13,21 @@ use std::fmt;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {
-    /// The violation.
+    /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
     /// The trace of the condition under which the rule is violated, in the form of
     /// [`crate::Explanation`]; `None` if the payload is not an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
-    /// Whether the rule only warns.
+    /// Whether the violated rule only warns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warning: bool,
 }
 
 impl Why {
-    /// Returns the values that the condition read, each once. If a field is read at two types, the
-    /// read that yields a value is preferred.
+    /// Returns the values that the condition read, each once. If the condition reads a field at two
+    /// types, the read that yields a value is preferred.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {
@@ -48,7 +49,8 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 }
 
 impl Why {
-    /// Formats the explanation as lines: the first starts with a mark, the others are indented.
+    /// Formats the explanation as lines: the first line starts with a mark, the other lines are
+    /// indented.
     pub fn lines(&self) -> Vec<Message> {
         let Violation { rule, path, message, repair } = &self.violation;
         let at = message!("{rule} at {path}");

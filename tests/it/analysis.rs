@@ -1,9 +1,9 @@
 //! Compares the findings of `Rules::analyse` with brute force, on random small programs.
 //!
 //! Brute force tries every input over a domain that covers all cases the programs can distinguish.
-//! A finding that some input contradicts is a false alarm. A witness that does not show its finding
-//! is a wrong witness. The test prints, by kind, the share of brute-force results that the analysis
-//! finds.
+//! If some input contradicts a finding, the finding is a false alarm. The witness of a finding is
+//! an input that must show what the finding says. The test prints, for each kind of fact, how many
+//! of the facts that brute force finds the analysis also finds.
 
 use crate::support::held::{Shares, hold};
 use crate::support::random::Random;
@@ -160,7 +160,7 @@ fn comments_allow_findings_and_must_be_of_use() {
     );
 }
 
-/// A compile warning suppresses only a finding with the same span and the same code.
+/// A compiler warning suppresses a finding only if both have the same span and the same code.
 #[test]
 fn warnings_of_compiling_hide_no_findings_of_their_own() {
     check(
@@ -174,8 +174,8 @@ fn warnings_of_compiling_hide_no_findings_of_their_own() {
     );
 }
 
-/// An extern function has unknown cost and counts as a call. The text analysis for `request`
-/// counts in steps.
+/// The cost of an extern function is unknown, so it is counted as a call. The text analysis for
+/// `request` is counted in steps.
 #[test]
 fn calls_of_functions_of_the_program_are_counted_apart() {
     let compiler = rulec::Compiler::new().allow_missing_functions();
@@ -230,7 +230,7 @@ fn branches_that_win_without_a_condition_are_found() {
     check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
 }
 
-/// Text is compared in normalized form, while the rules may spell it differently.
+/// Texts are compared in normalized form, so rules that spell a text differently do not contradict.
 #[test]
 fn normalized_texts_are_no_contradiction() {
     let source = "settings { normalize: nfkc }\nroute one when text starts_with \"Ａx\" and text starts_with \"Axy\" \
@@ -240,8 +240,8 @@ fn normalized_texts_are_no_contradiction() {
     assert_eq!(rules.decide(&serde_json::json!({"text": "AxyB"})).chosen(), Some("one"));
 }
 
-/// A finding also names the values that a function can return if the compared constant is none of
-/// them.
+/// A finding about a constant that a function never returns also lists the values that the function
+/// can return.
 #[test]
 fn values_that_functions_never_give_are_told() {
     for (condition, help) in [
@@ -262,7 +262,7 @@ fn values_that_functions_never_give_are_told() {
     }
 }
 
-/// Routes that one input can both match are reported only in the mode `strict_ties`.
+/// Routes that one message can both match are reported only in the mode `strict_ties`.
 #[test]
 fn strict_ties_are_found_where_they_are_asked_for() {
     let text = "route a when n > 5 -> a\nroute b when m > 3 -> b\ndefault -> d";

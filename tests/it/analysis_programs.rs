@@ -23,7 +23,7 @@ fn route(rules: &Rules, finding: &Finding) -> Option<usize> {
     rules.program().rules.iter().position(|rule| rule.condition.span == span)
 }
 
-/// Panics if a message contradicts the finding.
+/// Panics if one of the messages contradicts the finding.
 fn check(rules: &Rules, finding: &Finding, messages: &[Json], context: &str) {
     let Some(at) = route(rules, finding) else { return };
     let rule = &rules.program().rules[at];

@@ -1,6 +1,6 @@
-//! Tests of artifacts. A loaded rule set decides, explains and judges like the compiled one, on
-//! every engine. A corrupted file is refused. If the hash of a forged file is repaired, the loader
-//! refuses the file or all engines agree on its decisions.
+//! Tests of artifacts. A loaded rule set decides, explains and validates payloads like the compiled
+//! rule set, on every engine. A corrupted file is refused. If a forged file has a correct hash, the
+//! loader refuses the file or all engines agree on its decisions.
 
 use crate::forge;
 use crate::support::engines::COLUMNS;
@@ -28,7 +28,7 @@ fn reload(compiler: &Compiler, rules: &Rules) -> Rules {
     compiler.load_artifact(&rules.to_artifact(false)).expect("an artifact loads")
 }
 
-/// Returns everything that a caller can observe about a decision.
+/// Returns everything about a decision that a caller can observe.
 fn seen(rules: &Rules, entry: &str, message: &Json) -> Json {
     let entry = rules.entry(entry).expect("the entry is there");
     let mut decision = serde_json::to_value(entry.decide(message)).expect("a decision is JSON");
@@ -140,7 +140,7 @@ fn payloads_are_judged_alike() {
     }
 }
 
-/// Returns enough rules for an index, with keys of each kind.
+/// Returns a text with enough rules for an index, with index keys of each kind.
 fn many() -> String {
     let mut source =
         String::from("input {\n  text: string\n  ctx: { n: int, role?: string, tags?: list<string> }\n}\n");
@@ -178,7 +178,8 @@ fn the_index_is_loaded_with_the_rules() {
     let rules = Rules::from_text(&many()).expect("it compiles");
     let bytes = rules.to_artifact(false);
     let loaded = Rules::from_artifact(&bytes).expect("it loads");
-    // `auto` selects the index here only if the index was loaded, because none is built later.
+    // `auto` uses the index here only if the artifact was loaded with the index, because none is
+    // built later.
     assert_eq!(loaded.main().backend(false), Backend::Index);
     alike(&rules, &loaded, &many_messages()[..12]);
     let without = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads without sources");
@@ -264,8 +265,8 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
     }
 }
 
-/// Loads the output of `mutate` for each number of the range. Returns the numbers of refused and of
-/// loaded files.
+/// Mutates an artifact with each number of the range, and loads the result. Returns the numbers of
+/// refused and of loaded files.
 ///
 /// For one in every `thorough` numbers it also checks the explanations and the JIT code, which
 /// takes longer.
@@ -288,7 +289,7 @@ fn forge(
     each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
 }
 
-/// Returns a rule set for each kind of statement, with messages that it decides.
+/// Returns small rule sets for each kind of statement, with messages that they decide.
 fn small() -> Vec<(&'static str, Vec<Json>)> {
     vec![
         (
@@ -366,9 +367,9 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     }
 }
 
-/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference answered
-/// `deny`. Another flipped bit made JIT code differ from the VM. The bits were in the bytecode and
-/// the index, which the file then stored in addition to the program.
+/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference
+/// evaluator answered `deny`. Another flipped bit made JIT code differ from the VM. The bits were
+/// in the bytecode and the index, which were stored in artifacts then.
 #[test]
 fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
     let source = "route deny when n > 5 and not s contains \"ok\" -> h\nroute allow when n is present -> g";
@@ -381,9 +382,9 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
     flip_each_bit(&small(), 16);
 }
 
-/// Former bug: a file claimed more tables than it had, with a rule in a table that did not exist,
-/// and the process panicked. The loader had put rules into their tables before it compared the
-/// counts with the data read.
+/// Former bug: a file with a forged count of tables had a rule in a table that did not exist, and
+/// the process panicked. The loader had put rules into their tables before it compared the counts
+/// with the data.
 #[test]
 fn numbers_within_forged_counts_are_refused() {
     let compiler = compiler();
@@ -391,7 +392,7 @@ fn numbers_within_forged_counts_are_refused() {
     for (source, _) in small() {
         let bytes = compiler.compile_text(source).expect("it compiles").to_artifact(true);
         let start = hash_at(&bytes) + 32;
-        // The counts come first; each takes one byte in these files.
+        // The counts come first, and each takes one byte in these files.
         for count in start..start + 8 {
             for at in start + 8..bytes.len() {
                 let mut bytes = bytes.clone();

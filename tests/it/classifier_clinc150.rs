@@ -1,9 +1,10 @@
 //! Measures the intent classifier on the CLINC150 data set. The data set is not part of the
 //! repository; the tests run only if its folder exists.
 //!
-//! The classifier is trained on the 150 intents of `train`. Its options are chosen on `val`, and it
-//! is measured on `test`. The out-of-scope messages of `train` are not used, because a rule author
-//! has none. The out-of-scope messages of `val` only serve to choose the options.
+//! The classifier is trained on the 150 intents of the part `train`. Its options are chosen on
+//! `val`, and its results are measured on `test`. The out-of-scope messages of `train` are not
+//! used, because a rule author has none. The out-of-scope messages of `val` serve only to choose
+//! the options.
 
 use crate::support::shared;
 use rulec::classifier::{Classifier, Intent, Options, Ranked};
@@ -52,8 +53,8 @@ fn classifier(folder: &Path) -> &'static Classifier {
     })
 }
 
-/// Message counts. In-scope messages are right, wrong or abstained from. Out-of-scope messages are
-/// counted as caught if an intent is chosen.
+/// Numbers of messages. In-scope messages are decided right, decided wrong, or abstained from.
+/// Out-of-scope messages are counted as caught if an intent is chosen.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
     in_scope: usize,

@@ -1,7 +1,7 @@
-//! Checks that every diagnostic code can occur and that its page shows how. The wrong example of
-//! the page reports that code. The right example compiles without diagnostics. Causes that no text
-//! can show, such as a file of 64 MiB or invalid UTF-8, are constructed here.
-//!
+//! Checks that every diagnostic code can occur and that its documentation page shows how. Compiling
+//! the wrong example of the page must report the code. The right example compiles without
+//! diagnostics. Causes that no text can show, such as a file of 64 MiB or invalid UTF-8, are
+//! constructed here.
 //! A page has a section `## Wrong` and a section `## Right` with fenced blocks. A block of
 //! ```` ```rules ```` or ```` ```text ```` is the main file; `file=NAME` makes it another file. A
 //! block of ```` ```json ```` is a message. `escapes` replaces `\u{202E}` by the character.
@@ -20,7 +20,7 @@ use std::fmt::Write;
 
 const MAIN: &str = "main.rules";
 
-/// A fenced block of a page.
+/// A fenced block of a documentation page.
 struct Block {
     language: String,
     file: Option<String>,
@@ -134,7 +134,7 @@ fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).expect("a Latin-1 character")).collect()
 }
 
-/// Returns the codes found in a situation that no page can show as text.
+/// Constructs the cause of a code that no page can show as text. Returns the codes that are found.
 fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
     let text = wrong.first().map_or("", |block| block.text.as_str());
     let compiler = compiler(code);
@@ -207,7 +207,8 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             message_code(format!("{{\"points\": [{points}]}}").as_bytes()).into_iter().collect()
         }
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),
-        // No panic is known that could show this code. The runtime's own tests trigger one.
+        // No panic is known that could show this code. The tests of the package `rulec-runtime`
+        // trigger one.
         Code::DecisionFailed => vec![code],
         other => panic!("no circumstance is made for {other}"),
     }
@@ -221,7 +222,7 @@ fn a_page_is_titled_as_the_table_says() {
     }
 }
 
-/// Checks the page of every code and reports all faults at once.
+/// Checks the documentation page of every code with `check`, and reports all faults at once.
 fn each_page(check: impl Fn(Code) -> Result<(), String>) {
     let faults: Vec<String> = Code::ALL
         .iter()
@@ -247,7 +248,7 @@ fn wrong_examples_are_reported_under_their_code() {
     });
 }
 
-/// The Chinese diagnostics of the wrong examples contain no English sentence.
+/// The Chinese diagnostics of the wrong examples must contain no English sentence.
 #[test]
 fn wrong_examples_are_told_in_chinese() {
     each_page(|code| {

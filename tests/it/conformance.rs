@@ -1,5 +1,5 @@
-//! Runs the specification cases. Every line of `tests/conformance/*.jsonl` is a case, written from
-//! the language description only. Every engine must give the expected answer.
+//! Runs the conformance cases of the language. Every line of `tests/conformance/*.jsonl` is a case,
+//! written from the language description only. Every engine must give the expected answer.
 //!
 //! A case has a `name`, a `message`, and one of:
 //!
@@ -108,7 +108,7 @@ fn check_code(case: &Json, failures: &mut Vec<String>) {
     }
 }
 
-/// Computes those outcome values that the case names.
+/// Computes the outcome values that the case names, in one configuration.
 fn outcome(rules: &Rules, way: Way, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let entry = case.get("entry").and_then(Json::as_str).unwrap_or("routes");
     let entry = rules.entry(entry).map_err(|error| error.to_string())?;

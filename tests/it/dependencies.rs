@@ -76,7 +76,7 @@ fn of_python() -> Names {
     found
 }
 
-/// Returns the packages in the table below a heading; each row must give a reason.
+/// Returns the package names in the table below a heading of the page; each row must give a reason.
 fn told(page: &str, heading: &str) -> Names {
     let section =
         page.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("`{heading}` is missing"));

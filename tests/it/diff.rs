@@ -1,6 +1,7 @@
 //! Compares `Rules::diff` with brute force, on random small programs and their mutants. If some
-//! input distinguishes the mutant, `diff` must report a difference and a message that shows it. The
-//! verdict "proven the same" is allowed only if no input distinguishes them.
+//! input distinguishes a program and its mutant, `diff` must report a difference and a message that
+//! shows the difference. The verdict "proven the same" is allowed only if no input distinguishes
+//! them.
 
 use crate::support::random;
 use crate::support::small;
@@ -55,8 +56,8 @@ fn acted_on(rules: &Rules, message: &Json) -> Json {
     answer(&serde_json::to_value(rules.decide(message)).expect("a decision is JSON"))
 }
 
-/// Counts of program pairs whose answers differ or agree, and of pairs for which `diff` finds the
-/// difference or proves the agreement. Index 0 counts programs without function calls.
+/// Numbers of program pairs whose answers differ or agree, and of pairs for which `diff` finds the
+/// difference or proves the agreement. Element 0 counts programs without function calls.
 #[derive(Default)]
 struct Shares {
     differ: [usize; 2],
@@ -152,7 +153,7 @@ fn each_change_is_shown_by_a_message() {
         Verdict::Different,
     );
     check(before, &format!("{before}\nroute c when n == 1 -> c"), &["Added c {\"n\":1}"], Verdict::Different);
-    // The new route comes after routes that take all its messages, so it changes no decision.
+    // The new route comes after routes that match all of its messages, so it changes no decision.
     check(before, &format!("{before}\nroute c when n == 7 -> c"), &["Added c"], Verdict::Same);
     check(before, &before.replace("-> d", "-> e"), &["Changed default {}"], Verdict::Different);
     check(
@@ -220,7 +221,7 @@ fn answers_that_are_alike_for_one_message_may_differ_for_another() {
         format!("{named}\ninput {{ m?: int, n?: int }}\nroute a when m is missing and n > 5 -> h({call})")
     };
     check(&never("x: m"), &never(""), &["Changed a"], Verdict::Same);
-    // Metadata is constant.
+    // Metadata is constant, so a difference in it changes every message.
     let metadata = |number: &str| format!("route a when n > 5 -> h {{ k: {number} }}");
     check(&metadata("1"), &metadata("1.0"), &["Changed a"], Verdict::Same);
     let next = |to: &str| {
@@ -231,8 +232,8 @@ fn answers_that_are_alike_for_one_message_may_differ_for_another() {
     check(&next("\"a\""), &next("output.to"), &["Changed when 1"], Verdict::Undecided);
 }
 
-/// A choice without a matching branch names the empty branch; other tables without a match name
-/// nothing. Both count as the same answer.
+/// If nothing matches, a choice returns the empty branch, and other tables return nothing. Both
+/// count as the same answer.
 #[test]
 fn nothing_is_the_same_answer_whatever_kind_of_table_gives_it() {
     let answers = ["choice c { branch some { s.n > 2 } }", "table c { route some when s.n > 2 -> some }"]
@@ -277,7 +278,7 @@ fn choices_routers_and_flows_are_compared() {
         "flow f \"f\" keyword contains [\"refund\", \"money\"] -> \"f\"",
         "Added f `money` {\"text\":",
     );
-    // A removed choice has no answer.
+    // A removed choice has no branch to answer with.
     let found = rules("route a when n > 1 -> a\nchoice c { default branch rest }")
         .diff(&rules("route a when n > 1 -> a"));
     assert_eq!((found.verdict(), found.entries.len()), (Verdict::Different, 2));

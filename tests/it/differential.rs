@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
-/// Number of conditions tested alone, for the comparison of limits.
+/// Number of single conditions on which the limits are compared.
 const LIMITED: u64 = 400;
 
 fn compiler() -> Compiler {
@@ -40,7 +40,8 @@ fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
     (shown(&entry.decide(message)), matched)
 }
 
-/// Returns the same observations for a decision through a session, with the message as a JSON line.
+/// Returns the same observations as `seen`, for a decision through a session with the message as a
+/// JSON line.
 fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
     (shown(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
@@ -57,11 +58,12 @@ fn shown(decision: &Decision) -> String {
     json.to_string()
 }
 
-/// Counts over pairs of program and message. They show that the test covers enough cases.
+/// Counts over pairs of program and message, which show that the test covers enough cases.
 #[derive(Debug, Default)]
 struct Tally {
     pairs: usize,
-    /// Number of pairs in which a route matches. `lacking` counts messages that lack a field.
+    /// Number of pairs in which a route matches. `lacking` counts the pairs whose message lacks a
+    /// field.
     hits: usize,
     lacking: usize,
     /// Number of decisions that chose a route. `found` counts those whose route the index found.
@@ -100,7 +102,7 @@ impl Engine {
         Engine { name, rules, sessions }
     }
 
-    /// Asserts that the engine gives the expected answer through every API.
+    /// Asserts that the engine gives the expected answer through every API of decisions.
     fn assert(
         &mut self,
         entry: (usize, &str),
@@ -131,7 +133,8 @@ fn lacks_a_field(message: &Json) -> bool {
         .any(|place| message.pointer(place).is_none_or(Json::is_null))
 }
 
-/// Decides messages by the program of a seed, on all engines and through all APIs.
+/// Generates a program and messages from a seed, and compares decisions on all engines, through all
+/// APIs.
 fn compare(seed: u64, tally: &mut Tally) {
     let mut random = Random::new(seed);
     // Engines must also agree under limits so small that messages exceed them.
@@ -252,8 +255,8 @@ const STATEMENTS: &[&str] = &[
     " disabled ",
 ];
 
-/// Counts the forms that hold in an explanation: predicates by the pieces in their text, and
-/// compound conditions by kind.
+/// Counts the conditions that hold in an explanation. Predicates are counted by the pieces of
+/// syntax in their text, and compound conditions by kind.
 fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
     let (text, holds) = (node["text"].as_str().unwrap_or_default(), node["result"] == "true");
     let mut count = |form| *counts.entry(form).or_default() += usize::from(holds);
@@ -282,8 +285,8 @@ fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
     }
 }
 
-/// Every piece must occur in a program and hold in some message; otherwise it is not really
-/// compared.
+/// Every piece of syntax must occur in a program and hold for some message. Otherwise the
+/// differential test does not really compare it.
 #[test]
 fn every_piece_of_the_language_is_written_and_holds_somewhere() {
     let mut counts: BTreeMap<&str, usize> = PIECES.iter().map(|piece| (*piece, 0)).collect();
@@ -316,8 +319,8 @@ fn every_piece_of_the_language_is_written_and_holds_somewhere() {
     assert!(rare.is_empty(), "hardly ever: {rare:?}");
 }
 
-/// Returns the answer to a single condition and the limits exceeded. All engines must agree, except
-/// where an engine may skip a part that the reference evaluates.
+/// Returns the answer to a single condition, and the exceeded limits. All engines must agree,
+/// except where an engine may skip a part that the reference evaluator evaluates.
 fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
     let mut answers = engines.iter().map(|rules| {
         let decision = rules.decide(message);
@@ -326,11 +329,12 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
         (decision.chosen().is_some(), exceeded.collect::<Vec<_>>())
     });
     let first = answers.next().expect("there are engines");
-    // After an unknown element the reference continues, in search of an element that decides.
+    // After an unknown element, the reference evaluator continues with the next elements, in search
+    // of one that decides.
     let goes_on = ["any e", "all e", "any o"].iter().any(|quantifier| context.contains(quantifier));
-    // The reference evaluates the condition of an `if` first, even if both branches are the same.
-    // Other engines evaluate the cheapest operand first, and may reach a value that the reference
-    // skips.
+    // The reference evaluator evaluates the condition of an `if` first, even if both branches are
+    // the same. Other engines evaluate the cheapest operand first, and may reach a value that the
+    // reference skips.
     let asks_first = context.contains("(if ");
     for (answer, column) in answers.zip(&COLUMNS[1..]) {
         // The index may rule out the route without evaluating it.
@@ -347,12 +351,12 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
     first
 }
 
-/// Sets each limit to the amount that a condition needs, to one less and to one more. A decision
-/// under a smaller limit reports the amount.
+/// Sets each limit to the amount that a condition needs, then to one less and to one more. If a
+/// smaller limit is exceeded, the decision must report the needed amount.
 #[test]
 fn every_engine_applies_the_limits_at_the_same_place() {
-    // For each limit: the number of decisions that exceed the limit, and of decisions within it.
-    // `Limit::Violations` affects only payloads and is tested with them.
+    // For each limit: the number of decisions that exceed the limit, and the number of decisions
+    // within it. `Limit::Violations` affects only payloads and is tested with them.
     let rows = || TABLE.iter().filter(|row| row.limit != Limit::Violations);
     let mut met = vec![(0_usize, 0_usize); rows().count()];
     for seed in seeds(LIMITED) {

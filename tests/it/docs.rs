@@ -65,8 +65,8 @@ fn the_rules_on_the_pages_compile_and_pass_their_tests() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every fenced block must name a language. A block of rules without a language would never be
-/// tested; `closed ["id"]` was once on a page that way.
+/// Every fenced block must name its language. Otherwise a block of rules would not be tested; once,
+/// a page contained the wrong rule `closed ["id"]` in such a block.
 #[test]
 fn each_block_says_its_language() {
     let mut wrong = Vec::new();
@@ -97,7 +97,8 @@ fn no_table_is_broken_by_a_blank_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The site shows exactly the pages that its summary lists. The table of codes adds the code pages.
+/// The site shows exactly the pages that its summary lists. The table of diagnostic codes adds the
+/// pages of the codes.
 #[test]
 fn the_summary_of_the_site_names_each_page() {
     let path = root().join("docs/SUMMARY.md");
@@ -115,7 +116,7 @@ fn the_summary_of_the_site_names_each_page() {
     golden::assert_file(&path, &format!("{before}{codes}{all}"));
 }
 
-/// Returns the anchor of a heading, as both the site and code hosts generate it.
+/// Returns the anchor of a heading, as both the site and code-hosting services generate it.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
     kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")

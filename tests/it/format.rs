@@ -73,7 +73,7 @@ impl Loader for Instead<'_> {
     }
 }
 
-/// Returns the program without spans, or its diagnostics if it does not compile.
+/// Returns the compiled program as text without spans, or its diagnostics if it does not compile.
 fn meaning(path: &Path, text: &str) -> String {
     let folder = path.parent().expect("files lie in folders");
     let disk = DiskLoader::new(folder).expect("the folder is there");
@@ -93,15 +93,16 @@ fn without_places(rules: &Rules) -> String {
     let mut patterns: Vec<_> = program.patterns.keys().collect();
     patterns.sort();
     let warnings: Vec<_> = rules.warnings().iter().map(|warning| warning.code).collect();
-    // A map has no order, and conditions are stored as bytes.
+    // The map of patterns has no order, and conditions are stored as bytes, so both are left out.
     let mut program = Program { patterns: Default::default(), ..program.clone() };
     for rule in &mut program.rules {
         rule.condition = Condition::from((*rule.condition).clone());
     }
     let shown = without(&format!("{program:?}"), "Span {", "}");
-    // The name index of a record has no order either, and a hint contains a line number.
+    // The name index of a record has no order either, and hints contain line numbers.
     let shown = without(&without(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
-    // A requirement quotes its condition as written. Its tokens are compared elsewhere.
+    // A requirement quotes its condition as written, with the white space. Other tests compare its
+    // tokens.
     let shown: String = shown.split_whitespace().collect();
     format!("{patterns:?} {warnings:?} {shown}")
 }

@@ -1,6 +1,6 @@
-//! Golden tests: the bytecode of small programs, stored with the source in `tests/golden/`, so that
-//! a review shows changes of lowering. `INSTA_UPDATE=always cargo test --test golden` rewrites the
-//! files.
+//! Golden tests: the bytecode of small programs is stored with the source in `tests/golden/`, so
+//! that a review shows changes of lowering. `INSTA_UPDATE=always cargo test --test golden` rewrites
+//! the files.
 
 use crate::support::golden as support;
 use crate::support::layout;
@@ -30,7 +30,8 @@ fn programs_lower_as_written_down() {
     }
 }
 
-/// A wrong cost estimate causes no wrong answer, so only this golden file checks the estimates.
+/// Checks the access paths that the index plans. A wrong cost estimate causes no wrong answer, so
+/// only this golden file checks the estimates.
 #[test]
 fn plans_are_as_written_down() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/plans.txt");
@@ -83,7 +84,7 @@ fn plans_are_as_written_down() {
     support::assert_file(&path.with_extension("shown"), &printed);
 }
 
-/// Checks the witness messages that the analyses try first. A finding with another message would
+/// Checks the witness messages that the analyses try first. With another witness, a finding would
 /// still be right, but harder to read.
 #[test]
 fn messages_of_conditions_are_as_written_down() {
@@ -107,7 +108,7 @@ fn messages_of_conditions_are_as_written_down() {
     support::assert_file(&path.with_extension("shown"), &printed);
 }
 
-/// Files that cover every kind of statement; the test formats odd spellings of them.
+/// Files that together cover every kind of statement; the formatter test respells them oddly.
 const WRITTEN: [&str; 8] = [
     "examples/chatbot.rules",
     "examples/orders.rules",

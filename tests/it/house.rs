@@ -1,9 +1,9 @@
-//! The rules of the house that can be counted, over the sources of every package.
+//! Rules about the sources of every package that can be counted.
 //!
-//! A file is short and opens with why it exists. [`prose`]: comments are plain English.
-//! [`circles`]: no imports in a circle. [`guards`]: the compiler of `rust-version` knows the
-//! syntax. [`oracle`]: who may use the reference evaluator. Clippy checks the length of functions
-//! (`clippy.toml`).
+//! A file is short and opens with a comment that says why it exists. [`prose`]: comments are plain
+//! English. [`circles`]: modules do not import each other in a circle. [`guards`]: the compiler of
+//! `rust-version` knows the syntax. [`oracle`]: which files may use the reference evaluator. Clippy
+//! checks the length of functions (`clippy.toml`).
 
 mod circles;
 mod guards;
@@ -31,7 +31,8 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The folders of that name in the package at the root and in the members under `crates/`.
+/// Returns the folders with this name in the root package and in the member packages under
+/// `crates/`.
 fn folders(name: &str) -> Vec<PathBuf> {
     let mut folders = vec![root().join(name)];
     if let Ok(members) = fs::read_dir(root().join("crates")) {
@@ -50,7 +51,7 @@ fn is_test(path: &Path) -> bool {
     path.iter().any(|part| matches!(part.to_str(), Some("tests" | "tests.rs" | "fixture.rs")))
 }
 
-/// Every breach of a rule, as a line of the list.
+/// Returns every breach of a rule, with its description.
 fn breaches() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut breach = |rule: &str, file: &str, why: String| drop(found.insert(format!("{rule} {file}"), why));

@@ -1,5 +1,5 @@
-//! Checks the index over rule sets of many sizes: every answer equals the answer of the reference
-//! evaluator.
+//! Checks decisions with the index, over rule sets of many sizes: every answer equals the answer of
+//! the reference evaluator.
 
 use crate::bench_rules as workload;
 use crate::support::engines;
@@ -121,8 +121,8 @@ fn a_number_that_few_messages_have_is_a_key() {
     assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
 }
 
-/// Former bug: the longest literal of a regex was its key, however many rules shared it. The other
-/// required literals were not checked before the regex ran.
+/// Former bug: the longest literal of a regex was its index key, however many rules shared that
+/// literal. The other literals that the regex requires were not checked before the regex ran.
 #[test]
 fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     let route = |n: usize| format!("route r{n} when text matches \"^schedule [a-z]+ thing{n}x\" -> h\n");
@@ -142,7 +142,8 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     assert_eq!(index.literal_count, 61);
 }
 
-/// A literal of few bytes causes more checks in every text. That pays only if the literal is a key.
+/// Many texts contain a literal of few bytes, so scanning for it costs more checks. That pays only
+/// if the literal is an index key.
 #[test]
 fn short_literals_are_looked_for_where_they_are_keys() {
     for (condition, literals) in [
@@ -158,9 +159,9 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
-/// Former bug: keys of only one or two routes caused a field lookup in every message. If the index
-/// searches many text fields, the engine iterates over the fields of the message instead. An absent
-/// field then costs little.
+/// Former bug: an index key of only one or two routes caused a field lookup in every message. If
+/// the index searches many text fields, the engine now iterates over the fields of the message
+/// instead. An absent field then costs little.
 #[test]
 fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
     // Bitmaps of these values exist for other routes. After they are intersected, few messages
@@ -197,7 +198,8 @@ fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
 }
 
 /// Former bug: a third of all rules compared a field with the same value. The cost model assumed
-/// that value as rare as any other, and used it as the key of rules with a far rarer literal.
+/// that this value is as rare as any other value. The index used the value as a key for rules that
+/// also had a far rarer literal.
 #[test]
 fn a_value_that_many_rules_name_is_no_rare_key() {
     let mut source = String::new();
@@ -214,9 +216,9 @@ fn a_value_that_many_rules_name_is_no_rare_key() {
     }
 }
 
-/// Prefixes and suffixes are looked up at the edges of a text, which also decides negated tests.
-/// Substrings, longer prefixes, whole words and other normal forms of the text must not be confused
-/// with them.
+/// Prefixes and suffixes are looked up at the start and end of a text, which also decides negated
+/// tests. They must not be confused with substrings, longer prefixes, whole words, or other normal
+/// forms of the text.
 #[test]
 fn edges_of_texts_are_decided_alike() {
     let words =
@@ -233,8 +235,8 @@ fn edges_of_texts_are_decided_alike() {
     for (at, word) in words.iter().enumerate() {
         for (by, operator) in operators.iter().enumerate() {
             for (form, suffix) in ["", " ignoring case"].iter().enumerate() {
-                // One field of many, so that the engine iterates over the message fields, and a
-                // single field.
+                // Test a field that is one of many, so that the engine iterates over the message
+                // fields, and a field that is the only one.
                 for field in [format!("ctx.f{}", (at + by) % 31), "text".to_owned()] {
                     let (word, name) = (format!("{word:?}"), format!("r{at}_{by}_{form}_{}", field.len()));
                     let test = match operator.strip_prefix("not ") {
@@ -283,9 +285,9 @@ fn edges_of_texts_are_decided_alike() {
     }
 }
 
-/// The text scan examines every byte, up to every fourth byte, depending on the shortest word, one
-/// block at a time. Words of every length must be found at every offset, in either case, and no
-/// others.
+/// The text scan reads blocks of bytes and examines between every byte and every fourth byte,
+/// depending on the shortest word. Words of every length must be found at every offset, in either
+/// case, and no other words.
 #[test]
 fn words_of_every_length_are_found_wherever_they_stand() {
     for shortest in 1..=8 {
@@ -324,8 +326,8 @@ fn words_of_every_length_are_found_wherever_they_stand() {
     }
 }
 
-/// The first routes of a table are evaluated in order while that costs no more than an index
-/// lookup. Rules of common words have more first routes than rules with rare words.
+/// A table evaluates its first routes in order, as long as that costs no more than an index lookup.
+/// With common words in the rules, an index lookup costs more, so there are more such routes.
 #[test]
 fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
     let words = ["how", "say", "card", "bill", "book", "time", "much", "need"];

@@ -9,8 +9,8 @@ use rulec::{MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
-/// Returns the answer that every engine gives: the chosen route, the arguments, and the limits
-/// exceeded.
+/// Returns the answer that every engine gives: the chosen route, its arguments, and the exceeded
+/// limits.
 #[track_caller]
 fn decided(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static str>) {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
@@ -85,7 +85,8 @@ fn an_expression_searches_so_many_bytes() {
         [r#"text matches r"b+""#, r#"text matches any [r"b+", r"^c"]"#, r#"lower(text) matches r"b""#]
     {
         check("regex_bytes: 10", condition, &text("a", 10), Ok(false));
-        // The index knows without the regex that `b` is absent, but must still report the limit.
+        // The index knows that the required literal `b` is absent without running the regex, but
+        // must still report the limit.
         check("regex_bytes: 10", condition, &text("a", 11), Err("regex_bytes"));
         check("regex_work: 1_000", condition, &text("a", 500), Err("regex_work"));
     }
@@ -94,8 +95,8 @@ fn an_expression_searches_so_many_bytes() {
     check("", r#"text matches r"\b\w+@\w+\b""#, &message, Ok(false));
 }
 
-/// Former bug: the VM reported a limit for a regex that was never searched, because an earlier
-/// regex of the list had decided.
+/// Former bug: the VM reported a limit for a regex that was never run, because an earlier regex in
+/// the list had already decided.
 #[test]
 fn an_expression_that_is_not_searched_for_exceeds_nothing() {
     let message = json!({ "l": ["b", "b"] });
@@ -137,8 +138,8 @@ fn a_value_that_is_built_has_so_many_bytes() {
     check("", "len(text) > 0 and len(lower(text)) > 3", &text("A", (1 << 20) + 1), Err("value_bytes"));
 }
 
-/// Former bug: joining the letters of a text with the text turned kilobytes into gigabytes, and the
-/// process was killed.
+/// Former bug: joining the letters of a text with the text itself turned kilobytes into gigabytes,
+/// and the process was killed.
 #[test]
 fn a_product_of_two_texts_is_not_built() {
     let start = Instant::now();
@@ -163,7 +164,7 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
     check(lists, "any x in l: x == u and x in l", &words(10), Ok(false));
     check(lists, "l contains any m", &json!({ "l": vec![1; 10], "m": vec![2; 10] }), Ok(false));
     check(lists, "l contains any m", &json!({ "l": vec![1; 11], "m": vec![2; 11] }), Err("search_work"));
-    // Literals in the rules have no such bound.
+    // Literals in the rules have no such limit.
     check(
         small,
         r#"text contains any ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]"#,
@@ -207,7 +208,7 @@ fn values_are_compared_in_quantifiers_within_bounds() {
     check(small, "any x in l: any y in m: x like y", &lists(4, json!("a*")), Err("search_work"));
     check("value_bytes: 4", "text like u", &text_and_pattern("a*b*"), Ok(false));
     check("value_bytes: 3", "text like u", &text_and_pattern("a*b*"), Err("value_bytes"));
-    // Records that are looked up by name count four times: 4 × (8 + 1) for each of ten lists.
+    // Records that are looked up by name count four times: 4 × (8 + 1) for each of the ten lists.
     let records = json!({ "l": vec![json!([{ "i": "a" }]); 10] });
     let none = r#"all x in l: len(duplicates(x, "i")) == 0"#;
     check("search_work: 360", none, &records, Ok(true));
@@ -253,7 +254,7 @@ fn settings_of_limits_are_whole_numbers() {
     Rules::from_text("settings { value_bytes: 4MiB }\nroute r when text == \"a\" -> h").expect("units work");
 }
 
-/// Returns the judgement that every engine gives: its outcome, and the limits exceeded with the
+/// Returns the verdict that every engine gives on a payload, and the exceeded limits with their
 /// amounts.
 #[track_caller]
 fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64, u64)>) {
@@ -310,8 +311,8 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
     assert_eq!(self::judged(&rules, &payload(9)), beyond(9, 8));
 }
 
-/// Everything in an `each` is computed for every element. The count for one `each` does not reduce
-/// the limit of the next `each`.
+/// Everything in an `each` block is counted once per element. The amount that one `each` block uses
+/// does not reduce the limit for the next block.
 #[test]
 fn work_in_an_each_counts_as_often_as_it_is_done() {
     let judged = |settings: &str, body: &str, count: usize| {
@@ -339,7 +340,7 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
 
-/// Former bug: limits exceeded by the second check, after corrections, were not reported.
+/// Former bug: limits that the second validation (after corrections) exceeded were not reported.
 #[test]
 fn a_judgement_tells_limits_of_both_checks() {
     let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";
@@ -378,7 +379,7 @@ fn the_analysis_of_a_request_is_bounded() {
     }
     check("request_work: 58", conditions[0], text, Ok(true));
     check("request_work: 57", conditions[0], text, Err("request_work"));
-    // The result of the analysis is a new value, so its bytes count.
+    // The result of the request analysis is a new value, so its bytes count.
     check("value_bytes: 12", conditions[2], text, Ok(true));
     check("value_bytes: 11", conditions[2], text, Err("value_bytes"));
     check("value_bytes: 15", conditions[3], text, Err("value_bytes"));
@@ -412,8 +413,8 @@ fn flows_tell_the_limits_that_were_exceeded() {
     }
 }
 
-/// A choice may take a regex from the message, within limits. Its decision reports a limit
-/// exceeded.
+/// A choice may take a regex from the message, within limits. The decision reports an exceeded
+/// limit.
 #[test]
 fn a_choice_takes_a_bounded_expression_of_the_message() {
     let rules = "choice c { default branch d branch a { (text as string) matches (ctx.p as string) } }";

@@ -1,6 +1,6 @@
 //! Tests of live rules. After any sequence of inserts, replacements, removals and merges, live
-//! rules answer like a fresh compile of the edited text on the reference evaluator. While some
-//! threads decide and others edit, every answer belongs to a state that existed.
+//! rules must decide as the reference evaluator decides with the edited text. While some threads
+//! decide and others edit, every answer must belong to a state that existed.
 
 use crate::support::engines::{COLUMNS, Column, REFERENCE};
 use crate::support::generate::{Generator, message};
@@ -25,7 +25,7 @@ fn compiler() -> Compiler {
 #[derive(Clone)]
 struct Text {
     lines: Vec<String>,
-    /// Indentation of routes inside tables.
+    /// Indentation of the lines of routes inside tables.
     indent: &'static str,
 }
 
@@ -49,7 +49,7 @@ impl Text {
         self.lines.join("\n")
     }
 
-    /// Returns the line range of a table. For the entry `routes` the range is the whole text.
+    /// Returns the line range of a table. For the entry `routes`, the range is the whole text.
     fn range(&self, entry: &str) -> std::ops::Range<usize> {
         if entry == "routes" {
             return 0..self.lines.len();
@@ -91,11 +91,11 @@ impl Text {
     }
 }
 
-/// Returns everything that a caller can observe, except the failed host functions, because each
-/// engine may choose which functions it calls.
+/// Returns everything that a caller can observe about a decision. Failed host functions are left
+/// out, because each engine may choose which functions it calls.
 ///
-/// If `declared` is false, the schema is inferred from uses, and the breaches are removed: live
-/// rules report them by the inferred types of the base, which the next merge can change.
+/// If `declared` is false, field types are inferred from uses, and violations of them are left out.
+/// Live rules report violations by the inferred types of the base, which the next merge can change.
 fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
@@ -114,17 +114,18 @@ struct Tally {
     edits: usize,
     refused: usize,
     merges: usize,
-    /// Decisions without pending edits, by the engine of the base.
+    /// Number of decisions without pending edits, by the engine of the base.
     by_base: BTreeMap<String, usize>,
-    /// Decisions with unmerged edits. `later` counts those that chose a route which the base lacks.
+    /// Number of decisions with unmerged edits. `later` counts the decisions that chose a route
+    /// which is not in the base.
     edited: usize,
     later: usize,
-    /// Decisions made while a merge ran.
+    /// Number of decisions made while a merge ran.
     beside_merges: usize,
 }
 
-/// Applies one random edit to the live rules and to the text. A rejected edit must not compile in
-/// the text either, unless the schema is inferred.
+/// Applies one random edit to the live rules and to the text. If live rules refuse an edit, the
+/// edited text must not compile either, unless field types are inferred.
 fn edit(
     random: &mut Random,
     live: &LiveRules,
@@ -249,7 +250,8 @@ fn merge_beside(
         });
         while !merging.is_finished() {
             for (entry, message, expected) in &cases {
-                // No thread edits, so the merge is still running while edits are pending.
+                // This thread makes no edits, so the merge is still running while edits are
+                // pending.
                 let begun = begun.load(Ordering::SeqCst);
                 let given = live.decide_in(entry, message).expect("the entry is there");
                 tally.beside_merges += usize::from(begun && live.pending() > 0);
@@ -262,7 +264,8 @@ fn merge_beside(
     tally.merges += 1;
 }
 
-/// Applies random edits to random programs, and compares the answers.
+/// Applies random edits to random programs, and compares the answers of live rules and of the
+/// edited text.
 fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
     // Compiling the text takes longest, so small rule sets are compared more often.
     let asked = if size < 100 { 12 } else { 6 };
@@ -344,8 +347,8 @@ fn threads_see_states_that_existed() {
     )
     .expect("it compiles")
     .merge_after(37);
-    // At any time exactly one of the two targets is right. A replacement is atomic, so a target
-    // always exists.
+    // At any time, exactly one target is right. Replacing a route is atomic, so there is always a
+    // target.
     let (done, start) = (AtomicBool::new(false), Barrier::new(3));
     let state = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -359,7 +362,7 @@ fn threads_see_states_that_existed() {
                     let to = state.load(Ordering::SeqCst);
                     let target = decision.target().expect("a route is there").to_owned();
                     let number: usize = target[1..].parse().expect("its number");
-                    // The writer may have made a step that it has not counted yet.
+                    // The writer may have made one more step, which it has not counted yet.
                     assert!((from..=to + 1).contains(&number), "{target}, between {from} and {to}");
                     answers += 1;
                 }

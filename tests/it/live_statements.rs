@@ -32,8 +32,8 @@ fn compiler() -> Compiler {
     Compiler::new().function("score", |text: String| text.len() as i64)
 }
 
-/// The rule texts as an author would keep them: by file, a list of statements, each a list of
-/// lines.
+/// The rule texts as an author would keep them. Each file is a list of statements, and each
+/// statement is a list of lines.
 #[derive(Clone)]
 struct Texts(BTreeMap<&'static str, Vec<Vec<String>>>);
 
@@ -52,11 +52,11 @@ impl Texts {
         texts
     }
 
-    /// Returns the index of the slot's statement in its file, and the index of its line in that
-    /// statement.
+    /// Returns the index of the slot's statement in its file, and the index of the slot's line in
+    /// the statement. The line differs from the first one only inside a table.
     ///
-    /// Returns `None` if the table is missing or the file is not imported, and `Some(None)` if only
-    /// the statement is missing.
+    /// Returns `None` if the slot's table is missing or its file is not imported. Returns
+    /// `Some(None)` if only the slot's statement is missing.
     fn at(&self, slot: &Slot) -> Option<Option<(usize, usize)>> {
         if slot.file == SHARED
             && !self.0[MAIN].iter().any(|lines| begins(&lines[0], "import \"shared.rules\""))
@@ -132,11 +132,11 @@ impl Texts {
     }
 }
 
-/// Returns everything that a caller can observe, except failed host functions and exceeded limits,
-/// which depend on the engine.
+/// Returns everything that a caller can observe about a decision. Failed host functions and
+/// exceeded limits are left out, because they depend on the engine.
 ///
-/// If `declared` is false, the breaches are removed too, because live rules report them by the
-/// inferred types of the base.
+/// If `declared` is false, violations of the input are left out too, because live rules report them
+/// by the inferred types of the base.
 fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
@@ -148,7 +148,8 @@ fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     json
 }
 
-/// Expected answers for one generation, by entry and message; `None` if the entry does not exist.
+/// The expected answers for one generation, by entry and message. An answer is `None` if the entry
+/// does not exist.
 struct ReferenceAnswers {
     declared: bool,
     by_case: HashMap<(usize, usize), Option<Json>>,
@@ -172,7 +173,7 @@ impl ReferenceAnswers {
 }
 
 impl ReferenceAnswers {
-    /// Asserts that the live rules give these answers.
+    /// Asserts that the live rules give the expected answers to the messages.
     fn assert(&self, live: &LiveRules, messages: &[Json], context: &str) {
         for ((entry, at), expected) in &self.by_case {
             let decision = live.decide_in(ENTRIES[*entry], &messages[*at]).ok();
@@ -182,12 +183,12 @@ impl ReferenceAnswers {
     }
 }
 
-/// The decisions of one thread, and its requests for entries that did not exist.
+/// What one thread observed: its decisions, and its requests for entries that did not exist.
 #[derive(Default)]
 struct Sightings {
-    /// Decisions by generation, entry and message.
+    /// The decisions, by generation, entry and message.
     decisions: HashMap<(u64, usize, usize), Json>,
-    /// Missing entries, each with the generations before and after the request.
+    /// The requests for missing entries, each with the generations before and after the request.
     missing: BTreeSet<(u64, u64, usize)>,
 }
 
@@ -215,13 +216,14 @@ fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sight
     seen_here
 }
 
-/// Counts of events.
+/// Numbers of edits and decisions in a run.
 #[derive(Debug, Default)]
 struct Tally {
     accepted: BTreeMap<(&'static str, &'static str), usize>,
     refused: BTreeMap<&'static str, usize>,
     batches: usize,
-    /// Distinct decisions of the two threads per generation, and requests for missing entries.
+    /// Number of distinct decisions of the two threads per generation, and of requests for missing
+    /// entries.
     decided: usize,
     lacking: usize,
 }
@@ -229,7 +231,7 @@ struct Tally {
 /// Returns a random edit of a slot, its kind, and whether the same edit could be made in `texts`.
 fn edit(random: &mut Random, texts: &mut Texts, slot: &Slot) -> (Edit, &'static str, bool) {
     let is_there = matches!(texts.at(slot), Some(Some(_)));
-    // Some edits are impossible on purpose.
+    // Some edits are impossible on purpose, and must be refused.
     let there = is_there != random.chance(6);
     let text = slot.versions[random.below(slot.versions.len())];
     let (edit, kind, made) = match (there, random.below(10)) {
@@ -269,7 +271,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Makes one edit, or a batch of two or three edits.
+    /// Makes a single edit, or a batch of two or three edits.
     fn step(&mut self, at: usize) {
         let (before, generation) = (self.texts.clone(), self.live.generation());
         let count = if self.random.chance(10) { 2 + self.random.below(2) } else { 1 };

@@ -1,5 +1,5 @@
-//! The suites of the language as a whole, in one program: it links the library once. Suites that
-//! need an allocator or a process of their own lie next to this folder.
+//! The test suites of the language, in one program, so that the library is linked only once. Suites
+//! that need their own allocator or process are in files next to this folder.
 
 #![allow(clippy::duplicate_mod, reason = "two workloads include the same random numbers")]
 

@@ -60,8 +60,8 @@ fn all_templates() -> BTreeSet<String> {
     found
 }
 
-/// Returns the template without backquoted text and argument placeholders, which are the same in
-/// every language.
+/// Returns the words of a template, without backquoted text and argument placeholders, which are
+/// the same in every language.
 fn words(template: &str) -> String {
     let mut out = String::new();
     for (at, piece) in template.replace("``", "`").split('`').enumerate() {

@@ -1,4 +1,4 @@
-//! Tests of how payloads are judged, one feature at a time.
+//! Tests of the validation of payloads, one feature at a time.
 
 use crate::decisions;
 use crate::support::engines;
@@ -8,7 +8,7 @@ use rulec::Rules;
 use rulec::payload::{Judge, JudgeError, Judgement, Outcome};
 use serde_json::{Value as Json, json};
 
-/// Judges a payload on every engine, and checks the outcome and the violations, given as
+/// Validates a payload on every engine, and checks the outcome and the violations, given as
 /// `rule path`.
 #[track_caller]
 fn check(text: &str, payload: Json, violations: &[&str], outcome: Outcome) -> Judgement {
@@ -190,7 +190,7 @@ fn feedback_says_what_to_do() {
     }
 }
 
-/// Payloads come from untrusted sources, so the judgement of long lists must not take quadratic
+/// Payloads come from untrusted sources, so the validation of long lists must not take quadratic
 /// time.
 #[test]
 fn long_plans_are_judged_in_linear_time() {
@@ -278,7 +278,7 @@ fn texts_that_should_be_conditions_are_compiled() {
     assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
 }
 
-/// Former bug: without a context, an existence check passed silently, as if the workflow existed.
+/// Former bug: if no context was given, a check that a workflow exists passed silently.
 #[test]
 fn what_could_not_be_checked_is_noted() {
     let rules = decisions();
@@ -314,7 +314,7 @@ fn what_could_not_be_checked_is_noted() {
     let unknown = told("modify_node", json!({"node_id": "n", "updates": {"name": "x"}}));
     assert!(unknown.iter().any(|rule| rule == "modify_node.node_id.exists"), "{unknown:?}");
     assert_eq!(told("spawn_subagent", json!({"subagent_type": "s", "task_payload": {}})).len(), 2);
-    // An option that is not given is off.
+    // An option that is not given counts as off.
     let plain = json!({"action_type": "create_node", "node_type": "HTTP", "node_name": "n", "config": {"url": "http://h/", "method": "GET"}});
     assert_eq!(told("create_node", plain), [""; 0]);
 }
@@ -332,8 +332,8 @@ fn a_field_may_have_one_value_alone() {
     assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
 }
 
-/// Former bug: the check missed `from os import environ`, programs, strings run as code, and
-/// connections.
+/// Former bug: the check for dangerous code missed `from os import environ`, calls of other
+/// programs, strings run as code, and network connections.
 #[test]
 fn code_that_looks_dangerous_is_warned_of() {
     let rules = decisions();

@@ -1,5 +1,5 @@
-//! Differential test of payloads: judges random payloads by random rules, and compares the VM with
-//! the reference evaluator.
+//! Differential test of payloads: validates random payloads by random rules, and compares the VM
+//! with the reference evaluator.
 
 use crate::support::engines::{COLUMNS, Column, REFERENCE, VM};
 use crate::support::generate::Generator;

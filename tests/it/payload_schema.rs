@@ -12,13 +12,14 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the shared cases if the shared folder exists, or else the cases of this repository.
+/// Returns the shared test cases if the shared folder exists, or else the cases of this repository.
 fn all_cases() -> Vec<Json> {
     let own = || root().join("tests/conformance/payload/cases.jsonl");
     read_cases(&shared::shared("cases/payload.jsonl").unwrap_or_else(own))
 }
 
-/// An accepted payload matches the schema. A payload with a missing field or a wrong type does not.
+/// An accepted payload must match the schema. A payload with a missing field or a wrong type must
+/// not.
 #[test]
 fn schemas_agree_with_the_judge() {
     let rules = decisions();
@@ -28,7 +29,7 @@ fn schemas_agree_with_the_judge() {
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         for case in all_cases().iter().filter(|case| case["decision_type"] == kind && case["pad"].is_null()) {
             let violations = case["expected"]["violations"].as_array().unwrap();
-            // The fields required in `config` depend on the node type, which is another field.
+            // The fields required in `config` depend on another field, the node type.
             let of_a_field = |violation: &Json| {
                 let rule = violation["rule"].as_str().unwrap();
                 (rule.ends_with(".required") || rule.ends_with(".type")) && !rule.starts_with("config.")
@@ -80,7 +81,7 @@ fn schemas_tell_the_kind_and_what_a_config_needs_by_type() {
             (json!({"action": {"const": "MODIFY"}}), json!({"required": ["modifications"]})),
         ]
     );
-    // A rule that reads another field adds nothing to the schema.
+    // A rule that also reads another field adds nothing to the schema.
     let rules = r#"payload p {
       kind: string in ["a", "b"]
       config: dict<any>

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crate name → the folder of its sources.
+/// The name of each crate, and the folder of its sources.
 const CRATES: [(&str, &str); 4] = [
     ("rulec", "src"),
     ("rulec_runtime", "crates/runtime/src"),
@@ -35,7 +35,7 @@ impl Module {
         Module { file: sources.join("lib.rs"), children: sources.to_owned() }
     }
 
-    /// The root of another crate of the workspace.
+    /// Returns the root module of another crate of the workspace.
     fn of_crate(name: &str) -> Module {
         let folder = name.trim_start_matches("rulec_").replace('_', "-");
         Module::root(&root().join(format!("crates/{folder}/src")))
@@ -55,7 +55,7 @@ impl Module {
         for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let indent = &line[..line.len() - line.trim_start().len()];
             match &hidden {
-                // An item ends at its closing brace, or at a semicolon.
+                // A hidden item ends at its closing brace, or at a semicolon.
                 Some(of) if of == indent && (line.trim() == "}" || line.ends_with(';')) => hidden = None,
                 Some(_) => {}
                 None if line.trim() == "#[doc(hidden)]" => hidden = Some(indent.to_owned()),
@@ -68,7 +68,7 @@ impl Module {
         code
     }
 
-    /// Adds the public items of the module, under the path `path`.
+    /// Adds the public items of the module to `found`, with paths that begin with `path`.
     fn list(&self, path: &str, found: &mut BTreeSet<String>) {
         let code = self.code();
         for line in code.lines() {
@@ -93,7 +93,7 @@ impl Module {
             return Module::of_crate(krate).list(&format!("{path}::{alias}"), found);
         }
         let (mut module, way) = match way {
-            // An item of another crate of the workspace.
+            // The item belongs to another crate of the workspace.
             [krate, way @ ..] if krate.starts_with("rulec_") => (Module::of_crate(krate), way),
             way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
         };
@@ -111,7 +111,7 @@ impl Module {
         }
         match uses(&code).into_iter().find(|inner| inner.last() == Some(name)) {
             Some(inner) => module.follow(path, &inner, found),
-            // A macro defines the item, as for the diagnostic codes.
+            // A macro defines the item, such as each diagnostic code.
             None => _ = found.insert(format!("{path}::{name}")),
         }
     }

@@ -17,8 +17,8 @@ fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// Former bug: a type that contains another type twice, forty levels deep, was traversed as a full
-/// tree.
+/// Former bug: the compiler traversed types that contain another type twice as a full tree. Forty
+/// such levels made the tree too large.
 #[test]
 fn types_that_double_are_refused() {
     let types =
@@ -148,7 +148,8 @@ fn a_misspelt_key_is_named_with_the_breach() {
     assert_eq!(hints(json!({ "body": "a", "te\u{1b}xt": 1, "user": { "role": 3 } })), [""; 0]);
 }
 
-/// Former bug: the repair text named a field that only the rules know, instead of its value.
+/// Former bug: the repair text named a field that only the rules know, instead of the value of that
+/// field.
 #[test]
 fn a_repair_names_the_value() {
     let text = "input { options: { most: int } }\n\
@@ -171,8 +172,8 @@ fn a_repair_names_the_value() {
     );
 }
 
-/// Former bug: each constant list was copied twice into the next list, which doubled the size at
-/// each level.
+/// Former bug: constant lists that use another list twice were copied in full, so the size doubled
+/// at each level.
 #[test]
 fn lists_that_double_are_refused() {
     let lists =
@@ -181,7 +182,7 @@ fn lists_that_double_are_refused() {
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
 
-/// Definitions that use each other twice expand to 2^60 parts, so the compiler refuses them.
+/// Definitions that use each other twice expand to 2^60 parts, so the compiler must refuse them.
 #[test]
 fn definitions_that_double_are_refused() {
     let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
@@ -192,8 +193,8 @@ fn definitions_that_double_are_refused() {
     assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
 }
 
-/// Former bug: every use of an undeclared name was compared with every definition. For an overlong
-/// chain of definitions, each link was reported.
+/// Former bug: every use of an undeclared name was compared with every definition. In an overlong
+/// chain of definitions, each definition was reported.
 #[test]
 fn a_long_chain_of_definitions_is_one_finding() {
     let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
@@ -216,7 +217,8 @@ fn a_list_behind_a_name_is_no_index() {
     assert_eq!(codes("route r when text contains any of [\"a\"] -> h"), [Code::Unexpected]);
 }
 
-/// Former bug: a host function that itself decides by rules found the thread-local memory in use.
+/// Former bug: a host function that decides by rules failed, because the thread-local memory was
+/// already in use.
 #[test]
 fn a_host_function_may_decide_by_rules() {
     let inner = Rules::from_text("route yes when text contains \"a\" -> h").expect("it compiles");
@@ -227,8 +229,8 @@ fn a_host_function_may_decide_by_rules() {
     assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
 }
 
-/// Former bug: a condition as a value was normalised twice, for true and for false, and so was each
-/// nested condition.
+/// Former bug: a condition used as a value was normalised twice, for true and for false. Nested
+/// conditions doubled the work at each level.
 #[test]
 fn conditions_as_values_within_each_other_compile() {
     let nested = (0..60).fold("c.y > 1".to_owned(), |inner, _| format!("c.x in [{inner}]"));
@@ -242,8 +244,8 @@ fn conditions_as_values_within_each_other_compile() {
     }
 }
 
-/// A host function is called once per decision for equal arguments. Former bug: route arguments
-/// were evaluated after the decision without its cache of calls, which repeated the calls.
+/// A host function is called once per decision for equal arguments. Former bug: the arguments of
+/// the chosen route were evaluated without the cache of host calls, which repeated the calls.
 #[test]
 fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -291,7 +293,7 @@ fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
     on_a_small_stack(move || codes(&source(depth)))
 }
 
-/// A name, and a function that builds a source of the given nesting depth.
+/// The name of a construct, and a function that builds a source of the given nesting depth.
 type Nested = (&'static str, fn(usize) -> String);
 
 /// Every construct that can be nested or chained.
@@ -381,9 +383,9 @@ const NESTED: &[Nested] = &[
     ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
 ];
 
-/// Nested constructs must be handled in a loop, or be refused before a small stack overflows.
-/// Former bug: group includes overflowed the stack at depth 500, and so did chains of lists and
-/// types.
+/// Every nested construct must be handled in a loop, or be refused before a small stack overflows.
+/// Former bug: `include`s of groups overflowed the stack at depth 500. Chains of lists and types
+/// did too.
 #[test]
 fn whatever_nests_is_held_on_a_small_stack() {
     for (name, source) in NESTED {
@@ -397,14 +399,14 @@ fn whatever_nests_is_held_on_a_small_stack() {
                 Code::TooComplex,
             ];
             let known = found.iter().all(|code| limits.contains(code) || !code.as_str().starts_with('E'));
-            // A construct without a depth limit, or without a valid type at this depth, gives
-            // ordinary errors.
+            // A construct that has no depth limit, or no valid type at this depth, gives ordinary
+            // errors.
             assert!(known || depth > 127 || found.len() < 4, "{name}, {depth} deep: {found:?}");
         }
     }
 }
 
-/// The compiler reports the nesting limit of groups once, with help.
+/// The compiler reports the nesting limit of groups once, and suggests a fix.
 #[test]
 fn groups_that_nest_or_double_are_refused_once() {
     let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));

@@ -7,8 +7,8 @@ use findings::codes;
 use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::json;
 
-/// Former bug: the permissions that a handler requires were in the metadata of routes, where
-/// another route could omit them.
+/// Former bug: the permissions that a handler requires were part of the metadata of routes, so a
+/// route could omit them.
 #[test]
 fn what_a_handler_requires_is_told_by_every_decision() {
     let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\
@@ -37,11 +37,11 @@ fn what_a_handler_requires_is_told_by_every_decision() {
     check(live.decide(&b), &["execute", "write"]);
 }
 
-/// Former bug: a choice answered by a model was not an entry, so it could not be decided, explained
-/// or tested.
+/// Former bug: a choice that a model answers was not an entry, so it could not be decided,
+/// explained or tested.
 ///
-/// Now the model's answer is part of the message. Every engine compares it the same, in live rules
-/// and after loading, with and without a declared input.
+/// Now the model's answer is part of the message. Every engine compares the answer alike: in live
+/// rules, in loaded artifacts, and with or without a declared input.
 #[test]
 fn asked_choices_are_decided_by_every_engine() {
     let choice = "choice mood ask \"how?\" { default branch calm  branch angry \"x\"  branch \"so so\" }\n";
@@ -77,7 +77,7 @@ fn asked_choices_are_decided_by_every_engine() {
     }
 }
 
-/// Another version of the time-zone data may give another hour. Artifacts that use zones are
+/// Another version of the time zone data may give another hour. Artifacts that use time zones are
 /// therefore refused if the versions differ. Other artifacts do not depend on the data.
 #[test]
 fn artifacts_with_zones_are_refused_under_other_data() {
@@ -117,7 +117,8 @@ fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     }
 }
 
-/// Former bug: the compiler treated a function that may find nothing as always present.
+/// Former bug: the compiler assumed that a function always has a result, although it may find
+/// nothing.
 #[test]
 fn what_a_function_may_not_find_needs_a_default() {
     let check = |value: &str, optional: bool| {
@@ -176,13 +177,13 @@ fn a_result_of_a_host_function_has_so_many_bytes() {
     }
     check("", "len(letters(n)) == n", 1 << 20, Ok(()));
     check("", "len(letters(n)) == n", (1 << 20) + 1, Err("value_bytes"));
-    // Inside a quantifier the limit applies to the sum of the results. It must not matter that the
-    // same call also appears elsewhere, because engines evaluate in another order.
+    // Inside a quantifier, the limit applies to the sum of the results. The same call outside the
+    // quantifier must not matter, because engines evaluate in different orders.
     let each = "all x in l: len(letters(x)) == x";
     check("value_bytes: 100", each, 64, Ok(()));
     check("value_bytes: 100", each, 65, Err("value_bytes"));
     check("value_bytes: 100", &format!("len(letters(n)) == n and ({each})"), 65, Err("value_bytes"));
-    // Exceeding the limit in the quantifier does not affect the same call after the quantifier.
+    // Exceeding the limit in the quantifier must not affect the same call after the quantifier.
     let text = format!(
         "settings {{ value_bytes: 100 }}\nextern fn letters(n: int) -> string\nroute r when ({each}) or len(letters(n)) == n -> h"
     );

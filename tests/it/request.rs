@@ -1,5 +1,5 @@
-//! Tests of the `request` analysis in decisions: each part is computed only when needed and once
-//! per decision, and private values stay private.
+//! Tests of the `request` analysis in decisions. Each part is computed only when needed and once
+//! per decision, and private values are not revealed.
 
 use rulec::Rules;
 use rulec_eval::evaluator::Evaluator;
@@ -81,8 +81,8 @@ fn what_nobody_asks_for_is_not_computed_and_the_rest_once() {
     check(json!({"text": text, "ctx": {"n": 4, "vip": false}}), &["entities.order"]);
     check(json!({"text": text, "ctx": {"n": 6, "vip": true}}), &["entities.order", "intent"]);
     check(json!({"text": text, "ctx": {"n": 8, "vip": false}}), &["anger", "entities.order", "intent"]);
-    // The VM stops at an unknown operand. The reference continues, because a later operand may be
-    // false.
+    // The VM stops at an unknown operand. The reference evaluator continues, because a later
+    // operand may be false.
     assert_eq!(calls(&rules, &json!({"text": text}))[1], BTreeMap::new());
     // Without a text there is nothing to analyse.
     check(json!({"ctx": {"n": 9, "vip": true}}), &[]);
@@ -127,10 +127,10 @@ fn what_comes_of_a_private_text_is_private() {
         assert!(!data.contains(secret), "{secret} in\n{data}");
     }
     assert!(shown.contains("request.entities.order.id = •••"), "{shown}");
-    // The same explanation with permission to show private values.
+    // The same explanation, but with permission to show private values.
     let open = rules.main().explain(&message, true).to_string();
     assert!(open.contains("4711"), "{open}");
-    // The reason why no intent was found reveals nothing of the text either.
+    // The reason why no intent was found must not reveal the text either.
     let other = json!({"text": "money of the world and other stories that nobody tells", "ctx": {"n": 9, "vip": true}});
     let shown = rules.explain(&other).to_string();
     assert!(shown.contains("no intent is clear enough") && !shown.contains("nearest"), "{shown}");

@@ -1,5 +1,5 @@
-//! Tests of signed artifacts: a service with trusted keys loads nothing else, and other rules
-//! cannot pass as signed.
+//! Tests of signed artifacts. A service with trusted keys loads nothing but artifacts that these
+//! keys signed, and other rules cannot pass as signed.
 
 use rulec::{
     Backend, Code, CompileError, Compiler, KeyError, LiveRules, MemoryLoader, Rules, SigningKey, Tier,
@@ -12,7 +12,7 @@ const PRIVATE: &str = include_str!("../keys/only-for-tests.pem");
 const PUBLIC: &str = include_str!("../keys/only-for-tests.pub");
 const OTHER: &str = include_str!("../keys/other.pub");
 
-/// Number of bytes of the key and the signature, which follow the header.
+/// Number of bytes of the public key and the signature, which follow the header.
 const SIGNATURE: usize = 32 + 64;
 
 const TEXT: &str = "route shout when text contains \"!\" -> loud\ndefault -> quiet";
@@ -62,8 +62,8 @@ fn what_no_trusted_key_has_signed_is_refused() {
     refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
 }
 
-/// Former bug: keys were checked only for artifacts, so a source file in the place of the artifact
-/// was compiled.
+/// Former bug: keys were checked only for artifacts. If a source file replaced the artifact, the
+/// file was compiled.
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {
     let compiler = trusting(&[PUBLIC]);
@@ -77,7 +77,7 @@ fn a_compiler_that_trusts_keys_takes_no_text() {
     refused(compiler.compile_path(&file), "some.rules");
     refused(compiler.clone().root(folder.path()).compile_path(&file), "some.rules");
     refused(compiler.compile_text(TEXT), "<text>");
-    // The text is not parsed, so its errors are not reported.
+    // The text is not even parsed, so its errors are not reported.
     refused(compiler.compile_text("route route"), "<text>");
     let loader = MemoryLoader::new().with("main.rules", TEXT);
     refused(compiler.compile_with(&loader, "main.rules"), "main.rules");
@@ -107,7 +107,7 @@ fn no_changed_byte_is_taken_for_signed() {
 
 #[test]
 fn a_signature_belongs_to_one_content() {
-    // Other rules, with their own hash in the header, after the signature of the first rules.
+    // Put the signature of the first rules into an artifact of other rules, which has its own hash.
     let theirs = Rules::from_text("default -> theirs").expect("they compile").to_artifact(false);
     let (mine, end) = (signed(), header_end(&theirs));
     let forged = [&mine[..=end + SIGNATURE], &theirs[end + 1..]].concat();
@@ -117,7 +117,7 @@ fn a_signature_belongs_to_one_content() {
         Code::ArtifactUntrusted,
         "its signature was not made with the key",
     );
-    // The same with the signed hash of the first rules.
+    // The same forgery, but with the signed hash of the first rules.
     let (hash, body) = (end + 1 + SIGNATURE, end + 1 + 32);
     let forged = [&mine[..hash + 32], &theirs[body..]].concat();
     assert_ne!(Sha256::digest(&theirs[body..])[..], mine[hash..hash + 32]);
@@ -128,7 +128,7 @@ fn decides_by_machine_code(rules: &Rules) -> bool {
     rules.entries().all(|entry| rules.entry(entry).is_ok_and(|entry| entry.backend(true) == Backend::Jit))
 }
 
-/// Makes enough decisions for a background compile, and returns whether JIT code was used.
+/// Makes enough decisions to start a background compilation. Returns whether machine code was used.
 fn decide_often(rules: &Rules) -> bool {
     let message = json!({"text": "quiet", "n": 3});
     (0..300_000).any(|at| {

@@ -1,5 +1,5 @@
-//! Compares every engine with the reference on the generated rules of the benchmarks: routes that
-//! share verbs, and rules over hundreds of fields of which a message has about twenty.
+//! Compares every engine with the reference evaluator on the generated rules of the benchmarks:
+//! routes that share verbs, and rules over hundreds of fields of which a message has about twenty.
 
 use crate::support::engines;
 use crate::workload;
@@ -10,8 +10,8 @@ use workload::detection::Detection;
 use workload::random::Random;
 use workload::{Density, Message, Shape, Variant, Workload};
 
-/// Decides each message through every API on every engine. Returns the number of messages that
-/// match some route.
+/// Decides each message through every API on every engine, and compares the answers. Returns the
+/// number of messages that match some route.
 fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
     let compiled = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
     let reference = REFERENCE.compile(&compiled);
@@ -40,8 +40,8 @@ fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str]))
     hits
 }
 
-/// A regex is not run if one of its required literals is absent. Verbs occur in many texts and
-/// nouns in few; some texts contain both without a match of the regex.
+/// A regex is not run if one of its required literals is absent from the text. Verbs occur in many
+/// texts and nouns in few; some texts contain both without a match of the regex.
 #[test]
 fn routes_that_share_their_verbs_are_decided_alike() {
     for routes in [40, 1_200] {
@@ -66,8 +66,8 @@ fn routes_that_share_their_verbs_are_decided_alike() {
     }
 }
 
-/// One scanner serves all text fields, and the index iterates over the fields that a message has.
-/// The cost model weighs values by the rules that name them.
+/// One scanner reads all text fields, and the index iterates over the fields that a message has.
+/// The cost model estimates how common a value is by the number of rules that name the value.
 #[test]
 fn rules_over_many_fields_are_decided_alike() {
     for rules in [30, 500] {

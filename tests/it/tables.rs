@@ -1,6 +1,6 @@
-//! Tests every row of the tables of operators and functions. The example holds on every engine, its
-//! negation does not, and the reference page matches the table (`INSTA_UPDATE=always` rewrites the
-//! page).
+//! Tests every row of the tables of operators and functions. The example of a row must hold on
+//! every engine, and its negation must not. The reference page must match the table
+//! (`INSTA_UPDATE=always` rewrites the page).
 
 use crate::support::engines;
 use crate::support::golden;
@@ -156,7 +156,8 @@ fn page() -> String {
     page
 }
 
-/// Compares the table on a page, between its marker comments, with the rows of the source.
+/// Compares the rows of a table on a page, between its marker comments, with the rows of the
+/// source.
 fn assert_table(page: &str, what: &str, head: &str, rows: impl IntoIterator<Item = String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
     let text = std::fs::read_to_string(&path).expect("the page is there");
@@ -211,7 +212,8 @@ fn the_grammar_of_editors_is_up_to_date() {
     golden::assert_file(&path, &textmate::grammar());
 }
 
-/// The keywords, operators and functions of the language, as a dictionary for fuzzers.
+/// Checks the dictionary for fuzzers, which lists the keywords, operators and functions of the
+/// language.
 #[test]
 fn the_dictionary_of_the_fuzzers_is_up_to_date() {
     let operators = operators::TABLE.iter().map(|row| row.spelling);

@@ -1,5 +1,5 @@
-//! Tests of `test` blocks: one message or several cases, and every kind of expectation. A wrong
-//! expectation fails and shows the actual result. An impossible expectation does not compile.
+//! Tests of `test` blocks with one message or several cases, and with every kind of expectation. A
+//! wrong expectation fails and shows the actual result. An impossible expectation does not compile.
 
 use rulec::{Compiler, Rules, TestOutcome, run_tests};
 
@@ -29,7 +29,7 @@ fn fails(text: &str, expected: &str, actual: &str) {
     assert_eq!((wanted.as_str(), came.as_str()), (expected, actual));
 }
 
-/// Asserts the code and the message of each compile error, and that each error has a help.
+/// Asserts the code and the message of each compile error, and that each error suggests a fix.
 #[track_caller]
 fn errors(text: &str, expected: &[(&str, &str)]) {
     let error = Compiler::new().compile_text(text).err().unwrap_or_else(|| panic!("it compiles: {text}"));
@@ -63,8 +63,8 @@ fn each_case_is_a_test_of_its_own() {
     assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
 }
 
-/// Former bug: a failed test that expected another handler showed the arguments of that handler as
-/// null.
+/// Former bug: if a test expected another handler than the chosen one, the failure showed the
+/// arguments of the expected handler as null.
 #[test]
 fn another_handler_is_told_with_its_own_arguments() {
     fails(
@@ -221,7 +221,7 @@ fn many_tests_come_in_their_order() {
     }
 }
 
-/// Artifacts contain the tests of the rules.
+/// Artifacts must contain the tests of the rules.
 #[test]
 fn artifacts_keep_what_tests_expect() {
     let rules = compiled(&routes(

@@ -93,7 +93,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
     (found, sources)
 }
 
-/// Returns the diagnostics that the annotations of a file expect.
+/// Returns the diagnostics that the annotations in a file expect.
 fn foretold(name: &str, text: &str) -> Vec<Finding> {
     let mut line = 1;
     let mut out = Vec::new();
@@ -112,7 +112,7 @@ fn foretold(name: &str, text: &str) -> Vec<Finding> {
     out
 }
 
-/// Returns the text with its annotations replaced by the given findings.
+/// Returns the text with its annotations replaced by annotations for the given findings.
 fn blessed(name: &str, text: &str, found: &[Finding]) -> String {
     let mut out = String::new();
     for (at, written) in text.lines().enumerate() {
@@ -144,7 +144,7 @@ fn findings_are_those_the_files_foretell() {
     for name in rule_files() {
         let (mut found, sources) = findings(&name);
         if golden::refreshes() {
-            // Old annotations count as lines, so the findings are computed again without them.
+            // Old annotations count as lines, so the diagnostics are computed again without them.
             let bare: Vec<(String, String)> = sources
                 .iter()
                 .map(|(_, file)| (file.name.clone(), blessed(&file.name, &file.text, &[])))
@@ -209,7 +209,7 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
     }
 }
 
-/// Returns the diagnostics for a text as rendered for a person.
+/// Returns the diagnostics for a text, rendered as a user sees them.
 fn wording(text: &str) -> String {
     let (diagnostics, sources) = compile(&MemoryLoader::new().with("main.rules", text), "main.rules");
     worded(text, diagnostics, &sources)
@@ -268,7 +268,7 @@ fn wording_of_errors_in_the_shape() {
     );
 }
 
-/// Habits from other languages, each with the right spelling.
+/// Snapshots of errors for habits from other languages. Each error must show the right spelling.
 #[test]
 fn wording_of_habits() {
     for name in

@@ -1,5 +1,5 @@
-//! Compares `Entry::why_not` with brute force, on random small programs. The change that `why_not`
-//! names must lead to the route, and no change of fewer fields may do so.
+//! Compares `Entry::why_not` with brute force, on random small programs. The change of the message
+//! that `why_not` returns must select the route, and no change of fewer fields may do so.
 //!
 //! `WHY_NOT_PROGRAMS=100000` tries more programs than the default.
 
@@ -22,9 +22,9 @@ fn distance(a: &Json, b: &Json) -> usize {
 #[derive(Default)]
 struct Shares {
     asked: [usize; 2],
-    /// Queries for which a change was found or proven impossible.
+    /// Number of queries for which a change was found or proven impossible.
     answered: [usize; 2],
-    /// Queries for which the change is proven smallest.
+    /// Number of queries for which the change is proven to be the smallest.
     proven: [usize; 2],
 }
 
@@ -54,8 +54,8 @@ fn hold(seed: u64, shares: &mut Shares) {
             Remedy::Change { fields, message, smallest } => {
                 assert!(leads(&message, route), "{context}");
                 assert!(distance(from, &message) <= fields.len(), "{context}");
-                // Brute force covers only its own inputs, so a change may exist that it does not
-                // find.
+                // Brute force covers only its own inputs, so there may be a change that brute force
+                // does not find.
                 if smallest {
                     assert!(
                         fewest.is_none_or(|fewest| fields.len() <= fewest),
@@ -85,7 +85,7 @@ fn the_smallest_change_is_that_of_brute_force() {
     }
 }
 
-/// Checks the changes of a message that lead to a route, in words.
+/// Checks the changes of a message that select a route, described in words.
 #[track_caller]
 fn check(rules: &str, route: &str, message: Json, expected: &[&str]) {
     let own = Rules::from_text(rules).unwrap_or_else(|error| panic!("{rules}\n{error}"));

@@ -1,6 +1,6 @@
 //! Every row of the tables of operators, functions and statements has a worst-case message. All
-//! engines must decide it alike and within the limits. The cases are small here; `benches/worst.sh`
-//! counts instructions at the limits.
+//! engines must decide this message alike and within the limits. The messages are small here;
+//! `benches/worst.sh` counts instructions for messages at the limits.
 
 use crate::support::engines;
 use crate::worst_cases as worst;

@@ -1,7 +1,7 @@
 //! Finds English words in Chinese messages, outside quoted code.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-/// Keywords that consist of two words.
+/// Keywords that consist of two English words.
 const KEYWORDS: [&str; 2] = ["extern fn", "flow tool"];
 
 /// Returns the English phrases of the text: two or more lowercase words in a row outside quotes.

@@ -1,4 +1,4 @@
-//! The engine configurations that tests compare with the reference.
+//! The engine configurations that tests compare with the reference evaluator.
 //!
 //! An engine that cannot decide a rule set is silently replaced by another one. Each column
 //! therefore asserts that its own engine decides.
@@ -9,7 +9,8 @@ use rulec_eval::decision::Chosen;
 use rulec_vm::index::plan::AccessPath;
 use std::collections::BTreeSet;
 
-/// One engine configuration: the tier, and whether the index is used.
+/// A column of the comparison: one engine configuration, with its tier, and whether the index is
+/// used.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub tier: Tier,
@@ -32,7 +33,7 @@ pub const COLUMNS: &[Column] =
     if cfg!(feature = "jit") { &[REFERENCE, VM, INDEX, JIT] } else { &[REFERENCE, VM, INDEX] };
 
 impl Column {
-    /// Returns the rules with the tier and index setting of this column.
+    /// Returns the rules with the tier and the index setting of this column.
     ///
     /// # Panics
     /// If another engine than the column's decides any entry.
@@ -53,11 +54,11 @@ impl Column {
         rules
     }
 
-    /// Returns the rules configured so that this column judges payloads. Payload blocks have no
-    /// index, so the VM judges for the index column.
+    /// Returns the rules configured so that this column validates payloads. Payload blocks have no
+    /// index, so the VM validates for the index column.
     ///
     /// # Panics
-    /// If another engine than the expected one judges.
+    /// If another engine than the expected one validates payloads.
     #[track_caller]
     pub fn judging(&self, rules: &Rules) -> Rules {
         let rules = self.compile(rules);
@@ -67,7 +68,7 @@ impl Column {
     }
 }
 
-/// The rules that the index can find. It evaluates all other rules for every message.
+/// The rules that the index can find. All other rules are evaluated for every message.
 pub struct Findable(BTreeSet<usize>);
 
 impl Findable {

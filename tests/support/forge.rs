@@ -1,5 +1,5 @@
-//! Forged artifacts, and the check for rules loaded from them: all engines must agree. The fuzz
-//! targets use this module too.
+//! Forged artifacts, and a check of the rules that are loaded from them: all engines must agree.
+//! The fuzz targets use this module too.
 
 use rulec::{Indexing, Rules, Tier, payload};
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ route other when more.x == 1 or (more as string) == "y" or at > now -> other(mor
 default -> rest(ok: ok)
 "#;
 
-/// Replaces the content hash by the right one, as a forger would.
+/// Replaces the content hash of an artifact by the right one, as a forger would.
 pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = hash_at(&bytes);
     if bytes.len() >= at + 32 {
@@ -25,8 +25,9 @@ pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the offset of the content hash in an unsigned artifact: after magic, format, vocabulary,
-/// version and the byte that says there is no signature.
+/// Returns the offset of the content hash in an unsigned artifact. The hash follows the magic
+/// bytes, the format, the vocabulary hash, the version, and the byte that is 0 if there is no
+/// signature.
 pub fn hash_at(bytes: &[u8]) -> usize {
     22 + usize::from(bytes[20])
 }
@@ -72,7 +73,8 @@ pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     }
     for kind in payload::kinds(rules) {
         for message in messages {
-            // Which of several oversized values exceeds a limit first depends on the engine.
+            // Which of several oversized values exceeds a limit first depends on the engine, so
+            // this is left out.
             let judged = |rules: &Rules| {
                 let judgement = rules.judge(kind).ok()?.judge(message);
                 let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");

@@ -1,6 +1,6 @@
-//! Generates random well-typed programs and random messages for the differential tests. The oracle
-//! and the driver are elsewhere. Strings, numbers and keywords come from small pools, so that
-//! conditions hold often enough.
+//! Generates random well-typed programs and random messages for the differential tests. The
+//! comparison with the oracle is in another module. Strings, numbers and keywords come from small
+//! pools, so that conditions hold often enough.
 
 mod conditions;
 mod decide;
@@ -62,11 +62,11 @@ pub struct Generated {
     pub entries: Vec<String>,
 }
 
-/// Generator of programs.
+/// Generator of random programs.
 pub struct Generator<'r> {
     random: &'r mut Random,
     out: String,
-    /// Names of the quantifier variables in scope, with their element kinds.
+    /// Names of the quantifier variables in scope, with the kinds of their elements.
     scope: Vec<(String, Kind)>,
     vars: usize,
     lets: Vec<(String, Kind)>,
@@ -89,7 +89,7 @@ enum Kind {
     Cond,
 }
 
-/// The fields that a message may have: path and kind.
+/// The fields that a message may have, each with its path and kind.
 const FIELDS: &[(&str, Kind)] = &[
     ("text", Kind::Text),
     ("ctx.s", Kind::Text),
@@ -146,8 +146,8 @@ impl<'r> Generator<'r> {
         this.write()
     }
 
-    /// Generates a random program and extra routes that fit into its entries. Each extra route has
-    /// the name of its entry.
+    /// Generates a random program and extra routes for its entries. Each extra route comes with the
+    /// name of its entry.
     pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
         let mut this = Generator::new(random);
         let program = this.write();
@@ -158,7 +158,7 @@ impl<'r> Generator<'r> {
             let (first, depth) = (table + 1, 1 + this.random.below(3));
             let mut route = this.route(tables, first, &format!("s{at}"), at, depth);
             if this.random.chance(30) {
-                // A deep condition rarely holds and rarely has an index key.
+                // A deep condition rarely holds and rarely gives the index a key.
                 let word = this.random.pick(WORDS);
                 route = format!("route s{at} when text contains {} -> h{at}", Json::from(word));
             }
@@ -222,7 +222,7 @@ impl<'r> Generator<'r> {
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
-    /// Writes the routes of one table. A `goto` leads only to later tables.
+    /// Writes the routes of one table. A `goto` jumps only to later tables.
     fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
         for at in 0..1 + self.random.below(5) {
             let route = self.route(tables, first_target, &format!("r{table}_{at}"), at, 4);
@@ -252,8 +252,8 @@ impl<'r> Generator<'r> {
         format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
     }
 
-    /// Generates `where` names and calls `write` with them in scope. Returns the `where` clause
-    /// (empty if there are no names) and the written text.
+    /// Generates `where` names and calls `write` while they are in scope. Returns the `where`
+    /// clause (empty without names) and the text that `write` returned.
     fn with_locals<T>(&mut self, depth: usize, write: impl FnOnce(&mut Self) -> T) -> (String, T) {
         let locals = self.locals(depth);
         let written = write(self);
@@ -314,7 +314,7 @@ impl<'r> Generator<'r> {
         FIELDS[self.random.below(FIELDS.len())].0.to_owned()
     }
 
-    /// Generates a value of the kind.
+    /// Generates an expression for a value of the kind.
     fn value(&mut self, kind: Kind, depth: usize) -> String {
         if self.random.chance(25)
             && let Some(name) = self.use_of(kind)
@@ -346,7 +346,7 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// Returns a value of the `request` analysis, if the kind has one.
+    /// Returns an expression for a value of the `request` analysis, if the kind has one.
     fn analysed(&mut self, kind: Kind) -> Option<&'static str> {
         Some(match kind {
             Kind::Text => self.random.pick(&[
@@ -361,7 +361,7 @@ impl<'r> Generator<'r> {
         })
     }
 
-    /// Picks a variable, parameter or `let` of the kind.
+    /// Picks a variable, parameter or `let` of the kind that is in scope.
     fn use_of(&mut self, kind: Kind) -> Option<String> {
         let mut names: Vec<String> = Vec::new();
         for (name, other) in self.scope.iter().chain(&self.lets) {

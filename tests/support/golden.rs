@@ -1,5 +1,5 @@
-//! Golden files: compared with the current output, or rewritten with `INSTA_UPDATE=always`, like
-//! snapshots.
+//! Golden files with expected output. They are compared with the actual output, or rewritten with
+//! `INSTA_UPDATE=always`, like snapshots.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::Path;
@@ -9,7 +9,7 @@ pub fn refreshes() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(&*update, "always" | "force"))
 }
 
-/// Compares a golden file with `made`, or rewrites it.
+/// Compares a golden file with the actual output `made`, or rewrites the file.
 #[track_caller]
 pub fn assert_file(path: &Path, made: &str) {
     if refreshes() {

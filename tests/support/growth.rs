@@ -1,4 +1,5 @@
-//! Sources with n statements or list elements of one kind, to measure how compile time grows.
+//! Sources with n statements or n list elements of one kind, to measure how compile time grows with
+//! n.
 
 #[path = "growth/lists.rs"]
 mod lists;
@@ -7,19 +8,20 @@ mod mistakes;
 #[path = "growth/statements.rs"]
 mod statements;
 
-/// The result of compiling a source.
+/// The expected result of compiling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comes {
-    /// The source compiles.
+    /// The source must compile.
     Right,
-    /// The source has errors, in proportion to its size.
+    /// The source must have errors, in proportion to its size.
     Wrong,
 }
 
-/// A kind of statement or list: its name, a function from the count to the source, and the result.
+/// A kind of statement or list: its name, a function that builds a source with n of them, and the
+/// expected result.
 pub type Kind = (&'static str, fn(usize) -> String, Comes);
 
-/// Every kind of statement, every list that may be long, and repeated mistakes.
+/// Returns every kind of statement, every list that may be long, and repeated mistakes.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     [statements::KINDS, lists::KINDS, mistakes::KINDS].into_iter().flatten()
 }

@@ -1,11 +1,12 @@
-//! Compares the findings about a small program with brute force over all its inputs.
+//! Compares the findings of the analysis about a small program with brute force over all inputs of
+//! the program.
 
 use super::small::{INPUT, Program, is_plain};
 use rulec::{Code, Finding, Rules, Span};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// The truth of each route for each input, from which the chosen route follows.
+/// Brute-force results: which routes match each input. The chosen route follows from this.
 struct Table {
     names: Vec<String>,
     /// For each input, the matching routes in evaluation order.
@@ -40,7 +41,8 @@ fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
 
 const NEVER: [Code; 4] = [Code::NeverMatches, Code::Contradiction, Code::EmptyRange, Code::OutOfRange];
 
-/// By kind, the number of facts that brute force finds, and of those that the analysis finds.
+/// For each kind of fact, the number of facts that brute force finds, and how many of these the
+/// analysis finds.
 pub type Shares = BTreeMap<&'static str, (usize, usize)>;
 
 fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
@@ -49,7 +51,7 @@ fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
     *found += usize::from(there && seen);
 }
 
-/// A program with its findings and its brute-force table.
+/// A program with the findings of the analysis and the results of brute force.
 struct Held<'p> {
     seed: u64,
     text: String,
@@ -57,7 +59,7 @@ struct Held<'p> {
     rules: Rules,
     table: Table,
     findings: Vec<Finding>,
-    /// The codes found in each route, including compile warnings.
+    /// For each route, the codes of all findings and compiler warnings in it.
     codes: Vec<Vec<Code>>,
 }
 
@@ -119,10 +121,10 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// Checks a finding about one part or about parts that exclude each other: no input satisfies
-    /// all of them.
+    /// Checks that no input satisfies all parts that a finding is about. The finding is about one
+    /// part that never holds, or about parts that exclude each other.
     fn check_never(&self, finding: &Finding) {
-        // A part after `unless` counts negated, so it is not checked.
+        // A part after `unless` is negated, so it is not checked.
         if finding.diagnostic.message.contains("`unless ") {
             return;
         }
@@ -135,7 +137,7 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// Checks that the condition is equivalent if a constant replaces the part.
+    /// Checks that replacing the part by a constant does not change the condition.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
         let text = |from: u32, to: u32| &self.text[from as usize..to as usize];
@@ -152,7 +154,7 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// Counts the facts that brute force finds, and those that the analysis finds too.
+    /// Counts the facts that brute force finds, and how many of these the analysis finds.
     fn count(&self, shares: &mut Shares) {
         let text = &self.text;
         // The analysis handles functions of fields, arithmetic and quantifiers only in part.
@@ -176,7 +178,7 @@ impl<'p> Held<'p> {
     }
 }
 
-/// Compares the findings about a program with all inputs, and adds to the counts.
+/// Compares the findings about a program with brute force over all inputs, and adds to the counts.
 pub fn hold(seed: u64, program: &Program, shares: &mut Shares) {
     let held = Held::new(seed, program);
     // The programs declare fields that they do not read.

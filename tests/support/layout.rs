@@ -1,5 +1,5 @@
-//! The invariant of the formatter, for tests and the fuzz target. For any text the significant
-//! tokens stay the same, and formatting twice changes nothing more.
+//! The invariant of the formatter, for tests and the fuzz target. For any text, formatting keeps
+//! the significant tokens, and formatting twice changes nothing more.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use rulec_syntax::format::format;

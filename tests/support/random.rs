@@ -1,10 +1,10 @@
-//! The seeded random number generator of tests and benchmarks (SplitMix64). Every failure can be
-//! reproduced, and every run measures the same rules and messages.
+//! The seeded random number generator of tests and benchmarks (SplitMix64). With a seed, every
+//! failure can be reproduced, and every run measures the same rules and messages.
 
-/// A SplitMix64 generator, which can also take its numbers from given bytes.
+/// A SplitMix64 generator, which can also take its first numbers from given bytes.
 pub struct Random {
     state: u64,
-    /// Bytes to use before the generator, in reverse order.
+    /// Bytes that the generator uses first, in reverse order.
     given: Vec<u8>,
 }
 
@@ -14,13 +14,14 @@ impl Random {
         Random { state: seed, given: Vec::new() }
     }
 
-    /// Creates a generator that uses the bytes first, for fuzzing, and then the seed 0.
+    /// Creates a generator, for fuzzing, that uses the given bytes first and then continues with
+    /// the seed 0.
     #[allow(dead_code, reason = "tests start from seeds")]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Random { state: 0, given: bytes.iter().rev().copied().collect() }
     }
 
-    /// Returns the next number.
+    /// Returns the next random number.
     pub fn next(&mut self) -> u64 {
         if let Some(byte) = self.given.pop() {
             return u64::from(byte) | u64::from(self.given.pop().unwrap_or_default()) << 8;

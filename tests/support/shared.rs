@@ -1,12 +1,12 @@
-//! Shared test cases and data, which are outside the repository.
+//! Access to shared test cases and data, which are outside the repository.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Returns a path in the folder `shared` next to the repository, or `None` if it does not exist.
 ///
-/// Without the file, the caller skips its test. A line on standard error reports the skipped test,
-/// even if the test runner captures output.
+/// If the file does not exist, the caller skips its test. A line on standard error reports the
+/// skipped test, even if the test runner captures output.
 ///
 /// # Panics
 /// If the file is missing and the variable `CI` is set, because continuous integration must not

@@ -5,7 +5,8 @@ use super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// A field, all values that its conditions can distinguish (`null` if missing), and its conditions.
+/// A message field, all values that the conditions on it can distinguish (`null` if missing), and
+/// these conditions.
 pub struct Field {
     name: &'static str,
     values: Vec<Json>,
@@ -116,11 +117,11 @@ pub struct Program {
     pub inputs: Vec<Json>,
 }
 
-/// The fields that each program declares.
+/// The `input` block that declares the fields of each program.
 pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string> }\n";
 
-/// True if the analysis promises to handle the text completely: no functions of fields, arithmetic
-/// or quantifiers.
+/// True if the analysis promises to handle the program text completely. The text then has no
+/// functions of fields, arithmetic or quantifiers.
 pub fn is_plain(text: &str) -> bool {
     let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
     !words.iter().any(|word| text.contains(word))

@@ -1,6 +1,7 @@
-//! Statements of every kind, which the live-rules test inserts into and removes from two files.
+//! Statements of every kind, which the test of live rules inserts into and removes from two files.
 
-/// A statement that edits insert, replace or remove. `head` identifies it in its file or table.
+/// A statement that edits insert, replace or remove, in several versions. `head` identifies the
+/// statement in its file or table.
 pub struct Slot {
     pub file: &'static str,
     pub table: Option<&'static str>,
@@ -24,11 +25,11 @@ const fn inside(table: &'static str, head: &'static str, versions: &'static [&'s
     Slot { file, table: Some(table), head, versions }
 }
 
-/// Each kind of statement. The initial rules contain the first version. Some versions compile only
-/// with some versions of other statements, or never.
+/// The statements to edit, of every kind. The initial rules contain the first version of each. Some
+/// versions compile only with some versions of other statements, or never.
 pub static SLOTS: &[Slot] = &[
     slot("import \"shared.rules\"", &["import \"shared.rules\""]),
-    // No other statement depends on the next four.
+    // No other statement depends on the next four statements.
     slot("import \"spare.rules\"", &["import \"spare.rules\""]),
     shared("handler idle", &["handler idle()", "handler idle(n: int)"]),
     slot("type spare", &["type spare = int", "type spare = { id: string }"]),

@@ -7,14 +7,15 @@ use rulec_lang::ty::Ty;
 use rulec_syntax::parse::{self, Role};
 use serde_json::{Value as Json, json};
 
-/// Literal words, and the words of presence tests.
+/// Literal words, and the words in tests of presence (`is missing`).
 const CONSTANTS: [&str; 5] = ["true", "false", "null", "missing", "present"];
 
 /// Regex for symbols that the lexer reads as operators, or as look-alikes of operators.
 const SYMBOLS: &str =
     r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=|[<>+\-*/%=!?&|^~]";
 
-/// Returns a regex alternation of the words, longest first, because one may be a prefix of another.
+/// Returns a regex alternation of the words, longest first, because a word may be a prefix of
+/// another.
 fn any<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let mut words: Vec<&str> = words.into_iter().collect();
     words.sort_by_key(|word| (std::cmp::Reverse(word.len()), *word));

@@ -1,5 +1,5 @@
-//! Seeds of random trials. `RULEC_TIMES` multiplies the default number of trials. `RULEC_SEED` is a
-//! run number that selects seeds which no run with another number uses.
+//! Seeds for random trials. `RULEC_TIMES` multiplies the default number of trials. `RULEC_SEED` is
+//! the number of a run; runs with different numbers use different seeds.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub fn seeds(usual: u64) -> Range<u64> {
     first..first + usual * number("RULEC_TIMES", 1)
 }
 
-/// True if more trials than the default run, so that each trial may take longer.
+/// True if more trials than the default run. Each trial may then take longer.
 pub fn is_long() -> bool {
     number("RULEC_TIMES", 1) > 1
 }

@@ -21,7 +21,7 @@ use rulec_base::text::{automaton_states, parsed};
 use rulec_lang::limits::{Limit, Limits};
 use serde_json::{Value as Json, json};
 
-/// The language table that contains the row of a case.
+/// The language table (operators, functions or statements) that contains the row of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Operator,
@@ -29,7 +29,8 @@ pub enum Table {
     Statement,
 }
 
-/// A case: the table, the row, why the message is expensive, and a function that builds the task.
+/// A case: the table, the row in it, why the message is expensive, and a function that builds the
+/// task.
 pub type Case = (Table, &'static str, &'static str, fn(&Size) -> Task);
 
 /// The rules and the message of a case.
@@ -38,39 +39,39 @@ pub struct Task {
     pub message: Json,
 }
 
-/// Returns every case.
+/// Returns every worst case.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
     [operators::CASES, functions::CASES, statements::CASES].into_iter().flatten()
 }
 
-/// The sizes that the messages of the cases reach.
+/// The sizes that the messages of the cases should reach.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Approximate size of a message in bytes.
     pub bytes: usize,
-    /// Divisor for each limit.
+    /// The number by which each limit is divided.
     part: u64,
 }
 
 impl Size {
-    /// The full limits.
+    /// The size at which messages reach the full limits.
     pub const LIMITS: Size = Size { bytes: 16_000_000, part: 1 };
     /// A reduced size, for tests on every engine.
     pub const REDUCED: Size = Size { bytes: 32_000, part: 1_000 };
 
-    /// Returns the amount of the limit that a case may use.
+    /// Returns how much of a limit a case may use.
     pub fn get(&self, limit: Limit) -> usize {
         (Limits::default().get(limit) / self.part) as usize
     }
 
-    /// Returns the maximum number of records in a message, given the bytes and the objects per
-    /// record.
+    /// Returns the maximum number of records in a message, if each record has this number of bytes
+    /// and of objects.
     pub fn records(&self, bytes: usize, objects: usize) -> usize {
         // Ten objects are reserved for the objects that contain the records.
         (self.bytes / bytes).min((MAX_OBJECTS - 10) / objects)
     }
 
-    /// Returns the number of elements that each quantifier may read in a nest of `depth`
+    /// Returns the maximum number of elements that each quantifier may read in a nest of `depth`
     /// quantifiers.
     pub fn nest(&self, depth: u32) -> usize {
         Limits::default()
@@ -80,14 +81,14 @@ impl Size {
 
     /// Returns the search work available per pair of elements in two nested quantifiers.
     pub fn work_of_pair(&self) -> usize {
-        // At a reduced size, the share per pair would be less than one letter, so full limits are
-        // used.
+        // Use the full limits, because at a reduced size the work per pair would be less than one
+        // letter.
         (Limits::default().get(Limit::SearchWork) as usize / Size::LIMITS.nest(2).pow(2))
             .min(self.bytes / 100)
     }
 }
 
-/// Returns the number of text bytes that a regex may search within the limits.
+/// Returns the number of bytes of a text that a regex may search within the limits.
 pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
     let states = parsed(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
     (size.get(Limit::RegexWork) / states).min(size.get(Limit::RegexBytes)).min(size.bytes / 2)
@@ -103,7 +104,7 @@ pub fn list(count: usize, element: impl Into<Json>) -> Json {
     Json::Array(vec![element.into(); count])
 }
 
-/// Builds a task with one condition.
+/// Builds a task whose only route has this condition.
 pub fn ask(condition: &str, message: Json) -> Task {
     Task { rules: format!("route r when {condition} -> h"), message }
 }
@@ -120,16 +121,18 @@ pub fn pairs(size: &Size, condition: &str, x: impl Into<Json>, y: impl Into<Json
 }
 
 /// Builds a task that evaluates a condition for every pair, with `$` replaced by `y[x]`. The value
-/// depends on both quantifiers, so no engine can compute it once.
+/// of `y[x]` depends on both quantifiers, so no engine can compute the condition once.
 pub fn indexed(size: &Size, condition: &str, value: impl Into<Json>) -> Task {
     pairs(size, &condition.replace('$', "y[x]"), 0, json!([value.into()]))
 }
 
-/// Decides a message and judges it. Returns the answers of the routes, or of all entries if there
-/// are no routes, the judgements, and the exceeded limits.
+/// Decides a message and validates it as a payload of every kind. Returns the decisions (of the
+/// routes, or without routes of all entries) followed by the verdicts. Also returns the exceeded
+/// limits.
 pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     let (mut answers, mut exceeded) = (Vec::new(), Vec::new());
-    // Tables that a `goto` leads to are entries too, but the decision starts in the main routes.
+    // A table that a `goto` jumps to is an entry too, but the decision starts at the top-level
+    // routes.
     let entries = match rules.main() {
         main if !main.is_empty() => vec![main],
         _ => {

@@ -1,5 +1,5 @@
-//! The memory for the values of a decision. All engines compute with this arena. It is the only
-//! code that checks values and work against the limits, so that all engines apply them alike.
+//! The arena: the memory for the values of one decision. All engines compute with it. Only this
+//! code checks values and work against the limits, so all engines apply the limits alike.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, TABLE, VALUES_IN_QUANTIFIERS};
 use crate::value::Value;
@@ -7,10 +7,12 @@ use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use std::cell::Cell;
 
-/// Number of bytes kept from one decision to the next. An arena that grew larger is freed.
+/// Maximum number of bytes that an arena keeps from one decision to the next. A larger arena is
+/// freed.
 const KEPT: usize = 1 << 20;
 
-/// The arena of a decision.
+/// The memory for the values of one decision, with the limits of the decision and the limits that
+/// it exceeded.
 #[derive(Debug, Default)]
 pub struct Arena {
     bump: Bump,
@@ -18,12 +20,13 @@ pub struct Arena {
     /// Maximum number of times that the current expression is evaluated. This is the product of the
     /// lengths of all lists that the enclosing quantifiers and `each` blocks iterate over.
     repeats: Cell<Repeats>,
-    /// The enclosing `each` blocks. Everything in them is evaluated again for each element.
+    /// The enclosing `each` blocks. Their contents are evaluated again for each element of their
+    /// lists.
     blocks: Cell<Blocks>,
-    /// Whether a limit was exceeded.
+    /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
-    /// For each limit, the greatest amount that exceeded it and the allowed maximum; 0 if it was
-    /// not exceeded.
+    /// For each limit, the greatest amount that exceeded the limit, and the allowed maximum. Both
+    /// are 0 if the limit was not exceeded.
     exceeded: [Cell<(u64, u64)>; COUNT],
 }
 
@@ -60,24 +63,24 @@ impl Arena {
         }
     }
 
-    /// Returns the underlying memory, for values that no limit applies to.
+    /// Returns the underlying bump allocator, for values to which no limit applies.
     #[inline]
     pub fn bump(&self) -> &Bump {
         &self.bump
     }
 
-    /// Returns the limits.
+    /// Returns the limits that apply to the decision.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// True if a limit was exceeded.
+    /// True if the decision exceeded a limit.
     #[inline]
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
 
-    /// Returns the limits that were exceeded.
+    /// Returns every limit that the decision exceeded, with its amounts.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
         let all = rows.map(|(row, cell)| (row.limit, cell.get()));
@@ -85,7 +88,7 @@ impl Arena {
         beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
     }
 
-    /// Runs `work` and also returns a limit that it exceeded, if any.
+    /// Runs `work`. Also returns one of the limits that `work` exceeded, if any.
     pub fn listening<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
         let made = work();
@@ -96,15 +99,15 @@ impl Arena {
         (made, beyond)
     }
 
-    /// True if the current expression is evaluated once per element of a list.
+    /// True if the current expression is evaluated for each element of an enclosing list.
     #[inline]
     pub fn is_repeated(&self) -> bool {
         self.repeats.get().0 != 1
     }
 
-    /// Enters a quantifier over a number of elements, or returns `None` if they exceed the limit.
-    /// `nest` is the depth of the nest of quantifiers. An `alone` quantifier does not depend on the
-    /// enclosing ones. Pass the result to [`Arena::leave`].
+    /// Enters a quantifier over a list with this number of elements; `None` if they exceed the
+    /// limit. `nest` is the nesting depth of quantifiers. If `alone`, the quantifier does not
+    /// depend on the enclosing quantifiers. Pass the result to [`Arena::leave`].
     #[inline]
     pub fn enter(&self, nest: u32, alone: bool, elements: usize) -> Option<Walk> {
         let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
@@ -114,8 +117,9 @@ impl Arena {
         Some(Walk(outer))
     }
 
-    /// Returns the blocks that enclose each element of an `each`, or `None` if there are too many
-    /// elements. `nest` is the number of `each` blocks nested in this one, including itself.
+    /// Returns the blocks around each element of an `each` block over a list; `None` if the list
+    /// has too many elements. `nest` is the depth of the `each` blocks nested in this one,
+    /// including itself.
     pub fn inside_each(&self, nest: u32, elements: usize) -> Option<Blocks> {
         let (elements, Blocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.walks(nest.saturating_add(depth), elements)?;
@@ -123,19 +127,19 @@ impl Arena {
         Some(Blocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// Returns the enclosing `each` blocks.
+    /// Returns the `each` blocks that enclose the current expression.
     pub fn blocks(&self) -> Blocks {
         self.blocks.get()
     }
 
-    /// Sets the enclosing `each` blocks.
+    /// Sets the `each` blocks that enclose the current expression.
     pub fn enter_blocks(&self, blocks: Blocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
     }
 
-    /// Checks the limit of elements for a list in a nest of quantifiers of depth `nest`. Returns
-    /// `None` and records the excess if the list is too long.
+    /// Checks the length of a list against the limit for quantifiers at the nesting depth `nest`.
+    /// If the list is too long, records the exceeded limit and returns `None`.
     #[inline]
     fn walks(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
@@ -146,20 +150,20 @@ impl Arena {
         None
     }
 
-    /// Leaves a quantifier and restores the state before it.
+    /// Leaves a quantifier: restores the number of repetitions that [`Arena::enter`] returned.
     #[inline]
     pub fn leave(&self, walk: Walk) {
         self.repeats.set(walk.0);
     }
 
-    /// Starts evaluating an expression that depends on no element and is evaluated once per
-    /// enclosing `each` element.
+    /// Enters an expression that depends on no quantifier's element. It is evaluated only once per
+    /// element of the enclosing `each` blocks.
     #[inline]
     pub fn step_out(&self) -> Walk {
         Walk(self.repeats.replace(self.blocks.get().repeats))
     }
 
-    /// True if an amount is within a limit; otherwise records the excess.
+    /// True if an amount is within a limit; otherwise records the limit as exceeded.
     #[inline]
     pub fn allows(&self, limit: Limit, amount: u64) -> bool {
         let most = self.limits.get(limit);
@@ -169,25 +173,27 @@ impl Arena {
         amount <= most
     }
 
-    /// True if this work, repeated for each element of the enclosing quantifiers, is within a
-    /// limit.
+    /// True if this work is within a limit when it is repeated for each element of the enclosing
+    /// quantifiers.
     #[inline]
     pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
     }
 
-    /// True if a text may be analysed with this amount of work per byte.
+    /// True if the request analysis of a text, with this amount of work per byte, is within the
+    /// limits.
     pub fn analyses(&self, text: &str, work: u64) -> bool {
         let bytes = text.len() as u64;
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// Returns the amount of a limit available to each repetition of the current expression.
+    /// Returns the part of a limit that each repetition of the current expression may use.
     pub fn left(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }
 
-    /// True if a value of this number of bytes may be built; otherwise records the excess.
+    /// True if a value of this number of bytes may be built; otherwise records the limit as
+    /// exceeded.
     pub fn builds(&self, bytes: u64) -> bool {
         let most = self.most_bytes();
         if bytes > most {
@@ -196,13 +202,13 @@ impl Arena {
         bytes <= most
     }
 
-    /// Returns the maximum size in bytes of a value built here.
+    /// Returns the maximum size in bytes of a value that the current expression builds.
     fn most_bytes(&self) -> u64 {
         let most = self.limits.get(Limit::ValueBytes);
         most.min(most.saturating_mul(VALUES_IN_QUANTIFIERS) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text of a known length in bytes, or returns missing if it is too long.
+    /// Builds a text of a known length in bytes; returns [`Value::Missing`] if it is too long.
     pub fn text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.builds(bytes as u64) {
             return Value::Missing;
@@ -212,8 +218,8 @@ impl Arena {
         Value::Str(made.into_bump_str())
     }
 
-    /// Collects characters into a text, or returns missing if it is too long. `about` is the
-    /// estimated length in bytes.
+    /// Collects characters into a text; returns [`Value::Missing`] if it is too long. `about` is
+    /// the estimated length in bytes.
     pub fn collect_text(&self, about: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
         let most = self.most_bytes();
         let mut made = BumpString::with_capacity_in(about.min(most as usize), &self.bump);
@@ -227,7 +233,7 @@ impl Arena {
         if self.builds(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
     }
 
-    /// Builds a list, or returns missing if it is too large.
+    /// Builds a list; returns [`Value::Missing`] if it is too large.
     pub fn list<'a>(&'a self, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
         match self.collect(items, |item| item.as_str().map_or(0, str::len)) {
             Some(list) => Value::List(list),
@@ -235,8 +241,8 @@ impl Arena {
         }
     }
 
-    /// Collects items into a slice, or returns `None` if they are too large. `bytes` returns an
-    /// item's size; 8 bytes per item are added.
+    /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
+    /// an item's own size, to which 8 bytes are added.
     pub fn collect<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,
@@ -265,11 +271,11 @@ impl Arena {
     }
 }
 
-/// The state to restore when a quantifier ends.
+/// The number of repetitions to restore when a quantifier ends; see [`Arena::leave`].
 #[must_use]
 pub struct Walk(Repeats);
 
-/// Empties an arena; frees its memory if it grew beyond `KEPT`.
+/// Empties the memory of an arena; frees the memory if it grew beyond `KEPT` bytes.
 #[inline]
 pub fn empty(bump: &mut Bump) {
     if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }

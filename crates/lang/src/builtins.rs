@@ -22,48 +22,49 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use std::cmp::Ordering;
 
-/// A row of the table.
+/// Everything about a built-in function: a row of [`TABLE`].
 pub struct FnInfo {
     pub function: Function,
-    /// The name in rule files.
+    /// The function's name in rule files.
     pub name: &'static str,
-    /// Each parameter's name and accepted kinds.
+    /// The name and the accepted kinds of each parameter.
     pub params: &'static [(&'static str, KindSet)],
-    /// Number of trailing parameters that are optional.
+    /// Number of trailing parameters whose arguments are optional.
     pub optional: usize,
-    /// Whether the last parameter may be repeated.
+    /// Whether the argument for the last parameter may be repeated.
     pub variadic: bool,
     pub result: FnResult,
     pub cost: Cost,
-    /// The implementation. It returns missing if an argument is missing or of another kind. New
-    /// texts and lists are allocated in the arena.
+    /// The implementation of the function. It returns missing if an argument is missing or of
+    /// another kind. New texts and lists are allocated in the arena.
     pub implementation: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
-    /// One sentence for the reference and the editor.
+    /// One sentence about the function, for the reference page and the editor.
     pub doc: Message,
-    /// A condition, and a message for which it is true. A test compiles and runs the example.
+    /// An example: a condition that calls the function, and a message for which it is true. A test
+    /// compiles and runs the example.
     pub example: (&'static str, &'static str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FnResult {
-    /// Always one of these kinds.
+    /// The result is always of one of these kinds.
     Kinds(KindSet),
     Strings,
     Ints,
-    /// A list of the values of the first argument, which is a dict.
+    /// The result is a list of the values of the first argument, which is a dict.
     ValuesOfFirst,
-    /// The type of the first argument.
+    /// The result has the same type as the first argument.
     LikeFirst,
-    /// The union of the kinds of all arguments.
+    /// The result is a number, of one of the kinds that the arguments have.
     LikeArguments,
-    /// The element type of the first argument.
+    /// The result has the element type of the first argument.
     ElementOfFirst,
-    /// The type of a sum of elements of the first argument.
+    /// The result has the type of a sum of elements of the first argument.
     SumOfFirst,
-    /// An int, or a number if the hash of another system is selected.
+    /// The result is an int, or a number if the hash function of another system is selected.
     Bucket,
-    /// The inner result, which can be missing although no argument is missing. The message explains
-    /// when.
+    /// The result is as in the inner variant, but can be missing although no argument is missing.
+    /// The message explains when.
     Maybe(&'static FnResult, Message),
 }
 
@@ -72,13 +73,14 @@ impl FnInfo {
         self.result.ty(args)
     }
 
-    /// True if the result is an element of an argument or is computed from elements. The type of
-    /// elements is not checked.
+    /// True if the result is an element of an argument or is computed from elements. No check
+    /// ensures the type of elements.
     pub fn gives_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
 
-    /// Explains when the result is missing although no argument is; `None` if this never happens.
+    /// Explains when the result is missing although no argument is missing; `None` if this never
+    /// happens.
     pub fn missing(&self) -> Option<&Message> {
         match &self.result {
             FnResult::Maybe(_, why) => Some(why),
@@ -86,13 +88,13 @@ impl FnInfo {
         }
     }
 
-    /// True if the function accepts this number of arguments.
+    /// True if the function can be called with this number of arguments.
     pub fn takes(&self, count: usize) -> bool {
         let most = self.params.len();
         count >= most - self.optional && (count <= most || self.variadic)
     }
 
-    /// Returns the signature as shown to authors.
+    /// Returns the signature of the function as shown to authors of rules.
     pub fn signature(&self) -> String {
         let least = self.params.len() - self.optional;
         let param = |(at, (name, kinds)): (usize, &(&str, KindSet))| {
@@ -106,7 +108,7 @@ impl FnInfo {
 impl FnResult {
     fn ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
-        // If no element can be a number, the result type is any number.
+        // If no element can be a number, the result type is `number`.
         let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
             KindSet::EMPTY => Ty::NUMBER,
             numbers => Ty::plain(numbers),
@@ -138,7 +140,7 @@ macro_rules! functions {
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
         pub enum Function { $($function,)* }
 
-        /// The table, in the order of [`Function`].
+        /// The table of built-in functions, in the order of [`Function`].
         pub static TABLE: &[FnInfo] = &[$(FnInfo {
             function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
             optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, implementation: $implementation, doc: message!($doc),
@@ -152,7 +154,7 @@ use FnResult::{
 };
 use KindSet as K;
 
-// Parameters after the semicolon are optional.
+// Each row is a function; parameters after the semicolon are optional.
 functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         message!("The number of characters of a text, elements of a list, or keys of a dict."),
@@ -293,7 +295,7 @@ functions! {
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
-/// Returns the built-in function that corresponds to a function name of another language.
+/// Returns the built-in function that corresponds to the name of a function in another language.
 pub fn meant(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
@@ -323,7 +325,7 @@ pub fn meant(name: &str) -> Option<&'static str> {
     })
 }
 
-/// True if a function of this name reads the clock in another language.
+/// True if this is the name of a function that reads the clock in another language.
 pub fn reads_clock(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
     matches!(
@@ -332,7 +334,7 @@ pub fn reads_clock(name: &str) -> bool {
     )
 }
 
-/// The remedy if an expression tries to read the clock.
+/// The suggested fix if an expression tries to read the clock.
 pub const NO_CLOCK: Message = message!(
     "rules never read the clock: declare `now: datetime` in `input`, and pass the time with each message"
 );
@@ -348,17 +350,18 @@ impl Function {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
             let work: u64 = match self {
-                // `similarity` counts its own work: the product of both lengths, also if one side
-                // is prepared.
+                // `similarity` counts its work itself, as the product of both lengths. The product
+                // counts even if one text is prepared in advance.
                 Function::Similarity => 0,
-                // The length of a list is known, so only texts cost work.
+                // The length of a list is stored, so only counting the characters of a text costs
+                // work.
                 Function::Len => {
                     args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
                 }
                 _ => args.iter().map(|arg| arg.extent()).sum(),
             };
-            // Functions of cost `Loop` look up, hash and number record names, so their work counts
-            // four times.
+            // Functions of cost `Loop` look up, hash and number the names of records, so their work
+            // counts four times.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.within_budget(Limit::SearchWork, work) {
                 return Value::Missing;

@@ -11,18 +11,18 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// A row of the table.
+/// Everything about a limit of a decision: a row of [`TABLE`].
 pub struct LimitInfo {
     pub limit: Limit,
-    /// The name of the setting.
+    /// The name of the setting that changes the limit.
     pub name: &'static str,
     pub default: u64,
-    /// The default as written in the documentation.
+    /// The default value as written in the documentation.
     pub written: &'static str,
     pub unit: Message,
-    /// The quantity that the limit bounds.
+    /// A description of the quantity that the limit bounds.
     pub doc: &'static str,
-    /// The effect of exceeding the limit.
+    /// A description of the effect of exceeding the limit.
     pub beyond: &'static str,
 }
 
@@ -32,7 +32,7 @@ macro_rules! limits {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Limit { $($limit,)* }
 
-        /// The table, in the order of [`Limit`].
+        /// The table of limits, in the order of [`Limit`].
         pub static TABLE: &[LimitInfo] = &[$(LimitInfo {
             limit: Limit::$limit, name: $name, default: $default, written: $written, unit: $unit, doc: $doc,
             beyond: $beyond,
@@ -74,7 +74,8 @@ limits! {
         "what else is wrong with the payload is left out";
 }
 
-/// Total bytes that a function may build inside quantifiers, as a multiple of `value_bytes`.
+/// Maximum of the total bytes that a function builds inside quantifiers, as a multiple of the limit
+/// `value_bytes`.
 pub const VALUES_IN_QUANTIFIERS: u64 = 64;
 
 impl Limit {
@@ -87,7 +88,7 @@ impl Limit {
     }
 }
 
-/// The limits of a rule set.
+/// The values of all limits for a rule set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits([u64; COUNT]);
 
@@ -109,7 +110,7 @@ impl Limits {
         self
     }
 
-    /// Returns the maximum number of elements of a quantifier in a nest of this depth.
+    /// Returns the maximum number of elements of each quantifier in a nest of `nest` quantifiers.
     pub fn elements(&self, nest: u32) -> u64 {
         root(self.get(Limit::QuantifierElements), nest)
     }
@@ -140,18 +141,18 @@ impl Exceeded {
         self.limit.info().name
     }
 
-    /// Returns the excess as a localized message.
+    /// Returns a localized message that names the limit, the actual amount and the allowed amount.
     pub fn to_message(&self) -> Message {
         let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
         message!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
     }
 
-    /// Returns the actual amount, in the limit's unit.
+    /// Returns the actual amount, in the unit of the limit.
     pub fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// Returns the maximum amount allowed.
+    /// Returns the maximum amount that the limit allows.
     pub fn most(&self) -> u64 {
         self.most
     }

@@ -1,6 +1,6 @@
-//! The declared input as a contract that messages should satisfy. A message that violates it is
-//! still decided, and each wrong value counts as missing. This module finds and names the
-//! violations.
+//! The declared input as a contract that messages should satisfy. A message that violates the
+//! contract is still decided, and each wrong value counts as missing. This module finds the
+//! violations and describes them.
 
 use crate::ty::{KindSet, RecordType};
 use crate::value::Value;
@@ -11,23 +11,24 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A violation: a field of a message that differs from its declaration in `input`.
+/// A violation of the input contract: a field of a message that differs from its declaration in
+/// `input`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputViolation {
-    /// Path of the field, such as `ctx.user.role`.
+    /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,
-    /// The declared type.
+    /// The declared type of the field.
     pub expected: String,
-    /// The actual type in the message, or `missing`.
+    /// The actual type of the value in the message, or `missing`.
     pub found: String,
-    /// A likely cause: a similarly spelled key, or the statement from whose use the type of an
-    /// undeclared field was inferred.
+    /// A likely cause of the violation. It is a similarly spelled key, or the statement from whose
+    /// use the type of an undeclared field was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// The declared input, compiled to check many messages. The fields are sorted by name, as the keys
-/// of a JSON object are. A check therefore merges both sequences instead of looking up each field.
+/// The declared input, compiled to check many messages. Its fields are sorted by name, like the
+/// keys of a JSON object. A check therefore merges both sequences instead of looking up each field.
 #[derive(Clone, Debug)]
 pub struct InputContract(Vec<ContractField>);
 
@@ -40,7 +41,7 @@ struct ContractField {
 }
 
 impl InputContract {
-    /// Compiles a declared input or a nested record.
+    /// Compiles a declared input, or a record inside it, into a contract.
     pub fn new(record: &RecordType) -> InputContract {
         let mut promises: Vec<ContractField> = record
             .fields
@@ -56,8 +57,9 @@ impl InputContract {
         InputContract(promises)
     }
 
-    /// True if the message certainly satisfies the contract. If false, call [`breaches`] to decide.
-    /// An object may have its keys in another order, or too many keys for this check.
+    /// A fast check: true if the message certainly satisfies the contract. False does not mean a
+    /// violation, because the keys of an object may be too many or in another order. Then
+    /// [`breaches`] decides.
     pub fn surely_kept(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.kept_by(map))
     }
@@ -96,7 +98,7 @@ impl ContractField {
     }
 }
 
-/// Checks a message against the declared input and returns its violations. Elements of lists and
+/// Checks a message against the declared input and returns the violations. Elements of lists and
 /// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
 /// violation.
 pub fn breaches(input: &RecordType, message: &Json) -> Vec<InputViolation> {
@@ -113,7 +115,7 @@ pub fn breaches(input: &RecordType, message: &Json) -> Vec<InputViolation> {
     found
 }
 
-/// Finds the violations in a record; `path` is the record's path in the message.
+/// Adds the violations in a record to `found`; `path` is the path of the record in the message.
 fn fields<'r>(
     record: &'r RecordType,
     map: &Map<String, Json>,
@@ -147,17 +149,17 @@ fn fields<'r>(
 }
 
 const MISSING: &str = "missing";
-/// Maximum number of undeclared keys of an object to compare with a missing field.
+/// Maximum number of undeclared keys of an object that are compared with a missing field.
 const MOST_KEYS: usize = 64;
 
-/// Suggests the message key that is spelled like the missing field, which is the last element of
-/// `path`.
+/// Suggests a key of the message that is spelled like the missing field, whose name is the last
+/// element of `path`.
 fn misspelt(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
     let (name, around) = path.split_last()?;
     let strange = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
     };
-    // A null is not a value, and columnar data cannot distinguish it from an absent key.
+    // Skip null: it is not a value, and columnar data cannot distinguish it from an absent key.
     let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
     let near = nearest(name, keys.filter(strange).take(MOST_KEYS))?;
     let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();

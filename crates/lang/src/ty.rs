@@ -1,5 +1,5 @@
-//! Types. A type is a set of *kinds* of values, with the element type or fields if the set contains
-//! a list, dict or record. The same structure represents declared types and inferred types. A
+//! Types. A type is a set of *kinds* of values. If the set contains a list, dict or record, the
+//! type also has its element type or fields. Declared and inferred types have the same structure. A
 //! declared `int` is one kind, `number` two, `any` all. An inferred type may be "string or list".
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
@@ -20,10 +20,10 @@ use std::sync::Arc;
 pub enum Kind {
     Bool,
     Int,
-    /// A 64-bit float; never NaN or infinite.
+    /// The kind of 64-bit floats, which are never NaN or infinite.
     Float,
     String,
-    /// A point in time, parsed from RFC 3339 text.
+    /// The kind of points in time, which are parsed from RFC 3339 text.
     DateTime,
     List,
     Dict,
@@ -44,16 +44,16 @@ impl Kind {
     ];
 }
 
-/// A set of kinds; empty by default.
+/// A set of value kinds; empty by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u8);
 
 impl KindSet {
-    /// No kind: the result of contradictory uses.
+    /// The set without any kind: the result of contradictory uses of a field.
     pub const EMPTY: KindSet = KindSet(0);
-    /// All kinds that occur in messages.
+    /// The set of all kinds that occur in messages.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// All kinds, including those that are only computed.
+    /// The set of all kinds, including those that only functions create.
     pub const EVERY: KindSet = KindSet(0xff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
@@ -91,8 +91,8 @@ impl KindSet {
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
-    /// Adds the kinds that these kinds compare with. Ints and floats are one family; every other
-    /// kind is its own family.
+    /// Returns the set extended by all kinds that its kinds can be compared with. Ints and floats
+    /// can be compared with each other; every other kind only with itself.
     #[must_use]
     pub fn families(self) -> KindSet {
         if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
@@ -100,7 +100,7 @@ impl KindSet {
 }
 
 impl KindSet {
-    /// Returns the kinds as shown in a message.
+    /// Returns the names of the kinds as shown in an error message.
     pub fn to_message(self) -> Message {
         let mut words: Vec<&str> = Vec::new();
         let number = KindSet::NUMBER.is_subset(self);
@@ -147,14 +147,14 @@ impl Argument for Ty {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
     pub kinds: KindSet,
-    /// The element type or fields of lists, dicts or records, if known.
+    /// The element type of lists and dicts, or the fields of records, if known.
     pub inner: Inner,
 }
 
-/// The element type or fields of a type.
+/// The element type or the fields of a [`Ty`] that includes lists, dicts or records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Inner {
-    /// Not known: elements and fields are `any`.
+    /// Neither element type nor fields are known; elements and fields count as `any`.
     Unknown,
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
@@ -162,7 +162,7 @@ pub enum Inner {
 }
 
 impl Ty {
-    /// Creates a type with unknown element type and fields.
+    /// Creates a type of these kinds, with unknown element type and fields.
     pub const fn plain(kinds: KindSet) -> Ty {
         Ty { kinds, inner: Inner::Unknown }
     }
@@ -195,7 +195,7 @@ impl Ty {
             _ => return None,
         })
     }
-    /// The names of the built-in types, for suggestions.
+    /// The names of the built-in types, to suggest in error messages.
     pub const BUILTIN_NAMES: [&'static str; 9] =
         ["string", "int", "float", "number", "bool", "datetime", "any", "list", "dict"];
 
@@ -212,8 +212,8 @@ impl Ty {
             _ => None,
         }
     }
-    /// True if every value of this type is a value of `other`. Element types and fields are
-    /// compared only if both are known. An `int` is accepted for a `float`.
+    /// True if every value of this type is also a value of `other`. Element types and fields are
+    /// compared only if both types know them. An `int` is accepted for a `float`.
     pub fn fits(&self, other: &Ty) -> bool {
         let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
         if !self.kinds.is_subset(wanted) {
@@ -231,7 +231,7 @@ impl Ty {
             _ => true,
         }
     }
-    /// Returns the type as shown in a message: `int`, `string or list`.
+    /// Returns the type as shown in an error message: `int`, `string or list`.
     pub fn to_message(&self) -> Message {
         match self.inner {
             Inner::Unknown => self.kinds.to_message(),

@@ -11,17 +11,18 @@ use std::cmp::Ordering;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A truth value of Kleene's three-valued logic. A condition selects only if it is [`Tri::True`].
+/// A truth value of Kleene's three-valued logic. A route is selected only if its condition is
+/// [`Tri::True`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tri {
     True,
     False,
-    /// A value was missing or of another type.
+    /// The truth value if a value was missing or of another type than needed.
     Unknown,
 }
 
 impl Tri {
-    /// Returns the negation; unknown stays unknown.
+    /// Returns the negation of a truth value; the negation of unknown is unknown.
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "the operator trait would suggest two-valued logic")]
     pub fn not(self) -> Tri {
@@ -64,7 +65,7 @@ impl From<bool> for Tri {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, u8)]
 pub enum Value<'a> {
-    /// Absent, null, or not of the type that was read.
+    /// The value is absent, null, or not of the type that it was read as.
     Missing,
     Bool(bool),
     Int(i64),
@@ -72,19 +73,20 @@ pub enum Value<'a> {
     Str(&'a str),
     /// A point in time with its original UTC offset.
     DateTime(OffsetDateTime),
-    /// A version in the form that [`version::version`] produces: equal versions are equal texts.
+    /// A version as text, in the canonical form of [`version::version`], in which equal versions
+    /// are equal texts.
     Version(&'a str),
-    /// A list from the message or a constant.
+    /// A list that is part of the message or of a constant.
     JsonList(&'a [Json]),
-    /// A list computed during the decision; a missing element counts as null.
+    /// A list that the decision computed; a missing element counts as null.
     List(&'a [Value<'a>]),
-    /// A dict or record from the message or a constant.
+    /// A dict or record that is part of the message or of a constant.
     Dict(&'a Map<String, Json>),
-    /// A dict computed during the decision, with sorted keys; a missing value counts as null.
+    /// A dict that the decision computed, with sorted keys; a missing value counts as null.
     Entries(&'a [(&'a str, Value<'a>)]),
 }
 
-/// Converts a condition to a value; unknown becomes missing.
+/// Converts the truth value of a condition to a value; unknown becomes missing.
 impl From<Tri> for Value<'_> {
     fn from(truth: Tri) -> Self {
         match truth {
@@ -119,7 +121,7 @@ impl<'a> Value<'a> {
         if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
     }
 
-    /// Returns the kind of the value; `None` if missing.
+    /// Returns the kind of the value; `None` if the value is missing.
     pub fn kind(self) -> Option<Kind> {
         Some(match self {
             Value::Missing => return None,
@@ -138,9 +140,9 @@ impl<'a> Value<'a> {
         matches!(self, Value::Missing)
     }
 
-    /// Reads the value as one of these kinds, or returns missing. An int converts to a float if
-    /// floats but not ints are accepted. RFC 3339 text converts to a time if times but not texts
-    /// are accepted.
+    /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
+    /// becomes a float if the kinds include floats but not ints. RFC 3339 text becomes a time if
+    /// they include times but not texts.
     #[must_use]
     #[inline]
     pub fn read(self, kinds: KindSet) -> Value<'a> {
@@ -162,7 +164,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns a field of a dict or record; missing for other values.
+    /// Returns a field of a dict or record; returns missing for other values.
     #[must_use]
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
@@ -175,7 +177,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reports whether a dict or record has the key, with any value; `None` for other values.
+    /// Reports whether a dict or record has the key, even with a null value; `None` for other
+    /// values.
     pub fn has_key(self, name: &str) -> Option<bool> {
         match self {
             Value::Dict(map) => Some(map.contains_key(name)),
@@ -201,7 +204,8 @@ impl<'a> Value<'a> {
         Some(json.chain(fields.iter().copied()))
     }
 
-    /// Returns `list[i]` or `dict[key]`; missing if out of range, absent or of the wrong kind.
+    /// Returns `list[i]` or `dict[key]`. Returns missing if the index is out of range, absent or of
+    /// the wrong kind.
     #[must_use]
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
@@ -235,8 +239,8 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// Returns the size without nested values: the bytes of a text, or 8 per list element or dict
-    /// key.
+    /// Returns the size of the value itself, without nested values: the bytes of a text, or 8 per
+    /// list element or dict key.
     pub fn extent(self) -> u64 {
         match self {
             Value::Str(text) => text.len() as u64,
@@ -244,7 +248,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the size including nested values. Stops early once the size exceeds `most`.
+    /// Returns the size of the value including nested values. Stops early when the size exceeds
+    /// `most`.
     pub fn weight(self, most: u64) -> u64 {
         let weight = self.extent();
         match self {
@@ -272,8 +277,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Converts the value to JSON. Missing becomes null, a time its RFC 3339 text, a version its
-    /// text.
+    /// Converts the value to JSON. Missing becomes null, a time becomes its RFC 3339 text, and a
+    /// version becomes its text.
     pub fn to_json(self) -> Json {
         match self {
             Value::Missing => Json::Null,
@@ -284,7 +289,7 @@ impl<'a> Value<'a> {
             Value::DateTime(at) => Json::from(format_datetime(at)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => {
-                // A fast path, because a message may be one list of millions of numbers.
+                // Convert ints directly, because a message may be one list of millions of numbers.
                 let json = |item: &Value<'_>| match *item {
                     Value::Int(value) => Json::from(value),
                     item => item.to_json(),
@@ -314,7 +319,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Adds to a sum; returns the sum as an error if it exceeds `most`.
+/// Adds to a sum of sizes. Returns the new sum, as an error if it exceeds `most`.
 #[inline]
 fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
     let sum = sum.saturating_add(more);
@@ -330,15 +335,16 @@ fn json_weight(json: &Json, most: u64) -> u64 {
     }
 }
 
-/// Empties a vector and changes its element lifetime without reallocating. Collecting the emptied
-/// vector's iterator reuses its memory; a test checks that the standard library does so.
+/// Empties a vector and changes the lifetime of its element type, without reallocating. Collecting
+/// the emptied vector's iterator reuses its memory; a test checks that the standard library does
+/// so.
 #[inline]
 pub fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
 }
 
-/// Grows the vector to at least `len` cells.
+/// Grows a vector to at least `len` elements with default values.
 #[inline]
 pub fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
     if cells.len() < len {
@@ -354,9 +360,10 @@ pub fn format_datetime(at: OffsetDateTime) -> String {
     at.format(&Rfc3339).unwrap_or_else(|_| at.to_string())
 }
 
-/// Compares an int and a float exactly: 2^53+1 is greater than 2^53 as a float.
+/// Compares an int and a float by their exact values: 2^53+1 is greater than 2^53 as a float.
 pub fn compare_int_float(int: i64, float: f64) -> Ordering {
-    // Floats of magnitude 2^63 or more are outside the int range. Below it, truncation is exact.
+    // Floats of magnitude 2^63 or more are outside the int range. For smaller floats, truncation is
+    // exact.
     if float >= 9_223_372_036_854_775_808.0 {
         return Ordering::Less;
     }
@@ -367,7 +374,8 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
 }
 
-/// Compares two numbers, times, versions or texts; `None` for other kinds or different kinds.
+/// Compares two numbers, times, versions or texts; `None` for values of other kinds or of different
+/// kinds.
 #[inline]
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
@@ -383,16 +391,15 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// Two-valued equality, as used inside lists and dicts. Different kinds are unequal, and null
-/// equals null.
+/// Equality that is true or false, never unknown, as used inside lists and dicts. Values of
+/// different kinds are unequal, and null equals null.
 pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,
-        // A time is compared with a text if the text comes from a list or dict, whose elements are
-        // not converted.
+        // A text in a list or dict may be a time, because elements are not converted to times.
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
@@ -411,7 +418,8 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     }
 }
 
-/// Equality of two operands: unknown if one is missing or if their kinds differ.
+/// The equality of two operands of a condition: unknown if an operand is missing or if their kinds
+/// differ.
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {

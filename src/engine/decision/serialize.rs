@@ -39,7 +39,7 @@ impl Decision {
         out.extend(self.json_fields());
     }
 
-    /// Serializing to memory cannot fail, because all keys are strings.
+    /// Serializes the fields into memory. This cannot fail, because all keys are strings.
     fn json_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
         let written = self.serialize_fields(&mut fields);
@@ -47,7 +47,7 @@ impl Decision {
         fields.0
     }
 
-    /// Writes the fields of the decision in order.
+    /// Writes the fields of the decision to a serializer's map, in order.
     fn serialize_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("entry", self.entry())?;
         match self.kind() {

@@ -1,10 +1,10 @@
 //! Background work: compaction and merges.
 //!
-//! Compaction compiles segments that were added after the base into one segment. It keeps their
-//! number small: each segment has more than twice as many routes as the next. A merge compiles a
-//! new base from the edited texts. Both start from the current state and release the writer while
-//! they compile. Then they install the result, and edits made during the compilation are applied to
-//! it.
+//! Compaction compiles segments that were added after the base into one segment. It keeps the
+//! number of segments small: each segment has more than twice as many routes as the next. A merge
+//! compiles a new base from the edited texts. Both start from the current state and unlock the
+//! writer while they compile. Then they install the result and apply the edits that were made
+//! during the compilation.
 
 use super::Shared;
 use super::base;
@@ -20,18 +20,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Minimum number of edits before a merge is worthwhile …
+/// Minimum number of pending edits that starts a merge, for small rule sets.
 const FEW_EDITS: usize = 1024;
-/// … and for large rule sets, one edit per this number of routes.
+/// For large rule sets, a merge starts after one pending edit per this number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl Shared {
-    /// Starts a compaction and a merge if they are due.
+    /// Starts a background compaction and a background merge, each if it is due.
     pub fn start_due_work(self: &Arc<Self>, writer: &mut Writer) {
         if writer.schedule_compaction() && !self.spawn("rulec-compact", Shared::compact_all) {
             writer.abort_compaction();
         }
-        // `merge_now` keeps the error for `merge_error`.
+        // `merge_now` keeps its error for `LiveRules::merge_error`.
         let merge = |shared: &Arc<Shared>| drop(shared.merge_now(shared.lock()));
         if writer.schedule_merge(self.merge_threshold(writer)) && !self.spawn("rulec-merge", merge) {
             writer.abort_merge();
@@ -52,15 +52,15 @@ impl Shared {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`. If `work` panics, `abort` runs on the writer, so that no thread waits for work
-    /// that has ended.
+    /// Runs `work`. If `work` panics, calls `abort` with the writer. Otherwise other threads would
+    /// wait for work that has ended.
     pub(super) fn or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock());
             self.idle.notify_all();
         });
         let result = work();
-        // After the work, other work may already be scheduled, and must not be aborted.
+        // The guard must not run now: after this work, other work may already be scheduled.
         ScopeGuard::into_inner(guard);
         result
     }
@@ -70,7 +70,7 @@ impl Shared {
         self.idle.notify_all();
     }
 
-    /// Compacts once; false if the compacting thread must end.
+    /// Runs one compaction. False if the compacting thread must end.
     fn compact(&self) -> bool {
         let Some(mut input) = self.lock().next_compaction() else { return false };
         let compiled = self.compile_together(&mut input);
@@ -79,12 +79,12 @@ impl Shared {
         if let Ok(Completion::Installed) = completion {
             self.publish(&writer);
         }
-        // Dropping the old segments need not block edits.
+        // Unlock the writer before the old segments are dropped, so that edits need not wait.
         drop(writer);
         completion.is_ok()
     }
 
-    /// Compiles the routes of a compaction, which are moved into the segment.
+    /// Compiles the routes of a compaction into one segment. The routes are moved out of `input`.
     pub(super) fn compile_together(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
         text::keeping_parsed(|| {
@@ -121,8 +121,8 @@ impl Shared {
     }
 }
 
-/// Creates a segment from rules that were compiled together; `None` if a route is missing from
-/// them. The routes are put in the order of the rules.
+/// Creates a segment from rules that were compiled together, with the routes in the order of the
+/// rules. `None` if a route is missing from the rules.
 fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut by_name: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
@@ -134,7 +134,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>
     by_name.is_empty().then(|| Segment::added(rules, base, ordered))
 }
 
-/// Waits up to 100 ms until no decision uses `old`, so that this thread frees it, not a thread that
+/// Waits up to 100 ms until no decision uses `old`. Then this thread frees `old`, not a thread that
 /// decides.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
@@ -149,6 +149,6 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// The number of bases that had no other owner when this thread freed them.
+    /// Number of bases that no other thread used when this thread freed them.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

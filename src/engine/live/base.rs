@@ -1,4 +1,4 @@
-//! The base of live rules: the compiled rules, with the data that edits need.
+//! The base of live rules: the rules as last compiled in full, with the data that edits need.
 
 use super::declarations::Declarations;
 use super::segment::Segment;
@@ -17,17 +17,17 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// The routes of each table by name, including disabled routes.
+    /// The routes by name for each table, including disabled routes.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// The field uses of the base routes; empty if the message fields are declared.
+    /// How each base route uses undeclared message fields; empty if the rules declare `input`.
     pub uses: UsesByRoute,
     pub files: Files,
 }
 
 impl Base {
-    /// Creates a base of compiled rules that cannot be edited.
+    /// Creates a base from compiled rules that cannot be edited.
     pub fn fixed(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
         Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), Files::default())
@@ -56,9 +56,9 @@ impl Base {
     }
 }
 
-/// Compiles rules for editing, and returns the declared input or the counted field uses. Only tests
-/// with `wanted` names are checked: older tests describe the rules at the time when the tests were
-/// written.
+/// Compiles rules for editing. Also returns the declared input or, without a declaration, the
+/// counted uses of message fields. Only `test` blocks with `wanted` names are checked, because
+/// older tests describe older rules.
 pub(super) fn compile(
     compiler: &Compiler,
     loader: &dyn Loader,

@@ -1,5 +1,5 @@
 //! Decisions over several segments. In each table, the segments are searched one after another.
-//! Each search is limited to routes that come before the best match so far.
+//! Each search covers only the routes that come before the best match so far.
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Runs `work` with one VM per segment, and the number of the thread.
+/// Calls `work` with one VM per segment and the number of the current thread.
 fn with_machines<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -73,8 +73,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     })
 }
 
-/// Returns the violations of the base's input contract. If no `input` is declared, field types are
-/// inferred, and later segments may add violations.
+/// Returns the message's violations of the input contract of the base. If no `input` is declared,
+/// field types are inferred, and segments that were added later may add violations.
 fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -99,7 +99,7 @@ pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> R
     Ok(decide(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
-/// Returns the tables from the entry to the table of the chosen statement.
+/// Returns the tables on the path from the entry to the table of the chosen statement.
 fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last = choice.chosen.map(|chosen| match chosen {
@@ -146,7 +146,7 @@ struct Search<'v, 's, 'm> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Finds the first route of a table that holds and comes after the key `resume`.
+    /// Finds the first route of a table that holds, among the routes after the key `resume`.
     fn first(&mut self, table: TableId, resume: Option<Key>) -> Option<(Key, Hit)> {
         let mut best: Option<(Key, Hit)> = None;
         let snapshot = self.snapshot;
@@ -166,7 +166,8 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// The search position is a table and the key of the route after which the search resumes.
+/// Searches tables. A search position is a table and the key of the route after which the search
+/// resumes.
 impl Searcher for Search<'_, '_, '_> {
     type Position = (TableId, Option<Key>);
     type Rule = Hit;

@@ -1,5 +1,5 @@
-//! All parsed statements of a rule set except its routes and its input. They allow a route to be
-//! compiled alone: the route is checked with the declarations that it mentions, directly or
+//! All parsed statements of a rule set except its routes and its input. With these declarations, a
+//! route can be compiled alone: it is checked with the declarations that it mentions, directly or
 //! indirectly. Compaction compiles several routes the same way.
 
 use super::route::{ParsedStatement, Route, refusal};
@@ -22,20 +22,20 @@ use rulec_syntax::loader::{Loaded, Unit};
 use std::sync::Arc;
 
 pub(super) struct Declarations {
-    /// The files, without their statements.
+    /// The parsed files of the rule set, without their statements.
     units: Vec<Unit>,
     statements: Vec<Declaration>,
-    /// The statements that declare each name, of any kind.
+    /// Maps a name to the indexes of the statements of any kind that declare it.
     by_name: HashMap<String, Vec<u32>>,
-    /// Statements that affect every route: types, settings, and the first handler. As soon as one
-    /// handler is declared, all handlers must be.
+    /// Indexes of statements that affect every route: types, settings, and the first handler
+    /// declaration. Once one handler is declared, all handlers that routes use must be declared.
     always: Vec<u32>,
 }
 
 struct Declaration {
     unit: usize,
     statement: Statement,
-    /// Indexes of the declarations that the statement mentions.
+    /// Indexes of the declarations that this statement mentions.
     needs: Box<[u32]>,
 }
 
@@ -82,7 +82,8 @@ impl Declarations {
                 self.always.push(at);
                 None
             }
-            // The value of `request` depends on all of these statements, so none is found by name.
+            // The value of `request` depends on all of these statements, so they are not listed by
+            // name.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
@@ -96,7 +97,7 @@ impl Declarations {
         names.iter().filter_map(|name| self.by_name.get(*name)).flatten().copied()
     }
 
-    /// Returns the declarations that the routes need, directly or indirectly.
+    /// Returns the indexes of the declarations that the routes need, directly or indirectly.
     fn needed<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
         routes.for_each(|route| route_mentions(route, &mut names));
@@ -114,20 +115,20 @@ impl Declarations {
         found
     }
 
-    /// Returns a declaration with this name, of any kind.
+    /// Returns the keyword and name of a declaration with this name, of any kind.
     pub fn named(&self, name: &str) -> Option<StatementHead<'_>> {
         let at = self.by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*at as usize].statement.kind))
     }
 
-    /// Returns the index of the declaration of the table; `None` outside any table.
+    /// Returns the index of the declaration of a table; `None` for the top level.
     fn table_declaration(&self, table: Option<&str>) -> Option<u32> {
         let is_table =
             |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
         self.by_name.get(table?)?.iter().copied().find(is_table)
     }
 
-    /// Returns the index of the file that contains the table; for top-level routes, the main file.
+    /// Returns the index of the file that contains a table; for the top level, the main file.
     pub fn file_of_table(&self, table: Option<&str>) -> usize {
         match self.table_declaration(table) {
             Some(at) => self.statements[at as usize].unit,
@@ -135,8 +136,9 @@ impl Declarations {
         }
     }
 
-    /// Checks routes of one file with the needed declarations. `file` is the id of the routes' own
-    /// text. Also returns the statement of the last route, so that the caller need not clone it.
+    /// Checks routes of one file with the declarations in `needed`. `file` is the id of the text of
+    /// the routes. Also returns the statement of the last route, so that the caller need not clone
+    /// it.
     fn check(
         &self,
         routes: TableStatements<'_>,
@@ -153,7 +155,7 @@ impl Declarations {
             let (statements, broken, lists) = Default::default();
             Unit { file, imports, statements, broken, lists }
         };
-        // One more unit is added for the routes.
+        // The additional unit is for the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);
         units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
@@ -176,8 +178,8 @@ impl Declarations {
         (Checked { program, diagnostics, uses }, last)
     }
 
-    /// Returns the statements for the file of the routes: settings, routes, and tables that contain
-    /// routes. Also returns the indexes of those tables' declarations.
+    /// Returns the statements of the unit for the routes: settings, routes, and tables that contain
+    /// routes. Also returns the indexes of the declarations of those tables.
     fn statements_of(
         &self,
         routes: TableStatements<'_>,
@@ -207,15 +209,15 @@ impl Declarations {
         (table_indexes, outside)
     }
 
-    /// Returns the settings of the file that a route belongs to, moved to the file of the route's
-    /// text.
+    /// Returns the declared settings at index `at` if they are in the file of the route's table.
+    /// Their file id is changed to the id of the route's text.
     fn settings_for(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != table_unit {
             return None;
         }
-        // Other settings apply to all files and are checked with their own file.
+        // Other settings apply to all files. They are checked with the file that contains them.
         let own =
             |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
@@ -228,14 +230,13 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Returns every declaration: error messages can then suggest names that the route does not
-    /// use.
+    /// Returns the indexes of all declarations. A failed check is repeated with all of them,
+    /// because error messages can then suggest names that the route does not use.
     fn all(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
-    /// Checks routes that were inserted later, so that they can be compiled together. They must all
-    /// belong to one file.
+    /// Checks routes of one file that were inserted later, so that they can be compiled together.
     pub fn check_all(
         &self,
         base: &Rules,
@@ -260,7 +261,7 @@ impl Declarations {
         }
     }
 
-    /// Compiles a single route for a table, or for the top level. `known` describes the message
+    /// Compiles a single route for a table (or for the top level). `known` describes the message
     /// fields.
     pub fn compile(
         &self,
@@ -275,7 +276,7 @@ impl Declarations {
         let check = |statement, needed: &[u32], known| {
             self.check(vec![(name_in(base, table), statement)], file, needed, known)
         };
-        // The statement is moved into the check and returned, because a clone would be expensive.
+        // The check takes the statement and returns it, because a clone would be expensive.
         let needed = self.needed(parsed.route().into_iter());
         let (mut checked, mut statement) = check(parsed.statement, &needed, known.clone());
         if fails(&checked.diagnostics)
@@ -310,10 +311,11 @@ impl Declarations {
     }
 }
 
-/// Statements of routes to check together, each with the name of its table.
+/// Statements of routes to check together, each with the name of its table (`None` for the top
+/// level).
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
-/// Returns the last statement of a table; a statement of another kind is returned unchanged.
+/// Returns the last statement inside a `table` statement; returns any other statement unchanged.
 fn innermost(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),
@@ -326,7 +328,7 @@ pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// The result of checking routes.
+/// The result of checking routes: the program, the diagnostics, and the field uses.
 #[derive(Default)]
 pub(super) struct Checked {
     program: Program,
@@ -345,7 +347,7 @@ impl Checked {
     }
 }
 
-/// Returns the host functions that the routes call, taken from the base.
+/// Returns the host functions that the routes call, if possible from the base.
 fn hosts(
     compiler: &Compiler,
     base: &Rules,
@@ -357,11 +359,11 @@ fn hosts(
         base.hosts().get(base.program().externs.iter().position(is_wanted)?).cloned()
     };
     let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
-    // The routes are the first to use a function of the request analysis, so link it now.
+    // If the routes are the first to use a function of the request analysis, link it now.
     found.unwrap_or_else(|| compiler.link(program, diagnostics))
 }
 
-/// Collects the names that a route mentions, of any kind.
+/// Collects the names of any kind that a route mentions.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     names_in(&route.condition, names);
     for (name, value) in &route.locals {
@@ -378,7 +380,7 @@ fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     }
 }
 
-/// Collects the names that a declaration mentions.
+/// Collects the names of any kind that a declaration mentions.
 fn mentions<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
     match &statement.kind {
         StatementKind::Let { value, .. } => names_in(value, names),

@@ -52,22 +52,22 @@ impl Edit {
         Edit::new(Change::Replace(statement.into()))
     }
 
-    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`, `flow
-    /// tool runner`, `import "words.rules"`, `test "files"`. The statements `input`, `settings` and
-    /// `default` have no name. A bare name means a route.
+    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`,
+    /// `flow tool runner`, `import "words.rules"`, `test "files"`. The statements `input`,
+    /// `settings` and `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
         Edit::new(Change::Remove(statement.into()))
     }
 
-    /// Applies the edit to a table: to one of its routes, or to its `default`. The table `routes`
-    /// means the top level.
+    /// Sets the table that contains the statement. The statement is then one of the table's routes,
+    /// or its `default`. The table `routes` means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
         self.table = Some(table.into()).filter(|table| table != ROUTES);
         self
     }
 
-    /// Applies the edit to an imported file, named as in
+    /// Sets the file that contains the statement, named as in
     /// [`LiveRules::texts`](super::LiveRules::texts). Not needed to replace or remove a statement
     /// that exists in only one file.
     #[must_use]
@@ -76,7 +76,8 @@ impl Edit {
         self
     }
 
-    /// Parses the edit. Errors in its text refer to `sources` followed by that text.
+    /// Parses the edit. In errors, the text of the edit is a file that follows the files of
+    /// `sources`.
     pub(super) fn parse(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
             Change::Insert(text) => Action::Insert(parse_statement(text, sources)?),
@@ -87,7 +88,7 @@ impl Edit {
     }
 }
 
-/// A parsed edit.
+/// A parsed edit of live rules.
 pub(super) struct ParsedEdit<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,
@@ -101,7 +102,7 @@ pub(super) enum Action<'e> {
 }
 
 impl ParsedEdit<'_> {
-    /// Returns the keyword and name of the edited statement.
+    /// Returns the keyword and name of the statement that is edited.
     pub fn head(&self) -> StatementHead<'_> {
         match &self.action {
             Action::Insert(new) | Action::Replace(new) => new.head(),
@@ -117,7 +118,8 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True for an edit of a route, which need not recompile everything if it is the only edit.
+    /// True for an edit of a route. Such an edit recompiles only that route if it is the only edit
+    /// of the call.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }

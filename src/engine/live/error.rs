@@ -1,4 +1,4 @@
-//! Errors of edits.
+//! Errors of edits of live rules.
 
 use super::statement_ref::StatementHead;
 use crate::engine::{CompileError, UnknownEntry};
@@ -10,34 +10,34 @@ use rulec_base::message;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum EditError {
-    /// The text does not hold exactly one statement.
+    /// The text of the edit does not hold exactly one statement.
     NotOneStatement(Message),
     /// The statement does not compile with the current rules, or the rules do not compile with the
     /// statement.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// There is no such table.
+    /// The edit names a table that does not exist.
     #[error(transparent)]
     UnknownTable(#[from] UnknownEntry),
-    /// The entry is not a table of routes, but for example a choice.
+    /// The edit names an entry that is not a table of routes, but for example a choice.
     NoRoutes(String),
-    /// There is no such statement.
+    /// The statement to replace or remove does not exist.
     #[error(transparent)]
     UnknownStatement(#[from] UnknownStatement),
-    /// There is no such file; the second text lists the files.
+    /// The edit names a file that does not exist; the second text lists the files.
     UnknownFile(String, String),
-    /// Several statements match; the message lists their files.
+    /// Several statements match the edit; the message lists their files.
     Ambiguous(String, Message),
-    /// An earlier edit of the same call changes the same statement, or a statement around it.
+    /// An earlier edit of the same call already changes this statement or a statement around it.
     Twice(String),
-    /// The edited statement does not exist yet. It may be in a file that an earlier edit of the
+    /// The statement to edit does not exist yet. It may be in a file that an earlier edit of the
     /// same call imports.
     NotYet(Box<EditError>, String),
     /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     Fixed,
     /// A guard refused the statement; see [`LiveRules::guard`](super::LiveRules::guard).
     Refused(Message),
-    /// A statement of this kind and name already exists.
+    /// A statement with the keyword and name of the inserted statement already exists.
     Duplicate(String),
 }
 
@@ -79,7 +79,7 @@ impl EditError {
     }
 }
 
-/// Error: there is no statement of this kind and name.
+/// Error: no statement has this keyword and name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownStatement {
@@ -88,8 +88,9 @@ pub struct UnknownStatement {
 }
 
 impl UnknownStatement {
-    /// Creates the error for a table, or for the top level if `table` is `None`. `known` are names
-    /// of the same kind to suggest from. `other` is a statement of another kind with the same name.
+    /// Creates the error for a statement in a table, or at the top level if `table` is `None`.
+    /// `known` are names of the same kind to suggest from. `other` is a statement of another kind
+    /// with the same name.
     pub(super) fn new<'n>(
         head: StatementHead<'_>,
         table: Option<&str>,

@@ -1,4 +1,4 @@
-//! The graph of jumps between tables, which must have no cycle and a limited depth.
+//! The graph of jumps (`goto`) between tables, which must have no cycle and a limited depth.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
@@ -8,7 +8,7 @@ use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 /// A jump: the source table and the target table.
 pub(super) type Jump = (TableId, TableId);
 
-/// The number of jumps for each pair of tables.
+/// A multigraph of jumps: the number of jumps for each pair of tables.
 #[derive(Default)]
 pub(super) struct GotoGraph {
     counts: HashMap<Jump, u32>,
@@ -36,7 +36,7 @@ impl GotoGraph {
         *self.counts.entry(jump).or_default() += 1;
     }
 
-    /// Removes one count of a jump.
+    /// Removes one jump from the count of its pair of tables.
     pub fn remove(&mut self, jump: Jump) {
         let Some(count) = self.counts.get_mut(&jump).filter(|count| **count > 0) else {
             return broken_invariant!("the removed jump {jump:?} was counted");
@@ -55,8 +55,8 @@ impl GotoGraph {
         if edges.contains(&(from, to)) {
             return Ok(());
         }
-        // The lengths of the longest paths from `to` and to `from`. The paths are finite, because
-        // the graph has no cycle yet.
+        // Returns the lengths of the longest paths from `start` to all tables that it reaches:
+        // along the jumps if `forward`, else against them. The graph has no cycle yet.
         let longest = |start: TableId, forward: bool| {
             let mut depth: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
             let mut open = vec![start];

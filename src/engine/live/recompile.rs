@@ -19,17 +19,18 @@ use rulec_sema::hir::ROUTES;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Up to this number of logged edits is replayed while the writer is locked. Bound on the time that
-/// other edits wait, not tuned.
+/// Maximum number of logged edits to replay while the writer is locked. This bounds the time that
+/// other edits wait; the value is not tuned.
 const MAX_LOCKED_REPLAYS: usize = 16;
-/// Number of rounds of replays with an unlocked writer, if edits keep arriving. Bound on time, not
-/// tuned: without the bound, a recompilation might never end.
+/// Maximum number of rounds that replay logged edits while the writer is unlocked. Without this
+/// bound, a recompilation might never end if edits keep arriving. The value is not tuned.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl Shared {
-    /// Applies edits by recompiling everything.
+    /// Applies edits to the source texts and recompiles everything.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
-        // One recompilation at a time: each starts from the texts that the last one produced.
+        // Run one recompilation at a time, because each starts from the texts that the last one
+        // produced.
         let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
         let (base, changes) = self.lock().begin_recompilation();
         let _logging = scopeguard::guard(self, |shared| shared.lock().end_recompilation());
@@ -74,7 +75,7 @@ fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     }
 }
 
-/// Applies logged edits of routes again.
+/// Applies logged edits of routes again, to the recompiled rules.
 fn replay(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse(writer.base().rules.sources())?;

@@ -1,4 +1,4 @@
-//! Statements that were inserted later, as parsed from their texts, and the routes among them.
+//! Statements and routes that edits add to live rules, parsed from their texts.
 
 use super::error::EditError;
 use super::statement_ref::StatementHead;
@@ -16,7 +16,7 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::parse;
 use std::sync::Arc;
 
-/// A route that was inserted later.
+/// A route that was inserted after the base was compiled.
 pub(super) struct Route {
     pub name: Arc<str>,
     /// The table of the route, by its id in the base.
@@ -47,11 +47,11 @@ impl Route {
     }
 }
 
-/// A parsed statement.
+/// A statement parsed from the text of an edit.
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id in the statement's spans.
+    /// The file id that the spans of the statement refer to.
     pub file: FileId,
 }
 
@@ -68,7 +68,8 @@ impl ParsedStatement {
     }
 }
 
-/// Parses a statement. Its file id is the next one after the files of the rules.
+/// Parses the text of an edit as a statement. Its file id follows the ids of the files of the
+/// rules.
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);

@@ -1,7 +1,7 @@
-//! Segments. A segment is a group of rules compiled together, with bytecode, an optional index, and
-//! tombstones for routes removed since. The base is one segment. Each route inserted later forms a
-//! segment of its own, until compaction compiles it together with others. All segments are searched
-//! in the same manner.
+//! Segments of live rules. A segment is a group of rules compiled together, with bytecode, an
+//! optional index, and tombstones for removed routes. The base is one segment. Each route inserted
+//! later forms a segment of its own, until compaction compiles it together with other routes. All
+//! segments are searched in the same manner.
 
 use super::route::Route;
 use crate::engine::Rules;
@@ -20,7 +20,7 @@ pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 /// The sort key of a route in its table: priority, then sequence number.
 pub(super) type Key = (Reverse<i64>, SequenceNumber);
 
-/// A group of rules compiled together.
+/// A group of rules compiled together; see the module.
 #[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
@@ -28,9 +28,10 @@ pub(super) struct Segment {
     tables: Arc<[TableId]>,
     /// The routes of each table in evaluation order, without routes that can never hold.
     orders: Arc<[Vec<RuleId>]>,
-    /// The sequence number of each route; `None` in the base, where the rule id is that number.
+    /// The sequence number of each route. `None` in the base, where the rule id is the sequence
+    /// number.
     sequences: Option<Box<[SequenceNumber]>>,
-    /// The removed routes.
+    /// The routes that were removed since the segment was compiled.
     pub tombstones: Arc<Tombstones>,
     /// The parsed routes of a segment that was added later; empty for the base.
     pub routes: Arc<[Arc<Route>]>,
@@ -42,7 +43,7 @@ impl Segment {
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
-    /// Creates a segment of routes inserted later. `routes` are in the order of `rules`.
+    /// Creates a segment of routes inserted later. `routes` are in the same order as in `rules`.
     pub fn added(rules: Rules, base: &Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Segment {
         let named = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
         let tables = rules.program().tables.iter().map(named).collect();
@@ -116,8 +117,8 @@ impl Segment {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Removes a route, effective from `version` on. A route that can never hold is not in the
-    /// order, so nothing is recorded.
+    /// Removes a route, effective from `version` on. Does nothing for a route that can never hold,
+    /// because the evaluation order does not contain such a route.
     pub fn remove(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
             return broken_invariant!("the removed route {rule:?} is in its segment");

@@ -1,6 +1,6 @@
-//! An immutable list of segments that decisions read. An edit installs a new snapshot and does not
-//! change the old one. So a decision sees all of an edit or nothing. No lock is needed while
-//! conditions run, so a host function may decide or edit too.
+//! The state of live rules that decisions read: an immutable list of segments. An edit installs a
+//! new snapshot and does not change the old one. So a decision sees all of an edit or nothing. No
+//! lock is needed while conditions run, so a host function may decide or edit too.
 
 use super::base::Base;
 use super::segment::Segment;
@@ -10,9 +10,10 @@ pub(super) struct Snapshot {
     pub base: Arc<Base>,
     /// The base's segment, then the segments added later.
     pub segments: Vec<Arc<Segment>>,
-    /// Tombstones with a version up to this one are applied.
+    /// Version of the snapshot: routes whose tombstone has this version or an earlier one are
+    /// removed.
     pub version: u64,
-    /// Generation of the last edit; without edits, the generation of the rules.
+    /// Generation of the last edit; without edits, the generation of the compiled rules.
     pub generation: u64,
     /// Whether anything was edited since the base was compiled.
     pub edited: bool,

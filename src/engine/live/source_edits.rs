@@ -15,8 +15,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The files other than the current rule files: word lists, and rule files that are no longer
-/// imported. They keep the content that was first loaded.
+/// The name of the main file, and the contents of all files other than the current rule files. The
+/// other files are word lists, and rule files that are no longer imported. They keep the content
+/// that was first loaded.
 #[derive(Clone, Default)]
 pub(super) struct Files {
     pub main: String,
@@ -36,7 +37,8 @@ impl<'l> Recorder<'l> {
         Recorder { loader, files: RefCell::default() }
     }
 
-    /// Returns the loaded files and the files of `before`, without the rule files in `sources`.
+    /// Returns the files that this recorder loaded and the files of `before`, without the rule
+    /// files in `sources`.
     pub fn finish(self, before: &Files, sources: &SourceMap) -> Files {
         let mut others = HashMap::clone(&before.others);
         others.extend(self.files.into_inner());
@@ -53,12 +55,13 @@ impl Loader for Recorder<'_> {
     }
 }
 
-/// Positions of routes in the texts, and positions where statements can be added.
+/// Byte offsets of routes in the source texts, and positions where statements can be added.
 #[derive(Default)]
 pub(super) struct EditPoints {
     /// For each route, the end offset of the previous statement.
     previous_ends: Vec<u32>,
-    /// For each table, the span of its closing brace; `None` for the top level, which is the first.
+    /// For each table, the span of its closing brace; `None` for the first table, which is the top
+    /// level.
     closing_braces: Vec<Option<Span>>,
     main: Option<FileId>,
 }
@@ -91,18 +94,18 @@ impl EditPoints {
     }
 }
 
-/// The edits of a base's routes.
+/// Changes to the routes of a base, as rule ids and texts.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    /// The removed routes.
+    /// The ids of the removed routes.
     pub removed: Vec<RuleId>,
-    /// The replaced routes, with their new texts.
+    /// The ids of the replaced routes, each with its new text.
     pub replaced: Vec<(RuleId, Arc<str>)>,
-    /// The routes appended to their tables, in order.
+    /// The routes appended to tables, in order, each with its table and its text.
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 
-/// A text edit: a byte range and its replacement.
+/// A text edit: a byte range and the text that replaces it.
 pub(super) type Splice = (Range<usize>, String);
 
 impl Changes {
@@ -153,13 +156,13 @@ impl Changes {
 }
 
 impl Files {
-    /// Creates a set with only the name of the main file; other files are read from `disk`, if
-    /// given.
+    /// Creates a set of files with only the name of the main file. Other files are read from
+    /// `disk`, if given.
     pub fn new(main: &str, disk: Option<DiskLoader>) -> Files {
         Files { main: main.to_owned(), disk, ..Files::default() }
     }
 
-    /// Returns a copy in which these rule texts replace or extend the kept files.
+    /// Returns a copy in which these rule texts are added to the kept files or replace them.
     pub fn with(&self, texts: Vec<(String, String)>) -> Files {
         let mut others = HashMap::clone(&self.others);
         others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
@@ -167,7 +170,7 @@ impl Files {
     }
 }
 
-/// Loads a kept file, or else reads the file from the folder.
+/// Loads a kept file; a file that is not kept is read from the folder of the rules.
 impl Loader for Files {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.others.get(path), &self.disk) {
@@ -198,7 +201,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
     })
 }
 
-/// Formats a statement to replace another: with line breaks if other text is on the same lines.
+/// Formats the text of a statement that replaces another, with line breaks if other text is on the
+/// same lines.
 fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
@@ -213,13 +217,13 @@ fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     placed
 }
 
-/// Formats a statement for a table, or for the top level.
+/// Formats the text of a statement for a table (indented) or for the top level.
 fn formatted(in_table: bool, text: &str) -> Cow<'_, str> {
     if in_table { indented(text).into() } else { text.trim().into() }
 }
 
 /// Returns the text edits that replace a statement and its documentation comments by `text`, or
-/// remove them if `text` is `None`. `previous_end` is the end of the previous statement.
+/// that remove both if `text` is `None`. `previous_end` is the end of the previous statement.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -238,7 +242,7 @@ pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", formatted(in_table, text)))
 }
 
-/// Indents a statement for a table, because a statement at the margin would end the table.
+/// Indents a statement for a table, because an unindented statement would end the table.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     let mut before = true;
@@ -252,7 +256,7 @@ fn indented(text: &str) -> String {
     out
 }
 
-/// Applies edits to a text.
+/// Applies text edits to a text.
 pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // A stable sort keeps the order of texts appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);

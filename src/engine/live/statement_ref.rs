@@ -4,7 +4,7 @@ use rulec_syntax::ast::StatementKind;
 use rulec_syntax::parse::starts_statement;
 use std::fmt;
 
-/// The keyword and the name of a statement; the name is empty if the statement has none.
+/// The keyword and the name that identify a statement; the name is empty if the statement has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatementHead<'n> {
     pub keyword: &'n str,

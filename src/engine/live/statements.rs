@@ -1,4 +1,4 @@
-//! Edits of any statement, applied to the source texts as an author would edit the files.
+//! Applies edits of any statement to the source texts, as an author would edit the files.
 
 use super::edit::{Action, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
@@ -12,8 +12,8 @@ use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse;
 use std::ops::Range;
 
-/// Applies edits to the texts of the files, given as pairs of name and text. Statements are
-/// inserted into the file `main` if an edit names no other file.
+/// Applies edits to the texts of the files, given as pairs of name and text. A statement is
+/// inserted into the file `main` unless its edit names another file.
 ///
 /// # Errors
 /// If a statement is missing, exists already, or is edited twice.
@@ -45,12 +45,12 @@ impl File {
     }
 }
 
-/// A statement in a file.
+/// A statement in a file, with its position.
 #[derive(Clone, Copy)]
 struct LocatedStatement<'f> {
-    /// The index of the file.
+    /// The index of the file that contains the statement.
     file: usize,
-    /// The end offset of the previous statement.
+    /// The end offset of the statement before this one in the file.
     previous_end: u32,
     statement: &'f Statement,
 }
@@ -61,18 +61,18 @@ impl LocatedStatement<'_> {
     }
 }
 
-/// Collects the text changes of several edits, and checks that the edits do not conflict.
+/// Collects the text changes that several edits make, and checks that the edits do not conflict.
 #[derive(Default)]
 struct Editor<'f> {
     files: &'f [File],
     main: &'f str,
-    /// The splices of each file.
+    /// The text changes of each file.
     splices: Vec<Vec<Splice>>,
-    /// The statements that were replaced or removed, as file index and byte range.
+    /// The statements that edits replaced or removed, as file index and byte range.
     changed: Vec<(usize, Range<usize>)>,
-    /// The inserted statements: file index, byte offset, and keyword with name.
+    /// The statements that edits inserted: file index, byte offset, and keyword with name.
     inserted: Vec<(usize, usize, String)>,
-    /// The files that inserted statements import; they are not read yet.
+    /// The files that inserted `import` statements name; these files are not read yet.
     imported: Vec<String>,
 }
 
@@ -110,15 +110,16 @@ impl<'f> Editor<'f> {
         Ok(())
     }
 
-    /// True if the statement, or one that contains it or is inside it, was replaced or removed.
+    /// True if an earlier edit replaced or removed the statement, a statement around it, or a
+    /// statement in it.
     fn is_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
         let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
     }
 
-    /// Returns the statements that an edit can refer to: in its file and table, or at the top
-    /// level.
+    /// Returns the statements that an edit can refer to: the statements of its file that are in its
+    /// table or, without a table, at the top level.
     fn scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
@@ -174,7 +175,7 @@ impl<'f> Editor<'f> {
         }
     }
 
-    /// Adds to an error that the statement may be in a file that an earlier edit imports.
+    /// Extends an error: the statement may be in a file that an earlier edit imports.
     fn mention_import(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
@@ -187,7 +188,7 @@ impl<'f> Editor<'f> {
         }
     }
 
-    /// Refuses an edit of a statement that an earlier edit of the same call inserts, because that
+    /// Returns an error if an earlier edit of the same call inserts this statement, because the
     /// statement is not in the texts yet.
     fn refuse_if_inserted(&self, head: StatementHead<'_>) -> Result<(), EditError> {
         let head = head.to_string();
@@ -227,14 +228,15 @@ impl<'f> Editor<'f> {
         found.map(Some).ok_or_else(|| UnknownEntry::new(table, &known).into())
     }
 
-    /// Returns where an inserted statement is added: the index of the file, and the byte offset.
+    /// Returns where the statement of an insertion is added: the index of the file, and the byte
+    /// offset.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.checked_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
-            // An unknown file of the edit is refused by `checked_table`.
+            // `checked_table` already refused an edit that names an unknown file.
             broken_invariant!("the main file `{name}` is among the files");
             return Err(self.unknown_file(name));
         };
@@ -247,7 +249,7 @@ impl<'f> Editor<'f> {
     }
 }
 
-/// Pairs each statement with the end offset of the previous statement. `start` is that offset for
+/// Returns each statement with the end offset of the previous statement. `start` is this offset for
 /// the first statement.
 fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = start;

@@ -15,7 +15,7 @@ fn live(text: &str) -> LiveRules {
     LiveRules::from_text(Compiler::new(), text).expect("it compiles").merge_after(usize::MAX)
 }
 
-/// Returns the target of the chosen route, or `-`.
+/// Returns the target of the route that a decision chooses, or `-`.
 fn target(rules: &LiveRules, message: &Json) -> String {
     rules.decide(message).target().unwrap_or("-").to_owned()
 }
@@ -381,7 +381,8 @@ fn merges_start_by_themselves() {
     assert!((0..200).all(|n| target(&rules, &json!({"n": n})) == "r"));
 }
 
-/// Accepted edits always compile, so this test makes the merge fail by renaming the main file.
+/// An accepted edit always compiles. This test therefore makes the merge fail by renaming the main
+/// file.
 #[test]
 fn a_merge_that_fails_leaves_everything_as_it_was() {
     fn name_main(rules: &mut LiveRules, name: &str) {

@@ -28,10 +28,11 @@ use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// The state from which snapshots are made.
+/// The mutable state of live rules, from which snapshots are made.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments added after the base, oldest first, without those that a running merge covers.
+    /// The segments added after the base, oldest first. Segments that a running merge covers are
+    /// not included.
     added: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
@@ -40,18 +41,19 @@ pub(super) struct Writer {
     edit_log: Option<Vec<Edit>>,
 }
 
-/// The uses and jumps of all current routes, which restrict new routes.
+/// The field uses and the jumps of all current routes, which restrict new routes.
 struct Constraints {
-    /// The declared input, or the counted field uses of the base and all edits.
+    /// The declared input or, without a declaration, the counted field uses of the base and all
+    /// edits.
     counted: CountedFields,
     jumps: GotoGraph,
 }
 
-/// The counters that edits advance.
+/// Counters that each edit of a route advances.
 struct Revision {
-    /// The version of the last edit, which tombstones refer to.
+    /// The number of the last edit, to which tombstones refer.
     version: u64,
-    /// The generation of the rules with all edits; merges and compactions keep it.
+    /// The generation of the rules with all edits; merges and compactions do not change it.
     generation: u64,
     /// Number of edits that are not merged.
     pending: usize,
@@ -67,17 +69,17 @@ struct Background {
     last_failure: Option<MergeFailure>,
 }
 
-/// How a merge or a compaction ended.
+/// How a background merge or compaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// The result was installed; the caller must publish a snapshot.
+    /// The result was installed in the writer. The caller must publish a snapshot.
     Installed,
     /// The base was replaced since the work began, so the result was discarded.
     Superseded,
 }
 
 impl Constraints {
-    /// Returns the counted uses of message fields; `None` if the fields are declared.
+    /// Returns the counted uses of message fields; `None` if the rules declare their input.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
             CountedFields::Uses(uses) => Some(uses),
@@ -85,12 +87,12 @@ impl Constraints {
         }
     }
 
-    /// Removes the uses of a route. False if other routes then read a field in another way.
+    /// Removes the field uses of a route. False if other routes then read a field in another way.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove(used))
     }
 
-    /// Adds the uses of a route; returns the shared copy of equal uses.
+    /// Adds the field uses of a route, and returns the shared copy of equal uses.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add(used),
@@ -98,8 +100,8 @@ impl Constraints {
         }
     }
 
-    /// Takes over the declared input of a merged base, because the spans of the input change with
-    /// the texts. CountedFields uses are kept: they already include all edits.
+    /// Replaces the declared input by the input of a merged base, because the edited texts change
+    /// its spans. Counted field uses are kept, because they already include all edits.
     fn install(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted = counted;
@@ -108,7 +110,7 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Counts an edit.
+    /// Advances the counters for one more edit.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -117,8 +119,8 @@ impl Revision {
 }
 
 impl Background {
-    /// Records that a recompilation replaces the base. Returns the segments that a running merge
-    /// covered.
+    /// Records that a recompilation replaces the base. Returns the segments that the superseded
+    /// merge covered.
     fn supersede(&mut self) -> Vec<Arc<Segment>> {
         self.compaction.supersede();
         self.last_failure = None;
@@ -202,7 +204,7 @@ impl Writer {
         }
     }
 
-    /// Compiles a new base with these changes; other edits wait.
+    /// Compiles a new base with these changes. Other edits wait until it is compiled.
     fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
@@ -221,8 +223,9 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..fresh })
     }
 
-    /// Applies an edit. `Some` means that the edit changes how other routes read a field: nothing
-    /// was changed, and the caller must recompile with the returned changes.
+    /// Applies an edit. If the edit changes how other routes read a field, nothing is changed. Then
+    /// the returned changes (`Some`) include the edit, and the caller must recompile everything
+    /// with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -258,7 +261,7 @@ impl Writer {
         result
     }
 
-    /// Compiles a route for a table, which may replace an old route.
+    /// Compiles a route for a table. `old` is the route that the new route replaces, if any.
     fn compile(
         &self,
         compiler: &Compiler,
@@ -280,7 +283,7 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// Applies an edit that compiled.
+    /// Installs the result of an edit that compiled.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
         let replaced = old.as_ref().map(RouteLocation::sequence);
@@ -297,8 +300,8 @@ impl Writer {
         self.added.push(segment);
     }
 
-    /// Removes a current route as of the current version. The uses of the route must already be
-    /// removed from the constraints.
+    /// Removes a current route as of the current version. The caller must already have removed the
+    /// field uses of the route from the constraints.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;
@@ -310,7 +313,7 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Removes added segments that have no current route.
+    /// Drops the added segments in `old` that have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));

@@ -2,8 +2,8 @@
 //! the config of a node depends on the node's type.
 //!
 //! The requirements are found by evaluating the rules on probes. For each allowed value of a field,
-//! a probe object with that value and empty dicts is judged. If a violated rule reads only that
-//! field and missing fields, the rule is violated for every such object. So at least one of the
+//! the judge validates a probe object that has that value and empty dicts. If a violated rule reads
+//! only that field and missing fields, every such object violates the rule. So at least one of the
 //! missing fields is required.
 
 use super::super::reads::{Read, Reads};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Adds the requirements to a kind's schema, also in nested objects.
+/// Adds the conditional requirements to the schema of a payload kind and of its nested objects.
 pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else {
         return broken_invariant!("a payload of the rules has a judge");
@@ -27,13 +27,13 @@ pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
 }
 
-/// The position of an object in a payload.
+/// The position of an object in a payload, and where its rules are.
 struct Site<'p> {
-    /// The binding that the object's fields are read from, and the keys from the binding to the
-    /// object.
+    /// The binding (variable) that contains the object, and the keys that lead from the binding to
+    /// the object.
     root: BindingId,
     keys: Vec<Arc<str>>,
-    /// The path of the object in probes.
+    /// The path of the object in a probe payload.
     steps: Vec<Step<String>>,
     /// The block of rules around the object.
     block: &'p Block,
@@ -91,7 +91,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Returns the conditional requirements for each allowed value of a field.
+    /// Returns one `if` and `then` schema for each allowed value of a field that has requirements.
     fn variants(&self, object: &Object, field: &PayloadField, site: &Site<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -99,7 +99,7 @@ impl Walk<'_, '_> {
         let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
         let variant = |value: &Json| {
             let mut wanted = BTreeSet::new();
-            // Probe once without the dicts, and once with empty dicts.
+            // Validate one probe without the dicts, and one with empty dicts.
             for dicts in [&[][..], dicts.as_slice()] {
                 let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
                 let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
@@ -118,9 +118,9 @@ impl Walk<'_, '_> {
         values.iter().filter_map(variant).collect()
     }
 
-    /// Returns the fields of which a violated rule needs at least one, and the dict that contains
-    /// them (`None` for the object itself). `dicts` are the dicts in the probe. `None` if the
-    /// violation may depend on other fields.
+    /// Returns the fields of which a violated rule needs at least one. Also returns the dict that
+    /// contains these fields, or `None` if the object itself does. `dicts` are the dicts in the
+    /// probe. Returns `None` if the violation may depend on other fields.
     fn wanted(
         &self,
         found: &CorrectedViolation,

@@ -1,21 +1,23 @@
-//! Sibling modules do not import one another in a circle: each folder can be read from the bottom
-//! up.
+//! Checks that sibling modules do not import one another in a circle. Each folder can then be read
+//! from the bottom up.
 
 use super::{folders, is_test, name_of, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A module as the names of its ancestors and its own; a package's root is the empty one.
+/// The path of a module: the names of its ancestors and its own name. The root of a package is
+/// empty.
 type Module = Vec<String>;
 
-/// The files of a package: each module's path in the repository and its text, unit tests left out.
+/// The modules of a package: the path of each file in the repository, and its code without tests.
 #[derive(Default)]
 struct Package {
     modules: BTreeMap<Module, (String, String)>,
 }
 
-/// The code of a file without comments, unit tests at its end and what only they import.
+/// Returns the code of a file without comments, without unit tests at its end, and without imports
+/// for the unit tests.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let mut code = String::new();
@@ -53,7 +55,7 @@ impl Package {
         self.modules.insert(module, (file.to_owned(), code(text)));
     }
 
-    /// The names that a module brings into scope, each with its path.
+    /// Returns the names that a module brings into scope, each with its path.
     fn imports(&self, module: &Module) -> BTreeMap<String, Module> {
         let Some((_, text)) = self.modules.get(module) else { return BTreeMap::new() };
         let mut names = BTreeMap::new();
@@ -70,7 +72,7 @@ impl Package {
         names
     }
 
-    /// The module in which the thing of that path is written, imports on the way followed.
+    /// Returns the module that defines the item at a path. Follows up to `depth` imports.
     fn home(&self, path: &Module, depth: usize) -> Module {
         let mut module = Module::new();
         for (at, name) in path.iter().enumerate() {
@@ -88,7 +90,7 @@ impl Package {
         module
     }
 
-    /// For each folder, which of its modules import which other ones.
+    /// Returns, for each folder, which of its modules import which sibling modules.
     fn siblings(&self) -> BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> {
         let mut folders: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (module, (_, text)) in &self.modules {
@@ -104,8 +106,8 @@ impl Package {
         folders
     }
 
-    /// The files in circles of imports among the modules of a folder. Each comes with the siblings
-    /// that it imports and that lead back to it.
+    /// Returns the files that are in circles of imports among the modules of a folder. Each file
+    /// comes with the imported siblings from which imports lead back to the file.
     fn circles(&self) -> BTreeMap<String, Vec<String>> {
         let mut found = BTreeMap::new();
         for (folder, graph) in self.siblings() {
@@ -122,7 +124,7 @@ impl Package {
     }
 }
 
-/// True when one name leads to another along one edge or more.
+/// True if a path of at least one edge leads from one name to the other.
 fn reaches(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
     let (mut open, mut seen) = (vec![from], BTreeSet::new());
     while let Some(name) = open.pop() {
@@ -138,8 +140,8 @@ fn reaches(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> 
     false
 }
 
-/// The paths of a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`. A renamed item keeps its own
-/// name.
+/// Returns the paths in a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`. A renamed item is
+/// listed by its original name.
 fn expand(tree: &str) -> Vec<Vec<String>> {
     let tree = tree.trim();
     let Some((head, rest)) = tree.split_once('{') else {
@@ -166,7 +168,7 @@ fn expand(tree: &str) -> Vec<Vec<String>> {
     parts.map(|part| head.iter().cloned().chain(part).collect()).collect()
 }
 
-/// The paths that begin at `crate` or `super`, in `use` lines and elsewhere.
+/// Returns the paths that begin with `crate` or `super`, in `use` lines and elsewhere.
 fn references(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -182,7 +184,7 @@ fn references(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The length of the path or use tree at the start of a text.
+/// Returns the length of the path or use tree at the start of a text.
 fn path_length(text: &str) -> usize {
     let (mut depth, mut last) = (0_usize, ' ');
     for (at, c) in text.char_indices() {
@@ -202,7 +204,7 @@ fn path_length(text: &str) -> usize {
     text.len()
 }
 
-/// A path as it is seen from the root of the package.
+/// Converts a path in a module to a path from the root of the package.
 fn absolute(module: &Module, path: Vec<String>) -> Module {
     let mut out = module.clone();
     for name in path {
@@ -240,10 +242,10 @@ fn a_circle_is_found_wherever_it_is_written() {
     assert_eq!(circles(&[("m/a", "use super::b::X;"), ("m/b", "use super::a::Y;")]), both);
     assert_eq!(circles(&[("m/a", "use super::{b, c};"), ("m/b", "fn f() -> crate::m::a::Y {}")]), both);
     assert_eq!(circles(&[("m/a", "use super::b::X;"), ("m/b", "use super::{c::{self, D}, a};")]), both);
-    // The name comes by way of the parent.
+    // The name `X` is imported through the parent module.
     let parent = ("m", "mod a; mod b;\npub use b::X;");
     assert_eq!(circles(&[parent, ("m/a", "use super::X;"), ("m/b", "use super::a;")]), both);
-    // A file below one of them counts as part of it.
+    // A file in a subfolder of a sibling counts as part of that sibling.
     assert_eq!(circles(&[("m/a", ""), ("m/a/in", "use crate::m::b;"), ("m/b", "use super::a;")]), both);
     let none: [&str; 0] = [];
     assert_eq!(

@@ -1,5 +1,5 @@
-//! The compiler of `rust-version` knows the syntax of the sources. Clippy checks only the standard
-//! library.
+//! Checks that the compiler version in `rust-version` knows the syntax of the sources. Clippy
+//! checks only the use of the standard library.
 
 use super::{folders, name_of, root, rust_files};
 use std::fs;
@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Arm, Block, Expr, Token};
 
-/// The lines of match guards that hold a `let`, which compilers know since Rust 1.95.
+/// Line numbers of match guards that contain a `let`. Compilers know such guards since Rust 1.95.
 #[derive(Default)]
 struct LetGuards(Vec<usize>);
 
@@ -29,7 +29,7 @@ impl<'t> Visit<'t> for LetGuards {
         visit::visit_arm(self, arm);
     }
 
-    /// Macros are given tokens, which are mostly expressions or statements.
+    /// Parses the arguments of a macro, which are mostly expressions or statements.
     fn visit_macro(&mut self, given: &'t syn::Macro) {
         if let Ok(given) = given.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
             given.iter().for_each(|expression| LetGuards::visit_expr(self, expression));
@@ -39,7 +39,7 @@ impl<'t> Visit<'t> for LetGuards {
     }
 }
 
-/// True when a `let` is the condition, or one of those that are joined.
+/// True if the condition is a `let`, or a chain that contains a `let`.
 fn holds_let(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
@@ -49,7 +49,7 @@ fn holds_let(condition: &Expr) -> bool {
     }
 }
 
-/// The engine had one while `rust-version` was 1.88.
+/// Former bug: the engine contained such a guard while `rust-version` was 1.88.
 #[test]
 fn no_guard_needs_a_newer_compiler() {
     let mut files = Vec::new();

@@ -1,13 +1,13 @@
-//! Who may use the reference evaluator, and who may read the time of day.
+//! Checks which files use the reference evaluator, and which files read the time of day.
 //!
-//! The reference evaluator is the oracle that every engine is compared with. It decides where
-//! `Tier::Reference` asks for it, and it is the source of explanations, of coverage and of the
-//! messages that an analysis reports. No engine may call it.
+//! The reference evaluator is the oracle with which every engine is compared. It decides if
+//! `Tier::Reference` is configured. It also produces explanations, coverage, and the messages that
+//! an analysis reports. No engine may call it.
 
 use super::{folders, is_test, name_of, rust_files};
 use std::fs;
 
-/// The source files whose code contains one of some texts. Tests are left out.
+/// Returns the source files, without tests, whose code contains one of the given texts.
 fn files_with(parts: &[&str]) -> Vec<String> {
     let mut files = Vec::new();
     folders("src").iter().for_each(|folder| rust_files(folder, &mut files));
@@ -46,8 +46,8 @@ fn only_explanations_and_the_reference_tier_use_the_oracle() {
     assert_eq!(found, allowed);
 }
 
-/// Clocks jump, so durations come from a monotonic clock (`Instant`). Only the lines of logs carry
-/// the time of day.
+/// Clocks of the time of day can jump, so durations come from a monotonic clock (`Instant`). Only
+/// the lines of logs contain the time of day.
 #[test]
 fn only_logs_read_the_time_of_day() {
     let reads = ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"];

@@ -1,9 +1,9 @@
-//! What can be counted about the English of comments: their width, the length of a sentence, and
-//! words that this code once used in a private sense. The counter cannot know whether a stranger
-//! understands a comment; a reader can.
+//! Checks what can be counted about the English of comments: the width of lines, the length of
+//! sentences, and words that this code once used in a private sense. The check cannot know whether
+//! a stranger understands a comment; only a reader can.
 //!
-//! `exceptions.txt` lists the breaches that stay, one a line. The list only shrinks: a line without
-//! a breach fails too.
+//! `exceptions.txt` lists the breaches that are allowed, one per line. The list only shrinks,
+//! because a line without a breach also fails the test.
 
 use super::{folders, name_of, root, rust_files};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::fs;
 const MOST_COLUMNS: usize = 100;
 const MOST_WORDS: usize = 25;
 
-/// Words that this code used in a sense of its own, each with a plain replacement.
+/// Words that this code once used in a private sense, each with plain replacements.
 const BANNED: &[(&str, &str)] = &[
     ("told", "reports, known, selected"),
     ("tells", "says, reports"),
@@ -41,7 +41,7 @@ const BANNED: &[(&str, &str)] = &[
     ("meanwhile", "name the time"),
 ];
 
-/// A comment line: its number, whether it is a doc comment, and its text.
+/// A line of a comment: its number, whether it is a doc comment, its width, and its text.
 struct Line<'t> {
     number: usize,
     is_doc: bool,
@@ -49,7 +49,7 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// The comment lines of a file. Lines of code blocks in doc comments are left out.
+/// Returns the comment lines of a file, without the lines of code blocks in doc comments.
 fn comments(text: &str) -> Vec<Line<'_>> {
     let (mut found, mut in_code) = (Vec::new(), false);
     for (at, line) in text.lines().enumerate() {
@@ -73,13 +73,13 @@ fn comments(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// A text without its parts in backquotes: code has no style.
+/// Returns a text without its parts in backquotes, because code has no style.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join("code")
 }
 
-/// The sentences of doc comments that are too long, each with the line on which its paragraph
-/// begins.
+/// Returns the sentences of doc comments that are too long, as pairs of the line where the
+/// paragraph begins and the number of words.
 fn long_sentences(lines: &[Line<'_>]) -> Vec<(usize, usize)> {
     let mut paragraphs: Vec<(usize, String)> = Vec::new();
     let mut last = 0;
@@ -111,7 +111,7 @@ fn long_sentences(lines: &[Line<'_>]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The banned words of a text.
+/// Returns the banned words that a text contains.
 fn banned(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let plain = without_code(text).to_lowercase();
     let words: Vec<&str> =
@@ -120,7 +120,7 @@ fn banned(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static s
     BANNED.iter().filter(move |(word, _)| joined.contains(&format!(" {word} ")))
 }
 
-/// Every breach of a file, as `what file:line`.
+/// Returns every breach in a file, as the kind of breach and its description with file and line.
 fn breaches(name: &str, text: &str) -> Vec<(String, String)> {
     let lines = comments(text);
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! Parts of a quantifier that do not depend on its element are computed once. Other parts count for
-//! each element.
+//! Parts of a quantifier's condition that do not depend on its element are computed once. Work in
+//! the other parts counts for each element.
 
 use super::{check, decided};
 use serde_json::json;
@@ -12,13 +12,14 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     let start = Instant::now();
     check("", "any x in l: x > 99_998 and len(lower(text)) > x + 10", &message, Ok(true));
     check("", "all x in l: lower(text) contains \"a\"", &message, Ok(true));
-    // The invariant part may also be an operand of a part that depends on the element.
+    // A part that does not depend on the element may also be an operand of a part that does.
     check("", "all x in l: len(lower(text)) + x >= 0", &message, Ok(true));
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// Former bug: the VM repeated a cheap invariant comparison for each element and counted each
-/// repetition. Its result was unknown where the reference had compared once.
+/// Former bug: the VM evaluated a cheap comparison that does not depend on the element again for
+/// each element, and counted each repetition. Its result was unknown where the reference evaluator
+/// had compared once.
 #[test]
 fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
     let message = json!({ "u": "ABCDE", "v": [1, 2], "w": [1, 2], "l": [1, 2, 3] });
@@ -31,21 +32,21 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
             Ok(true),
         );
     }
-    // Former bug: a condition shared with another rule was cached for that rule, but computed for
-    // each element here.
+    // Former bug: a condition that two rules share was cached for the other rule, but computed here
+    // for each element.
     let shared = "settings { search_work: 16 }
         let d = not (ctx.f == 1e300 or trim(u) contains \"x\" ignoring case or ctx.f <= 2)
         route b when all x in l: d -> h
         route a when d -> h";
     let message = json!({ "u": "ABCDE", "ctx": { "f": 3 }, "l": [1, 2, 3] });
     assert_eq!(decided(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
-    // Comparisons with the element itself count each time.
+    // Comparisons that read the element count each time.
     let message = json!({ "v": [1, 2], "l": [[1, 2], [1, 2]] });
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
-/// Former bug: the VM counted what remained of a part after constant folding. The reference counts
-/// the part as written.
+/// Former bug: the VM counted only what constant folding had left of a condition. The reference
+/// evaluator counts the condition as written.
 #[test]
 fn an_element_that_constants_take_away_counts_as_written() {
     let message = json!({ "u": "ABCDE", "l": (0..10).collect::<Vec<_>>() });

@@ -3,7 +3,7 @@
 use super::{GLOBS, Generator, Kind, LISTS, REGEXES, WORDS, quoted};
 
 impl Generator<'_> {
-    /// Generates a condition of at most this depth.
+    /// Generates a condition of at most the given depth.
     pub(super) fn cond(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self.test();

@@ -3,8 +3,9 @@
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
 
-/// Operands of choices, by the type at which they are read. Message values often have another type.
-/// If there is an `input`, it declares the last operand of each row with another type.
+/// Operands of choices, by the type as which the choice reads them. Message values often have
+/// another type. If there is an `input`, it declares the last operand of each row with another
+/// type.
 const READS: &[(&str, &[&str])] = &[
     ("number", &["ctx.n", "ctx.f", "ctx.extra", "ctx.s"]),
     ("string", &["ctx.s", "text", "ctx.user.role", "ctx.extra", "ctx.n"]),
@@ -17,7 +18,7 @@ const READS: &[(&str, &[&str])] = &[
 pub(super) const ANSWERS: &[&str] = &["yes", "no", "查订单"];
 
 impl Generator<'_> {
-    /// Generates a few statements other than routes, and adds their entries.
+    /// Generates a few statements other than routes, and adds the names of their entries.
     pub(super) fn statements(&mut self, entries: &mut Vec<String>) {
         if self.random.chance(40) {
             self.choice();
@@ -183,7 +184,7 @@ impl Generator<'_> {
         self.out.push_str("}\n");
     }
 
-    /// Generates a chain of nodes. Its last node chooses between two nodes by its own router.
+    /// Generates a chain of nodes. The router of the last node chooses between two nodes.
     fn workflow(&mut self) {
         let condition = self.cond(2);
         let _ = writeln!(

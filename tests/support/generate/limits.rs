@@ -1,4 +1,5 @@
-//! Generates programs with limits so small that messages exceed them, and single conditions.
+//! Generates programs with limits so small that messages exceed them. Also generates single
+//! conditions.
 
 use super::super::random::Random;
 use super::{ANALYSIS, Generated, Generator, Kind};

@@ -1,12 +1,12 @@
 //! Generates random payload rules and random payloads. The rules have fields with every constraint,
-//! rules over fields, elements and entries, groups as types and as includes, closed objects, and
-//! corrections.
+//! and conditions on fields, list elements and dict entries. They use groups as types and as
+//! includes, closed objects, and corrections.
 
 use super::super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// The type of a field.
+/// The type of a generated payload field.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Text,
@@ -95,7 +95,7 @@ impl Payloads {
         Payloads { source, fields, leaf }
     }
 
-    /// Generates a random payload; most of its fields match the rules.
+    /// Generates a random payload; most of its fields satisfy the rules.
     pub fn payload(&self, random: &mut Random) -> Json {
         if random.chance(2) {
             return junk(random);
@@ -217,7 +217,8 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    /// Writes a rule about some of the fields. The rule reports at `place`, or else at a field.
+    /// Writes a rule about some of the fields. The rule reports violations at `place`, or else at a
+    /// field.
     fn rule(&mut self, fields: &[Field], place: Option<&str>) {
         let field = fields[self.random.below(fields.len())].clone();
         let at = match (place, field.kind) {
@@ -341,7 +342,7 @@ impl Writer<'_> {
         (0..2).for_each(|_| self.rule(&made, Some(place)));
     }
 
-    /// Writes rules about each element or entry of a field.
+    /// Writes rules about each list element or dict entry of a field.
     fn each(&mut self, field: &Field, fields: &[Field], leaf: &[Field]) {
         if !self.random.chance(60) {
             return;
@@ -367,7 +368,7 @@ impl Writer<'_> {
         self.made(&scope, &place);
         self.rule(&scope, Some(&place));
         if self.random.chance(40) {
-            // This rule about the element reads fields of the object too.
+            // This rule about the element also reads fields of the object around the list.
             let mut both = scope;
             both.extend(fields.iter().filter(|field| field.kind != Kind::Leaf).cloned());
             self.rule(&both, Some(&place));

@@ -1,4 +1,4 @@
-//! Generates values that operators and functions compute.
+//! Generates expressions for values that operators and functions compute.
 
 use super::{Generator, Kind, WORDS, quoted};
 
@@ -42,7 +42,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates an integer.
+    /// Generates an expression for an integer.
     fn whole_number(&mut self, depth: usize) -> String {
         match self.random.below(15) {
             0 => format!("len({})", self.value(Kind::Text, depth)),
@@ -78,7 +78,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates a string.
+    /// Generates an expression for a string.
     fn made_text(&mut self, depth: usize) -> String {
         match self.random.below(14) {
             0 => format!("lower({})", self.value(Kind::Text, depth)),
@@ -112,7 +112,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates an optional time zone as the second argument; possibly empty.
+    /// Generates the optional second argument of a clock function, a time zone; empty if left out.
     fn zone(&mut self) -> &'static str {
         self.random.pick(&["", "", ", \"Asia/Kolkata\"", ", zone: \"America/New_York\"", ", ctx.s"])
     }

@@ -1,4 +1,4 @@
-//! Lists inside statements.
+//! Kinds of sources whose statements contain long lists.
 
 use super::Comes::Right;
 use super::{Kind, ROUTE, each, input, join};
@@ -395,7 +395,8 @@ pub const KINDS: &[Kind] = &[
         Right,
     ),
     (
-        // With this number of words, finding them in one pass takes most of the time.
+        // With this number of words, building the automaton that finds them in one pass takes most
+        // of the time.
         "lexicon words by the thousand",
         |n| {
             format!(

@@ -1,4 +1,4 @@
-//! Repeated mistakes.
+//! Kinds of sources that repeat a mistake.
 
 use super::Comes::{Right, Wrong};
 use super::{Kind, ROUTE, each, input, join};

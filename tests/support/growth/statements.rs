@@ -1,4 +1,4 @@
-//! Many statements of one kind.
+//! Kinds of sources with many statements of one kind.
 
 use super::Comes::Right;
 use super::{Kind, ROUTE, each, input};

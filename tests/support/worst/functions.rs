@@ -10,7 +10,8 @@ fn long(size: &Size, condition: &str, letters: &str) -> Task {
     ask(condition, json!({ "text": letters.repeat(size.bytes / letters.len()) }))
 }
 
-/// Builds a task whose result may be as long as the limit allows, if it is `grown` times the text.
+/// Builds a task whose result is `grown` times as long as the text, and as long as the limit
+/// allows.
 fn built(size: &Size, condition: &str, letters: &str, grown: usize) -> Task {
     let bytes = size.get(Limit::ValueBytes) / grown;
     ask(condition, json!({ "text": letters.repeat(bytes / letters.len()) }))
@@ -21,7 +22,8 @@ fn elements(size: &Size) -> usize {
     size.get(Limit::ValueBytes) / 8
 }
 
-/// Returns the maximum bytes of a value that may be built for each pair of a nest.
+/// Returns the maximum number of bytes of a value that may be built for each pair of two nested
+/// quantifiers.
 fn bytes_of_pair(size: &Size) -> usize {
     (size.get(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / size.nest(2).pow(2))
         .min(size.work_of_pair())
@@ -31,8 +33,8 @@ fn dict(count: usize) -> Json {
     (0..count).map(|at| (format!("k{at:07}"), json!(at))).collect::<Map<_, _>>().into()
 }
 
-/// Builds a graph of nodes, each with an edge to the next node. The last edge closes the circle if
-/// `is_circle`, so that every node has a predecessor.
+/// Builds a graph of nodes, each with an edge to the next node. If `is_circle`, an edge from the
+/// last to the first node closes a circle, so that every node has a predecessor.
 fn graph(count: usize, is_circle: bool) -> Json {
     let nodes: Vec<Json> = (0..count).map(|at| json!({ "i": format!("{at:06}") })).collect();
     let to = |at: usize| if is_circle { (at + 1) % count } else { (at + 1).min(count - 1) };

@@ -5,35 +5,40 @@ use super::{Case, Size, Task, ask, each, indexed, list, pairs, searched_bytes, t
 use rulec_lang::limits::Limit;
 use serde_json::json;
 
-/// Returns the letters per text if a message has two lists as long as a nest may read.
+/// Returns the number of letters per text if a message has two lists that are as long as two nested
+/// quantifiers may read.
 fn letters(size: &Size) -> usize {
     (size.bytes / size.nest(2) / 2).saturating_sub(4)
 }
 
-/// Builds two lists of long texts that differ only in the last letter, and compares every pair.
+/// Builds a task that compares every pair of texts from two lists. The texts are long and differ
+/// only in the last letter.
 fn long_pairs(size: &Size, condition: &str, letters: usize) -> Task {
     let long = text(letters - 2);
     pairs(size, condition, format!("{long}b"), format!("{long}c"))
 }
 
-/// Builds two lists of lists that differ only in the last element, and compares every pair.
+/// Builds a task that compares every pair of lists from two lists. The lists are long and differ
+/// only in the last element.
 fn pairs_of_lists(size: &Size, condition: &str) -> Task {
     let ones = vec![1; (size.work_of_pair() / 8).saturating_sub(3)];
     pairs(size, condition, json!([[ones, 2]]), json!([[ones, 3]]))
 }
 
-/// Builds a nest that searches texts for texts, up to the search-work limit.
+/// Builds a task with two nested quantifiers that searches every text for another text, up to the
+/// search-work limit.
 fn searched_pairs(size: &Size, condition: &str, bytes: usize, wanted: &str) -> Task {
     pairs(size, condition, text(bytes), wanted)
 }
 
-/// Builds a search of one text for another in `passes` passes, up to the search-work limit.
+/// Builds a task that searches one text for another. The search reads the text `passes` times, up
+/// to the search-work limit.
 fn searched(size: &Size, condition: &str, passes: usize, wanted: String) -> Task {
     let bytes = (size.get(Limit::SearchWork) / passes).min(size.bytes / 2);
     ask(condition, json!({ "text": text(bytes), "u": wanted }))
 }
 
-/// Builds a regex search of a text, up to the regex-work limit.
+/// Builds a task that searches a text for a regex, up to the regex-work limit.
 fn matched(size: &Size, pattern: &str, letters: &str) -> Task {
     let bytes = searched_bytes(size, pattern);
     let letters: String = letters.repeat(bytes / letters.len());

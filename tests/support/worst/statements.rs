@@ -5,24 +5,24 @@ use super::{Case, Size, Task, ask, list, searched_bytes, text};
 use rulec_lang::limits::Limit;
 use serde_json::{Map, Value as Json, json};
 
-/// Statements that do not take part in decisions.
+/// Names of statements that do not take part in decisions, and so have no worst case.
 pub const WITHOUT: &[&str] = &["import", "test", "workflow"];
 
 fn task(rules: impl Into<String>, message: Json) -> Task {
     Task { rules: rules.into(), message }
 }
 
-/// Returns a message with a text of maximum length.
+/// Returns a message with a text that is as long as the message may be.
 fn long(size: &Size, letters: &str) -> Json {
     json!({ "text": letters.repeat(size.bytes / letters.len()) })
 }
 
-/// Returns a message with the longest text that may be analysed.
+/// Returns a message with the longest text that the request analysis accepts.
 fn analysed(size: &Size, letters: &str) -> Json {
     json!({ "text": letters.repeat(size.get(Limit::RequestBytes).min(size.bytes) / letters.len()) })
 }
 
-/// Returns a message of distinct words.
+/// Returns a message whose text consists of distinct words.
 fn words(size: &Size) -> Json {
     json!({ "text": (0..size.get(Limit::ValueBytes).min(size.bytes) / 16).map(|at| format!("{at:07} ")).collect::<String>() })
 }
@@ -31,7 +31,7 @@ fn routes(count: usize, route: impl Fn(usize) -> String) -> String {
     (0..count).map(route).collect()
 }
 
-/// Returns an object with as many undeclared fields as fit.
+/// Returns an object with as many undeclared fields as fit into a message.
 fn unknown_fields(size: &Size) -> Json {
     let fields = (0..size.bytes / 24).map(|at| (format!("field_{at:07}"), json!("a")));
     fields.collect::<Map<_, _>>().into()

@@ -6,7 +6,8 @@ use crate::value::Value;
 use rulec_base::text::zone;
 use time::{OffsetDateTime, UtcOffset};
 
-/// Returns the time in the zone named by the second argument, or at its own offset without one.
+/// Returns the time in the time zone that the second argument names. Without a second argument,
+/// returns the time at its own UTC offset.
 fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(at)] => Some(at),
@@ -18,7 +19,7 @@ fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns a clock or calendar field as an int.
+/// Returns a clock or calendar field of a time as an int. The time may be converted to a time zone.
 pub(super) fn part<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
     local(args).map_or(Value::Missing, |at| Value::Int(part(at).into()))
 }

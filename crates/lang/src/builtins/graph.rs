@@ -39,7 +39,7 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     indices(arena, unknown)
 }
 
-/// A graph: nodes with ids, and the edges between known nodes.
+/// A graph of named records: its nodes have ids, and its edges connect known nodes.
 struct Graph {
     /// The node id of each record; `None` for a record without a name.
     nodes: Vec<Option<usize>>,
@@ -67,16 +67,18 @@ impl Graph {
     }
 }
 
-/// Adjacency lists in one vector. A separate list for each node would cost more than the rest of
-/// the work.
+/// Adjacency lists of a graph, in one vector. A separate list for each node would cost more than
+/// the rest of the work.
 struct Adjacency {
     nodes: Vec<usize>,
-    /// Start of each node's list in `nodes`, plus one entry for the end of the last list.
+    /// The start of each node's list in the field `nodes`, plus one entry for the end of the last
+    /// list.
     starts: Vec<usize>,
 }
 
 impl Adjacency {
-    /// Builds the lists: the second node of each pair is added to the list of the first.
+    /// Builds the lists from pairs of nodes: the second node of each pair is added to the list of
+    /// the first.
     fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Adjacency {
         let mut starts = vec![0; count + 1];
         pairs.clone().for_each(|(at, _)| starts[at] += 1);

@@ -1,5 +1,5 @@
-//! Functions on the structure of lists and dicts. Each takes time proportional to its arguments,
-//! because these may be untrusted.
+//! Functions on the structure of lists and dicts. Each takes time proportional to the size of its
+//! arguments, because the arguments may be untrusted.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -8,7 +8,7 @@ use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 
-/// Returns the entries of a dict, in key order.
+/// Returns the entries of a dict, in key order; `None` for other values.
 fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
@@ -23,7 +23,7 @@ pub(super) fn listed<'a>(
     dict.entries().map_or(Value::Missing, |entries| arena.list(entries.map(take)))
 }
 
-/// Up to this length, a list of texts is searched linearly; a longer list is hashed.
+/// Maximum length of a list of texts that is searched linearly; a longer list is hashed.
 const SHORT: usize = 16;
 
 pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -64,7 +64,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     })
 }
 
-/// Returns the first or last element of a list.
+/// Returns the last element of a list if `last`, else the first.
 pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let Some(length) = list.list_len() else { return Value::Missing };
@@ -99,7 +99,7 @@ fn text_size(text: &str) -> u64 {
         for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
             escaped += match byte {
                 b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-                // As in `\u001f`.
+                // The escape sequence has six characters, as in `\u001f`.
                 _ => 5,
             };
         }
@@ -107,7 +107,8 @@ fn text_size(text: &str) -> u64 {
     text.len() as u64 + 2 + escaped
 }
 
-/// Returns the length of both brackets, and of a comma before each element but the first.
+/// Returns the number of bytes of both brackets and the commas of a JSON list or object with
+/// `count` items.
 fn list_size(count: usize) -> u64 {
     2 + count.saturating_sub(1) as u64
 }
@@ -123,7 +124,7 @@ fn dict_size(map: &Map<String, Json>) -> u64 {
 
 pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
-        // Nested values are read too, and numbers are formatted.
+        // Nested values are read too and numbers are formatted, so the work counts four times.
         let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
         if !arena.within_budget(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
@@ -142,7 +143,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// Maximum number of segments of a dotted key.
 const MAX_SEGMENTS: usize = 64;
 
-/// The changes to a dict: a new value for the key itself, and changes inside its value.
+/// Changes to a dict as a tree: a new value for this key as a whole, and changes inside the value.
 #[derive(Default)]
 struct Changes<'a> {
     whole: Option<Value<'a>>,
@@ -158,7 +159,7 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let (mut changes, mut segments) = (Changes::default(), 0);
     for (key, value) in updates {
         segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
-        // The limit counts one list element per segment.
+        // In the limit on the size of a value, each segment counts as one list element.
         if !arena.builds(8 * segments) {
             return Value::Missing;
         }
@@ -171,8 +172,8 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     changed(*base, &changes, arena).unwrap_or(Value::Missing)
 }
 
-/// Returns a value with the changes applied, or `None` if the result is too large. The recursion
-/// depth is bounded by the number of key segments.
+/// Returns a value with the changes applied; `None` if the result is too large. The recursion depth
+/// is bounded by the number of segments of a dotted key.
 fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.whole.unwrap_or(base);
     if changes.inner.is_empty() {

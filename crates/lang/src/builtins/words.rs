@@ -52,7 +52,8 @@ pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if count == 0 {
         return Value::Str(text);
     }
-    // Both may come from a message, and their product can make a small message large.
+    // Check the size first. `text` and `new` may both come from a message, and the result can be as
+    // large as their product.
     let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
     arena.text(bytes, |made| {
         for (at, piece) in text.split(old).enumerate() {
@@ -72,8 +73,8 @@ pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Returns a part of a text, from a character index on. Returns missing if the index is outside the
-/// text.
+/// Returns `length` characters of a text from the character `from` on; a negative `from` counts
+/// from the end. Returns missing if `from` is outside the text.
 fn part(text: &str, from: i64, length: i64) -> Value<'_> {
     let Ok(length) = usize::try_from(length) else { return Value::Missing };
     let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
@@ -85,7 +86,8 @@ fn part(text: &str, from: i64, length: i64) -> Value<'_> {
     Value::Str(place(rest, length).map_or(rest, |end| &rest[..end]))
 }
 
-/// Returns the byte offset of a character, or of the end of the text; `None` beyond the end.
+/// Returns the byte offset of a character by its index. The index may be the end of the text;
+/// `None` beyond the end.
 fn place(text: &str, character: usize) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
 }
@@ -104,10 +106,10 @@ pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Parses a decimal number. As in JSON, the result is an int if it is written as an integer that
-/// fits.
+/// Parses a decimal number. As in JSON, the result is an int if the text is an integer that fits
+/// into 64 bits.
 fn parsed_number(text: &str) -> Value<'_> {
-    // Excludes `inf` and `nan`, which the standard library would also accept.
+    // Exclude the texts `inf` and `nan`, which the standard library would also accept.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
         return Value::Missing;
     }
@@ -130,12 +132,12 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Schemes for which browsers read `\` as `/` and accept any number of slashes.
+/// URL schemes for which browsers read `\` as `/` and accept any number of slashes.
 const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
 
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = args else { return Value::Missing };
-    // Browsers drop blanks at both ends, and tabs and line breaks everywhere.
+    // Browsers drop blanks at both ends of a URL, and tabs and line breaks everywhere.
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     match host(&text) {
@@ -158,7 +160,7 @@ fn host(text: &str) -> Option<String> {
     let authority = after.split(|c: char| slash(c) || c == '?' || c == '#').next()?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match host.rfind(']') {
-        // Colons inside brackets belong to the host.
+        // Colons inside the brackets of an IPv6 address belong to the host.
         Some(end) => &host[..=end],
         None => host.split(':').next()?,
     };
@@ -178,7 +180,7 @@ pub(super) fn recased<'a, C: Iterator<Item = char>>(
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
-    // The other case of a letter may take up to three times as many bytes.
+    // A letter in the other case may take up to three times as many bytes.
     mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 
@@ -201,7 +203,8 @@ pub(super) fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         bytes += piece.len();
         count += 1;
     }
-    // Both may come from a message, and their product can make a small message large.
+    // Check the size first. The list and the separator may both come from a message, and the result
+    // can be as large as their product.
     let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
     arena.text(bytes, |made| {
         for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
@@ -224,7 +227,7 @@ pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
     }
 }
 
-/// True if texts of these lengths, in characters, may be compared.
+/// True if `similarity` may compare two texts with these numbers of characters.
 pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
     let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
     arena.allows(Limit::SimilarityCharacters, longer)

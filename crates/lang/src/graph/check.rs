@@ -10,52 +10,53 @@ use rulec_base::message;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// The severity of a finding.
+/// The severity of a fault that was found in a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Suspicious; the workflow can still be built.
+    /// The workflow is suspicious, but can still be built.
     Warning,
     /// The workflow cannot run, or cannot run as written.
     Error,
 }
 
-/// The kinds of faults.
+/// The kinds of faults that a workflow can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
     /// Two nodes have the same name.
     DuplicateNode,
-    /// The start node does not exist.
+    /// The workflow's start node does not exist.
     UnknownStart,
     /// A processor or a router is assigned to a node that does not exist.
     UnknownNode,
     /// A node has no processor, or its factory failed.
     NoProcessor,
-    /// A next node does not exist.
+    /// A node lists a next node that does not exist.
     UnknownNext,
-    /// A route names a node that does not exist.
+    /// A route names a target node that does not exist.
     UnknownTarget,
-    /// A route names a slot that the node does not have. Such a route selects every next node.
+    /// A route names an index in `next` that the node does not have. Such a route selects every
+    /// next node.
     MissingTarget,
     /// A parallel node is a direct child of a parallel node.
     NestedParallel,
-    /// No edge of a cycle is declared a loop-back, so the cycle waits for itself.
+    /// No edge of a cycle is declared a loop-back, so each node of the cycle waits for another.
     CycleWithoutLoopBack,
     /// A loop has no exit: it has only one next node, or only loop-backs.
     LoopWithoutExit,
     /// A join has an incoming edge that can never deliver an input.
     JoinNeverFills,
-    /// Mutually exclusive branches feed the same join.
+    /// Branches of which only one can run feed the same join, which waits for all of them.
     ExclusiveJoin,
-    /// No path from the start leads to a node.
+    /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no join counts the edge.
+    /// A route names a node that is not among the next nodes, so no join waits for this edge.
     UnlistedTarget,
-    /// A node is listed twice among the next nodes.
+    /// A node lists the same next node twice.
     RepeatedNext,
     /// A parallel node has no children.
     EmptyParallel,
-    /// A parallel node has a router, which is never called.
+    /// A parallel node has a router; the router is never called.
     IdleRouter,
     /// A loop-back leads to a node from which no path returns.
     LoopBackOutsideLoop,
@@ -64,17 +65,17 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Returns the stable name of the kind.
+    /// Returns the stable name of this kind of fault.
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// Returns the remedy.
+    /// Returns a suggested fix for this kind of fault.
     pub fn help(self) -> Message {
         self.row().1
     }
 
-    /// Returns the severity of a fault of this kind if nothing makes the fault uncertain.
+    /// Returns the severity of a fault of this kind, unless other facts make the fault uncertain.
     fn severity(self) -> Severity {
         use FindingKind::*;
         match self {
@@ -133,34 +134,35 @@ impl FindingKind {
     }
 }
 
-/// A fault in a workflow.
+/// A fault that was found in a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The kind of fault.
+    /// The kind of the fault.
     pub kind: FindingKind,
-    /// The severity.
+    /// The severity of the fault.
     pub severity: Severity,
-    /// The faulty node, if a node of that name exists.
+    /// The faulty node; `None` if no node has the name in question.
     pub node: Option<NodeId>,
     /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
-    /// The description of the fault.
+    /// The description of the fault, for the user.
     pub message: Message,
 }
 
 impl Finding {
-    /// Creates a finding. The last node of the path is the faulty one.
+    /// Creates a finding. The last node of `path` is the faulty node.
     pub fn new(kind: FindingKind, path: Vec<NodeId>, message: Message) -> Self {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
-    /// Returns the remedy.
+    /// Returns a suggested fix for the fault.
     pub fn help(&self) -> Message {
         self.kind.help()
     }
 
-    /// Returns the severity, the kind, the fault, its path and the remedy as a localized message.
+    /// Returns the severity, the kind, the description, the path and the fix as a localized
+    /// message.
     pub fn to_message(&self) -> Message {
         let severity = match self.severity {
             Severity::Error => message!("error"),
@@ -199,7 +201,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks a connected graph. `start` is the index of the start node.
+/// Checks a graph whose nodes were connected by `connect`. `start` is the index of the start node.
 pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
@@ -219,7 +221,8 @@ pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -
         let message = message!("no path leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
-    // If a cycle waits for itself, no join in the cycle can be filled, and one finding is enough.
+    // In a cycle that waits for itself, no join ever receives all inputs, and one finding is
+    // enough.
     if !waits_for_itself {
         joins::check(&graph, &mut findings);
     }
@@ -313,8 +316,8 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     back.sort();
     for target in back {
         let Some(to) = graph.number(target) else { continue };
-        // With only one next node, the edge is both kinds, and another finding already reports
-        // this.
+        // If there is only one next node, every route leads there, and another finding reports the
+        // loop.
         if forward.contains(target) && step.next.len() != 1 {
             let message =
                 message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
@@ -327,7 +330,8 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first slot that a route names but the node does not have.
+/// Returns the first index in `next` that a route names but the node does not have; `slots` is the
+/// number of next nodes.
 fn missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
     let named = routes.iter().flat_map(|route| &route.targets);
     named

@@ -1,4 +1,4 @@
-//! Nodes by name, and the routes that their outputs may take.
+//! Nodes of a workflow by name, and the routes that their outputs may take.
 
 use rulec_base::diag::{Arg, Argument, Message, listed};
 use rulec_base::message;
@@ -10,12 +10,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The name of a node. Cheap to clone.
+/// The name of a workflow node. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
-    /// Returns the name as text.
+    /// Returns the node's name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ impl Argument for NodeId {
     }
 }
 
-/// Returns the names in backticks, joined as in a sentence.
+/// Returns the names of the nodes in backticks, joined as in a sentence.
 pub fn names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
@@ -77,21 +77,22 @@ pub fn names(nodes: &[NodeId]) -> Message {
     }
 }
 
-/// A node of a graph, with its possible successors.
+/// A node of a workflow graph, with its possible successors.
 #[derive(Clone, Debug)]
 pub struct Vertex {
     /// Name of the node, unique in the graph.
     pub id: NodeId,
-    /// The next nodes, in the listed order.
+    /// The names of the next nodes, in the listed order.
     pub next: Vec<NodeId>,
     /// Whether the node runs its next nodes in parallel. A parallel node has no output of its own.
     pub parallel: bool,
-    /// Every possible result of the router; `None` if outputs go to every next node. The router of
-    /// a parallel node is never called.
+    /// Every possible result of the node's router; `None` if outputs are sent to every next node.
+    /// The router of a parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
-    /// The targets of the loop-backs that the router declares.
+    /// The targets of the loop-backs that the node's router declares.
     pub loop_backs: HashSet<NodeId>,
-    /// The source of each counted incoming edge, one entry per edge; set by [`connect`].
+    /// The source of each incoming edge that a join waits for, one entry per edge; set by
+    /// [`connect`].
     pub incoming: Vec<NodeId>,
 }
 
@@ -104,8 +105,8 @@ impl Vertex {
     }
 }
 
-/// Records at each node the sources of its counted incoming edges, which are all edges except
-/// loop-backs.
+/// Records at each node the sources of its incoming edges. Loop-backs are left out, because joins
+/// do not wait for them.
 pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
@@ -119,28 +120,28 @@ pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     }
 }
 
-/// A possible result of a router.
+/// A possible result of a router: the nodes that receive an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The nodes that receive the output, in order.
+    /// The nodes that receive the output if the router takes this route, in order.
     pub targets: Vec<Target>,
     /// Whether the route is a loop-back: its targets run at once, and their pending inputs are
     /// cleared.
     pub loopback: bool,
 }
 
-/// A target node as a route names it.
+/// A target of a route, in the form in which the route names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
-    /// `next[i]`, or every next node if the index is out of range.
+    /// The node `next[i]`, or every next node if the index is out of range.
     Next(usize),
-    /// Every next node.
+    /// Every next node of the router's node.
     Every,
-    /// A node by name.
+    /// A node that the route names directly.
     Node(NodeId),
-    /// The nodes named in a field of the output, by a list of texts or one text. The field is a
-    /// path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.
+    /// The nodes whose names are in a field of the output, as a list of texts or one text. The
+    /// field is a path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.
     Listed(Vec<String>),
 }
 
@@ -150,7 +151,7 @@ impl Route {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
 
-    /// Returns the same route as a loop-back.
+    /// Returns the same route, but marked as a loop-back.
     #[must_use]
     pub fn looping_back(mut self) -> Self {
         self.loopback = true;
@@ -169,8 +170,8 @@ impl Route {
         })
     }
 
-    /// Returns the nodes that the route may select. Targets listed in an output are assumed to be
-    /// next nodes.
+    /// Returns the nodes that the route may select for any output. Targets that are read from the
+    /// output are assumed to be next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
         self.expand(next, |_| next.to_vec())
     }

@@ -10,18 +10,19 @@ use crate::operators::table::{Implementation, Op, Search};
 use crate::value::{Tri, Value};
 use rulec_base::broken_invariant;
 
-/// How a predicate is evaluated: the decision's arena, and whether the right operand is a constant.
+/// Context in which a predicate is evaluated: the decision's arena, and whether the right operand
+/// is a constant.
 #[derive(Clone, Copy)]
 pub struct PredicateContext<'a> {
     pub arena: &'a Arena,
-    /// Whether the right operand is a constant. A constant was already bounded when the rules were
-    /// compiled.
+    /// Whether the right operand is a constant. The size of a constant was already checked when the
+    /// rules were compiled.
     pub constant: bool,
 }
 
 /// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
-/// each element of the right operand. Returns unknown if this takes more work than the limits
-/// allow.
+/// each element of the right operand. Returns unknown if the evaluation takes more work than the
+/// limits allow.
 pub fn test<'a>(
     op: Op,
     left: Value<'a>,
@@ -52,8 +53,8 @@ pub fn test<'a>(
     }
 }
 
-/// True if searching or comparing the operands is within the limits. One pass over the message
-/// always is. Several passes over one value, one for each part of another value, may not be.
+/// True if the work of searching or comparing the operands is within the limits. Reading a value
+/// once is always allowed. Reading it once per part of another value may exceed the limit.
 pub fn within_budget(
     op: Op,
     left: Value<'_>,
@@ -66,10 +67,10 @@ pub fn within_budget(
         (Some(Search::Glob), Value::Str(_)) if !context.constant && !within_budget_globs(right, arena) => {
             return false;
         }
-        // The rules' own constants have no limit here.
+        // For constants of the rules, this limit does not apply.
         (Some(_), _) if context.constant => 1,
         (Some(search), Value::Str(_)) => passes(search, right, mode),
-        // Each element of one list is searched for in the other list.
+        // Each element of the right list is searched for in the left list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
         (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
@@ -79,7 +80,7 @@ pub fn within_budget(
         return true;
     }
     let most = arena.left(Limit::SearchWork) / passes.max(1);
-    // Repeated preparation and compilation count as work.
+    // Preparing texts and compiling patterns again for each repetition counts as work.
     let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.weight(most) };
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
@@ -98,7 +99,7 @@ pub fn within_budget(
             work => work.saturating_add(prepared(right)),
         },
         (None, _) if op == Op::In && !context.constant => right.weight(most),
-        // A comparison of two lists or dicts ends with the shorter one.
+        // A comparison of two lists or dicts ends with the shorter of them.
         (None, _) => match left.weight(most) {
             0 => 0,
             work => right.weight(work),
@@ -107,24 +108,25 @@ pub fn within_budget(
     arena.within_budget(Limit::SearchWork, work)
 }
 
-/// Work units per byte for compiling a `like` pattern that comes from a message.
+/// Work units that compiling a `like` pattern from a message costs per byte.
 const GLOB_BYTE: u64 = 32;
 
-/// True if `like` patterns from a message are no larger than other values may be.
+/// True if `like` patterns from a message are within the size limit for values.
 fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
     let fits =
         |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
     fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
 }
 
-/// Returns the maximum number of passes over a text in a search for a value from the message.
+/// Returns the maximum number of times that a text is read while a value from the message is
+/// searched for.
 fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
-    // If a match can still be rejected, the search resumes after each match.
+    // If a match can still be rejected, the search resumes after each rejected match.
     let again = mode.word || search == Search::Glob;
     let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
     match (mode.quantity, wanted.elements()) {
         (Some(_), Some(elements)) => elements.map(of).sum(),
-        // The glob itself counts its backtracking.
+        // The glob matcher counts its backtracking itself.
         _ if search == Search::Glob => 1,
         _ => of(wanted),
     }

@@ -1,6 +1,6 @@
-//! The function of each operator in [`crate::operators::table::TABLE`], in the simplest correct
-//! form. The reference evaluator calls only these functions. The VM calls them if it has no faster
-//! code of its own; the differential test compares both.
+//! The functions that implement the operators of [`crate::operators::table::TABLE`], in their
+//! simplest correct form. The reference evaluator calls only these functions. The VM calls them if
+//! it has no faster code of its own; the differential test compares the results.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -13,14 +13,15 @@ use rulec_base::text;
 use rulec_base::text::pattern::Origin;
 use time::{Duration, OffsetDateTime};
 
-/// True if an automaton with this number of states may search a text of this number of bytes.
+/// True if an automaton with this number of states may search a text of this number of bytes within
+/// the limits.
 pub fn within_budget_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
     arena.allows(Limit::RegexBytes, bytes as u64)
         && arena.within_budget(Limit::RegexWork, (bytes as u64).saturating_mul(states))
 }
 
-/// True if a pattern with this number of passes may be matched against a text of this number of
-/// bytes. One pass is always allowed.
+/// True if a glob pattern may be matched against a text of this number of bytes within the limits.
+/// `passes` is the number of times that matching reads the text; one pass is always allowed.
 pub fn within_budget_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
     passes <= 1 || arena.within_budget(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
@@ -35,7 +36,8 @@ fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(
     }
 }
 
-/// Two-valued equality of values, with texts prepared according to the mode.
+/// Equality of values that is true or false, never unknown. Texts are first prepared according to
+/// the mode.
 fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {
@@ -70,7 +72,7 @@ orders! {
     greater_equal is_ge;
 }
 
-/// True if any element is identical to `wanted`, which is prepared once.
+/// True if an element is identical to `wanted`. The text `wanted` is prepared only once.
 fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<'_>, mode: TestMode) -> bool {
     match wanted {
         Value::Str(text) if !mode.text.is_plain() => {
@@ -84,7 +86,7 @@ fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<
     }
 }
 
-/// `in` over a list. (A range is compiled to two comparisons.)
+/// The operator `in` over a list. (`in` over a range is compiled to two comparisons.)
 pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     if left.is_missing() {
         return Tri::Unknown;
@@ -92,7 +94,7 @@ pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tr
     right.elements().map_or(Tri::Unknown, |elements| has_element(elements, left, mode).into())
 }
 
-/// `contains` on a text or on a list.
+/// The operator `contains` on a text or on a list.
 pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
@@ -117,7 +119,8 @@ pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -
 
 pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     match (left, right) {
-        // The pattern is split into literals and wildcards before either side is prepared.
+        // Split the pattern into literals and wildcards before the text and the literals are
+        // prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
             if !within_budget_glob(text.len(), glob.weight(), arena) {
@@ -129,13 +132,13 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
     }
 }
 
-/// `matches` with a constant, for the reference evaluator. The expression comes from a cache or is
-/// compiled.
+/// The operator `matches` with a constant, for the reference evaluator. The regular expression
+/// comes from a cache or is compiled.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Rules))
 }
 
-/// `matches` with an expression from the message.
+/// The operator `matches` with a regular expression from the message.
 pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
 }
@@ -176,12 +179,12 @@ pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri 
     (!left.is_missing()).into()
 }
 
-/// The operator `??`.
+/// The operator `??`, which replaces a missing left operand by the right operand.
 pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     if left.is_missing() { right } else { left }
 }
 
-/// Returns a float, or missing if it is infinite or not a number.
+/// Returns a float as a value; returns missing if it is infinite or not a number.
 pub fn finite<'a>(float: f64) -> Value<'a> {
     if float.is_finite() { Value::Float(float) } else { Value::Missing }
 }
@@ -260,7 +263,7 @@ pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
     }
 }
 
-/// Returns a bool as a condition; any other value is unknown.
+/// Converts a value to a condition: a bool is true or false, any other value is unknown.
 pub fn truth(value: Value<'_>) -> Tri {
     match value.read(KindSet::BOOL) {
         Value::Bool(value) => value.into(),

@@ -1,5 +1,5 @@
-//! The modifiers of an operator: `word`, `any`, `all`, `none`, `ignoring case`. Both as written and
-//! with the file's settings applied.
+//! The modifiers of an operator: `word`, `any`, `all`, `none`, `ignoring case`. [`Modifiers`] are
+//! the modifiers as written; a [`TestMode`] also includes the settings of the file.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -10,20 +10,20 @@ use rulec_base::text::TextMode;
 pub struct Modifiers {
     pub word: bool,
     pub quantity: Option<Quantity>,
-    /// `ignoring case` or `matching case`; `None` if the file's setting applies.
+    /// The modifier `ignoring case` or `matching case`; `None` if the setting of the file applies.
     pub case: Option<Case>,
 }
 
-/// The treatment of upper and lower case.
+/// Whether upper and lower case differ when texts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
-    /// `ignoring case`: upper and lower case are equal.
+    /// The modifier `ignoring case`: upper and lower case are equal.
     Ignore,
-    /// `matching case`: upper and lower case differ.
+    /// The modifier `matching case`: upper and lower case differ.
     Match,
 }
 
-/// How many elements of the right list must satisfy the predicate.
+/// How many elements of the list on the right must satisfy the predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantity {
     Any,
@@ -35,9 +35,10 @@ pub enum Quantity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TestMode {
     pub word: bool,
-    /// Set if the predicate applies to the elements of the right operand.
+    /// The modifier `any`, `all` or `none`, if the predicate applies to each element of the right
+    /// operand.
     pub quantity: Option<Quantity>,
-    /// How both texts are prepared.
+    /// How both texts are prepared before the comparison, such as by case folding.
     pub text: TextMode,
 }
 

@@ -34,26 +34,27 @@ pub struct Form {
     pub result: Outcome,
 }
 
-/// The right operand of a [`Form`].
+/// What an operator accepts as its right operand, in a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     Nothing,
-    /// A value of one of these kinds.
+    /// The right operand is a value of one of these kinds.
     Kinds(KindSet),
-    /// A value of the left operand's family; all numbers are one family.
+    /// The right operand is of the left operand's family of kinds; all numbers are one family.
     Same,
-    /// A text, if at least one side is certainly a text. An operand that may be a number or a time
-    /// is compared as such.
+    /// The right operand is compared as a text, and one operand or the other is certainly a text.
+    /// Other operands, which may be numbers or times, use [`Right::Same`].
     SomeText,
-    /// An element of the left operand, which is a list.
+    /// The right operand is an element of the left operand, which is a list.
     Element,
-    /// A string; with `any`, `all` or `none`, a list of strings.
+    /// The right operand is a string; with `any`, `all` or `none`, a list of strings.
     Text,
-    /// A constant regular expression; with `any`, `all` or `none`, a list of them.
+    /// The right operand is a constant regular expression; with `any`, `all` or `none`, a list of
+    /// them.
     Pattern,
-    /// An IP network; with `any`, `all` or `none`, a list of them.
+    /// The right operand is an IP network; with `any`, `all` or `none`, a list of them.
     Network,
-    /// A list with elements of the left operand's family, or a range.
+    /// The right operand is a range, or a list with elements of the left operand's family of kinds.
     Members,
     Type,
     Condition,
@@ -61,68 +62,71 @@ pub enum Right {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// True, false or unknown.
+    /// The operator yields a condition: true, false or unknown.
     Condition,
-    /// An int if both operands are ints, otherwise a float.
+    /// The operator yields an int if both operands are ints, otherwise a float.
     Number,
     Float,
     DateTime,
-    /// The type of one operand or the other.
+    /// The operator yields a value of the type of one operand or the other.
     Either,
-    /// The type named by the right operand.
+    /// The operator yields a value of the type that the right operand names.
     Named,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
     Op(Op),
-    /// Negated by `not` before the operator: `x not contains y`.
+    /// The operator is negated by `not` before it: `x not contains y`.
     NotBefore,
-    /// Negated only by `not` before the whole condition.
+    /// The operator is negated only by `not` before the whole condition.
     NotWhole,
-    /// Not a condition.
+    /// The operator yields a value, not a condition, so it has no negation.
     None,
 }
 
-/// Approximate cost of evaluation, cheapest first. Cheaper conditions are evaluated first.
+/// Approximate cost of evaluating an operator or function, cheapest first. Cheaper conditions are
+/// evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
-    /// A comparison of scalars.
+    /// The cost of a comparison of scalars.
     Scalar,
-    /// A hash lookup or a short list.
+    /// The cost of a hash lookup or a search of a short list.
     Lookup,
-    /// A pass over a text.
+    /// The cost of reading a text once.
     Scan,
     Regex,
-    /// An iteration over a list.
+    /// The cost of an iteration over a list.
     Loop,
-    /// A function of the embedding program.
+    /// The cost of a call to a function of the embedding program.
     Host,
 }
 
-/// The implementation of an operator, which both evaluators can call.
+/// How an operator is implemented. Both evaluators can call the functions in this enum.
 #[derive(Clone, Copy)]
 pub enum Implementation {
-    /// A predicate over two values. The caller applies `any`, `all` and `none`.
+    /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.
     Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
-    /// A value from two values. For prefix operators the second is missing.
+    /// A function that computes a value from two values. For a prefix operator, the second value is
+    /// missing.
     Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
-    /// Built into the evaluators: logic and typed reads.
+    /// No function: the operator is built into the evaluators (logic, and reading a value as a
+    /// type).
     Structure,
 }
 
 /// How an operator searches a text for its right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// The text contains the keyword itself.
+    /// The text must contain the right operand itself, at this position.
     Literal(Anchor),
-    /// The whole text matches the pattern.
+    /// The whole text must match the right operand, a glob pattern.
     Glob,
-    /// The regular expression matches somewhere in the text.
+    /// The right operand, a regular expression, must match somewhere in the text.
     Regex,
 }
 
-/// The part of a text where a literal must occur.
+/// Where in a text a literal must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     Anywhere,
@@ -131,12 +135,13 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// False for a regular expression, which reads the unprepared text and handles case itself.
+    /// True if the operator searches the prepared text. A regular expression searches the
+    /// unprepared text and handles case itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
 
-    /// True if the right operand is matched literally.
+    /// True if the right operand is searched for literally, not as a pattern.
     pub fn is_literal(self) -> bool {
         matches!(self, Search::Literal(_))
     }
@@ -156,10 +161,10 @@ const fn named(search: &[Search]) -> Option<Search> {
 
 pub struct OpInfo {
     pub op: Op,
-    /// The spelling in rule files.
+    /// The operator's spelling in rule files.
     pub spelling: &'static str,
     pub fixity: Fixity,
-    /// Higher values bind more tightly.
+    /// The operator's precedence; operators with higher values bind more tightly.
     pub precedence: u8,
     pub forms: &'static [Form],
     pub negation: Negation,
@@ -167,22 +172,23 @@ pub struct OpInfo {
     pub cost: Cost,
     pub implementation: Implementation,
     pub search: Option<Search>,
-    /// Words of other languages for this operator. An error about such a word suggests the
-    /// spelling.
+    /// Words for this operator in other languages. An error about such a word suggests the
+    /// operator's spelling.
     pub foreign: &'static [&'static str],
-    /// One sentence for the reference and the editor.
+    /// One sentence about the operator, for the reference page and the editor.
     pub doc: Message,
-    /// A condition, and a message for which it is true. A test compiles and runs the example.
+    /// An example: a condition with the operator, and a message for which it is true. A test
+    /// compiles and runs the example.
     pub example: (&'static str, &'static str),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepts {
-    /// `word` before the right operand.
+    /// Whether the operator accepts the modifier `word` before its right operand.
     pub word: bool,
-    /// `any`, `all` or `none` before a list on the right.
+    /// Whether the operator accepts `any`, `all` or `none` before a list on the right.
     pub quantity: bool,
-    /// `ignoring case` or `matching case` after the operands.
+    /// Whether the operator accepts `ignoring case` or `matching case` after its operands.
     pub case: bool,
 }
 
@@ -200,7 +206,7 @@ macro_rules! operators {
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
         pub enum Op { $($op,)* }
 
-        /// The table, in the order of [`Op`].
+        /// The table of operators, in the order of [`Op`].
         pub static TABLE: &[OpInfo] = &[$(OpInfo {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
@@ -213,7 +219,7 @@ macro_rules! operators {
 use Implementation::{Predicate, Structure};
 use KindSet as K;
 
-/// The kinds whose values are ordered.
+/// The kinds whose values have an order.
 const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
@@ -348,7 +354,7 @@ impl Op {
         &TABLE[self as usize]
     }
 
-    /// Returns the infix or postfix operator with this spelling, or whose first word it is.
+    /// Returns the infix or postfix operator with this full spelling, such as `is present`.
     pub fn infix(spelling: &str) -> Option<Op> {
         static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
             LazyLock::new(|| {
@@ -367,7 +373,8 @@ impl Op {
     }
 }
 
-/// Returns the operators that take a modifier, joined for a sentence: "`a`, `b` and `c`".
+/// Returns the spellings of all operators that accept a modifier, joined for a sentence: "`a`, `b`
+/// and `c`".
 pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();

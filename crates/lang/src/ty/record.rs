@@ -18,11 +18,11 @@ pub struct Field {
 #[derive(Clone, Debug, Default)]
 pub struct RecordType {
     pub fields: Vec<Field>,
-    /// The index of each name in `fields`, built on first lookup in a large record.
+    /// The position of each name in `fields`, built on the first lookup in a large record.
     by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
 }
 
-/// From this number of fields on, lookups use the index instead of a linear search.
+/// Minimum number of fields for lookups with the hash index instead of a linear search.
 const INDEXED_FROM: usize = 9;
 
 impl RecordType {
@@ -30,7 +30,7 @@ impl RecordType {
         self.position(name).map(|at| &self.fields[at])
     }
 
-    /// Returns the index of the field with this name.
+    /// Returns the position of the field with this name in `fields`.
     pub fn position(&self, name: &str) -> Option<usize> {
         if self.fields.len() < INDEXED_FROM {
             return self.fields.iter().position(|field| &*field.name == name);
@@ -52,7 +52,7 @@ impl RecordType {
         self.fields.push(field);
     }
 
-    /// Returns the names of the fields.
+    /// Returns the names of the fields, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.name)
     }

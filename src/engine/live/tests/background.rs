@@ -1,4 +1,4 @@
-//! Tests of the states of merges and compactions, driven without background threads.
+//! Tests of overlapping merges and compactions. The tests run each step without background threads.
 
 use super::{HOLDS, live, order};
 use crate::engine::live::base::{self, Base};
@@ -11,7 +11,7 @@ use rulec_sema::hir::TableId;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Compiles a base with changes, as a merge does.
+/// Compiles a new base from a base and changes, as a merge does.
 fn compiled(
     rules: &LiveRules,
     base: &Base,
@@ -86,8 +86,8 @@ fn edit_alone(rules: &LiveRules, edit: &Edit) {
     shared.publish(&writer);
 }
 
-/// A script of steps: `c` begins a compaction and `C` finishes it; `m` begins a merge and `M`
-/// finishes it. Before each step, routes are inserted, replaced and removed.
+/// Runs a script of overlapping background work: `c` begins a compaction and `C` finishes it; `m`
+/// begins a merge and `M` finishes it. Before each step, routes are inserted, replaced and removed.
 fn overlap(script: &str) {
     let rules = live("");
     let (mut expected, mut compaction, mut merge) = (Vec::<String>::new(), None, None);

@@ -190,8 +190,8 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     }
 }
 
-/// A route inserted during a recompilation that does not compile with the edit makes the edit fail;
-/// the route stays.
+/// If a route inserted during a recompilation does not compile with the recompiling edit, that edit
+/// fails and the route stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
     let rules = live("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");

@@ -1,4 +1,5 @@
-//! The catalog of live rules: the current routes by name, and the base routes that were removed.
+//! The catalog of live rules: the current routes by name, and the routes of the base that were
+//! removed.
 
 use super::super::base::Base;
 use super::super::declarations::name_in;
@@ -39,7 +40,7 @@ pub(super) struct Catalog {
     /// The current routes that were inserted after the base was compiled.
     inserted: HashMap<RouteKey, RouteLocation>,
     removed_base_routes: HashSet<RuleId>,
-    /// The sequence number of the next inserted route.
+    /// The sequence number for the next route to insert.
     next_sequence: SequenceNumber,
 }
 
@@ -94,12 +95,12 @@ impl Catalog {
         }
     }
 
-    /// True if an inserted route was neither removed nor replaced.
+    /// True if an inserted route is current: neither removed nor replaced.
     pub fn is_current(&self, route: &Arc<Route>) -> bool {
         self.inserted.get(&route.key()).is_some_and(|location| location.is_of(route))
     }
 
-    /// Registers a route of an added segment by its name.
+    /// Adds a route of an added segment to the catalog by its name.
     pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted.insert(segment.routes[rule.index()].key(), location);
@@ -126,8 +127,8 @@ impl Catalog {
         self.next_sequence - 1
     }
 
-    /// Installs another base without any inserted routes, and returns the old catalog.
-    /// `removed_base_routes` are ids in the new base.
+    /// Installs another base and empties the list of inserted routes. Returns the old catalog.
+    /// `removed_base_routes` are rule ids in the new base.
     pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
         let next_sequence = self.next_sequence;
         let new = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
@@ -139,7 +140,7 @@ impl Catalog {
         self.inserted.values().filter_map(|location| Some((location.route()?, location.sequence())))
     }
 
-    /// Returns the current routes of some segments, ordered by their sequence numbers.
+    /// Returns the current routes of the given segments, ordered by their sequence numbers.
     pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
         let numbered = |segment: &Segment| {
             let number = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));

@@ -9,30 +9,31 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// Number of added segments of one file that need no compaction.
+/// Maximum number of added segments of one file for which no compaction is needed.
 const FEW_SEGMENTS: usize = 3;
-/// Segments with at least this number of routes are left to the next merge.
+/// Segments with at least this number of routes are not compacted; the next merge covers them.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CompactionState {
     #[default]
     Idle,
-    /// A thread compacts, or was just started.
+    /// A compacting thread runs, or was just started.
     Running,
-    /// A thread compacts segments of an earlier base; its result will be discarded.
+    /// A thread still compacts segments of an earlier base; its result will be discarded.
     Superseded,
-    /// The added segments do not compile together. They stay separate until the base is replaced.
+    /// The added segments do not compile together, so they stay separate until the base is
+    /// replaced.
     Failed,
 }
 
 impl CompactionState {
-    /// Whether a thread compacts.
+    /// True if a compacting thread runs.
     pub fn is_running(self) -> bool {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }
 
-    /// Records that the base is replaced.
+    /// Records that the base is replaced, so that the result of a running compaction is discarded.
     pub fn supersede(&mut self) {
         *self = match self.is_running() {
             true => CompactionState::Superseded,
@@ -41,10 +42,10 @@ impl CompactionState {
     }
 }
 
-/// The input of a compaction.
+/// The input of one compaction.
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
-    /// The known message fields.
+    /// Description of the message fields, for checking the routes.
     pub known: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, ordered by their sequence numbers.
@@ -56,8 +57,8 @@ pub(in super::super) struct CompactionInput {
 pub(in super::super) struct Incompatible;
 
 impl Writer {
-    /// Schedules a compaction if one is due and none runs. If true, the caller must start a thread
-    /// that calls [`Writer::next_compaction`] until it returns `None`.
+    /// Schedules a compaction if one is due and no compaction runs. If true, the caller must start
+    /// a thread that calls [`Writer::next_compaction`] until that method returns `None`.
     pub fn schedule_compaction(&mut self) -> bool {
         let is_due =
             self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();
@@ -67,8 +68,8 @@ impl Writer {
         is_due
     }
 
-    /// Returns the input of the next compaction. `None` ends the work of the compacting thread,
-    /// because nothing is due.
+    /// Returns the input of the next compaction. `None` if no compaction is due; the compacting
+    /// thread then ends.
     pub fn next_compaction(&mut self) -> Option<CompactionInput> {
         debug_assert!(self.background.compaction.is_running(), "this compaction was not scheduled");
         while let Some(segments) = self.segments_to_compact() {
@@ -116,14 +117,14 @@ impl Writer {
         }
     }
 
-    /// Ends the compaction without a result: its thread could not be started, or panicked.
+    /// Ends the compaction without a result, because its thread could not be started or panicked.
     pub fn abort_compaction(&mut self) {
         self.background.compaction = CompactionState::Idle;
     }
 
-    /// Returns the added segments to compact next; `None` if there are few enough. All of them hold
-    /// routes of one file, the file of the newest segment. The segments of a running merge are left
-    /// to the merge.
+    /// Returns the added segments to compact next; `None` if there are few enough. The returned
+    /// segments hold routes of one file, which is the file of the newest segment. The segments of a
+    /// running merge are left to the merge.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
         let file = |segment: &Segment| {

@@ -19,7 +19,7 @@ pub(super) enum MergeState {
     Scheduled,
     /// A thread compiles the edited texts.
     Running(RunningMerge),
-    /// A thread compiles texts of an earlier base; its result will be discarded.
+    /// A thread still compiles texts of an earlier base; its result will be discarded.
     Superseded,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct RunningMerge {
     /// The added segments that the merge covers, oldest first. Decisions use them until the merge
     /// is installed.
     segments: Vec<Arc<Segment>>,
-    /// The routes removed or replaced since the merge began.
+    /// The routes that edits removed or replaced since the merge began.
     removed: Vec<RouteKey>,
 }
 
@@ -51,14 +51,14 @@ impl MergeState {
         }
     }
 
-    /// Records that a route was removed or replaced.
+    /// Records that an edit removed or replaced a route.
     pub fn record_removal(&mut self, route: RouteKey) {
         if let MergeState::Running(merge) = self {
             merge.removed.push(route);
         }
     }
 
-    /// Records that a merge is scheduled; false if one already is, or runs.
+    /// Records that a merge is scheduled. False if a merge already is scheduled or runs.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
@@ -79,7 +79,7 @@ impl MergeState {
         can_begin
     }
 
-    /// Records that the base is replaced. Returns the segments that a running merge covered, for
+    /// Records that the base is replaced. Returns the segments that the running merge covered, for
     /// the caller to free.
     pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
         match std::mem::take(self) {
@@ -92,8 +92,8 @@ impl MergeState {
         Vec::new()
     }
 
-    /// Ends the merge. `Some` if it ran: the caller must install its result, or restore its
-    /// segments.
+    /// Ends the merge. Returns the merge if it ran; the caller must install its result or restore
+    /// its segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -112,7 +112,7 @@ pub(in super::super) struct MergeInput {
     next_sequence: SequenceNumber,
 }
 
-/// The failure of the last merge.
+/// The failure of the last merge, and when to retry.
 pub(super) struct MergeFailure {
     pub error: CompileError,
     /// Number of pending edits that starts the next automatic merge.
@@ -171,8 +171,8 @@ impl Writer {
         }
     }
 
-    /// Ends the merge without a result: nothing is pending, its thread could not be started, or it
-    /// panicked.
+    /// Ends the merge without a result, because no edit is pending, or because its thread could not
+    /// be started or panicked.
     pub fn abort_merge(&mut self) {
         if let Some(merge) = self.background.merge.end() {
             self.restore_segments(merge);
@@ -184,7 +184,7 @@ impl Writer {
         self.added.splice(0..0, merge.segments);
     }
 
-    /// Installs a base with merged edits. Edits made during the merge are kept in the added
+    /// Installs a base that a merge compiled. Edits made during the merge are kept in the added
     /// segments. `removed` are the routes removed or replaced during the merge.
     fn install_merge(
         &mut self,

@@ -1,4 +1,5 @@
-//! The workflow as a petgraph graph: node indices, and the edges that outputs can take.
+//! The workflow as a petgraph graph, for the checks: node indices, and the edges that outputs can
+//! take.
 
 use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};
@@ -8,7 +9,7 @@ use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
 use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
-/// Whether an edge is a loop-back.
+/// Whether an edge of the graph is a loop-back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Forward,
@@ -32,8 +33,8 @@ impl<'s> Graph<'s> {
         }
         let mut graph = Graph { steps, numbers, start, edges, before: HashMap::new() };
         for (from, step) in steps.iter().enumerate() {
-            // petgraph visits the last added edge first, but paths should be tried in the listed
-            // order.
+            // The traversals of petgraph visit the last added edge first, but paths should be tried
+            // in the listed order.
             for to in graph.targets(from).into_iter().rev() {
                 let edge = if step.loop_backs.contains(&steps[to].id) { Edge::Back } else { Edge::Forward };
                 graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
@@ -56,8 +57,8 @@ impl<'s> Graph<'s> {
         self.numbers.get(id).copied()
     }
 
-    /// Returns the possible routes of the node's router; `None` for a parallel node, whose router
-    /// is never called.
+    /// Returns the possible results of the node's router. `None` without a router, and for a
+    /// parallel node, whose router is never called.
     pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
         let step = &self.steps[number];
         step.routes.as_deref().filter(|_| !step.parallel)
@@ -82,7 +83,7 @@ impl<'s> Graph<'s> {
         (0..self.steps.len()).filter(|number| !self.is_reached(*number))
     }
 
-    /// True if a reachable router reads its targets from its output, so that they are known only at
+    /// True if the targets of a reachable router are read from the output, and so are known only at
     /// run time.
     pub(super) fn has_open_routes(&self) -> bool {
         let open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
@@ -103,8 +104,8 @@ impl<'s> Graph<'s> {
         path
     }
 
-    /// Returns one cycle for each strongly connected component of waiting nodes; the first node is
-    /// repeated at the end.
+    /// Returns one cycle for each strongly connected component of nodes that wait for each other.
+    /// The first node of the cycle is repeated at its end.
     pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
         let mut waits = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
         for _ in self.steps {
@@ -118,7 +119,8 @@ impl<'s> Graph<'s> {
                 }
             }
         }
-        // Tarjan's algorithm in petgraph is recursive, and a chain of nodes may be long.
+        // Tarjan's algorithm in petgraph is recursive and could overflow the stack on a long chain
+        // of nodes.
         let mut found: Vec<Vec<usize>> = kosaraju_scc(&waits)
             .into_iter()
             .filter(|knot| knot.len() > 1 || knot.iter().any(|node| waits.contains_edge(*node, *node)))
@@ -148,10 +150,10 @@ impl<'s> Graph<'s> {
         found
     }
 
-    /// Returns the nodes that may run, or receive input over one edge, more than once. This applies
-    /// to targets of loop-backs, and to nodes that a route or parallel node names twice or without
-    /// listing them. It also applies to all nodes that these feed. Every other node runs at most
-    /// once.
+    /// Returns the nodes that may run more than once, or may receive more than one input over the
+    /// same edge. These are the targets of loop-backs, and targets that a route or parallel node
+    /// names twice or without listing them as next nodes. All nodes that receive output from such
+    /// nodes are included. Every other node runs at most once.
     pub(super) fn repeated(&self) -> HashSet<usize> {
         let mut found = Vec::new();
         for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reached(*number)) {

@@ -1,4 +1,4 @@
-//! Finds joins that wait for inputs that cannot arrive.
+//! Finds joins (nodes with several incoming edges) that wait for inputs that cannot arrive.
 
 use super::super::node::{NodeId, names};
 use super::edges::Graph;
@@ -7,7 +7,8 @@ use petgraph::graph::NodeIndex;
 use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, HashSet};
 
-/// Checks every node with more than one incoming edge.
+/// Checks every join (every node with more than one incoming edge) and adds its faults to
+/// `findings`.
 pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     let open = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
@@ -19,8 +20,9 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let id = &step.id;
-        // Targets read from an output may be any node. If a node delivers more than once, a second
-        // delivery may replace a missing one. In both cases the finding is only a warning.
+        // A target that is read from an output may be any node. If a node delivers more than once,
+        // the second delivery may replace another node's missing one. In both cases the finding is
+        // only a warning.
         let several = |number: &usize| repeated.contains(number);
         let feeds = || step.incoming.iter().filter_map(|from| graph.number(from));
         let doubtful = open || several(&join) || feeds().any(|from| several(&from));
@@ -82,7 +84,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// True if some route of the chooser lets every source deliver to the join.
+/// True if some route of the router `chooser` lets every source deliver its output to the join.
 fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
     let Some(routes) = graph.routes(chooser) else {
         broken_invariant!("a node that chooses among the sources has routes");
