@@ -27,7 +27,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             CallError::Fill(error) => error.to_message(),

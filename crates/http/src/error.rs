@@ -146,7 +146,7 @@ pub enum HttpFailure {
 }
 
 impl HttpFailure {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             HttpFailure::HostNotAllowed { host } => {

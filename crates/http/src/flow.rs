@@ -65,7 +65,7 @@ pub enum ExecutorError {
 }
 
 impl ExecutorError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ExecutorError::NoEndpoint => message!(

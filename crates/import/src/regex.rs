@@ -58,7 +58,7 @@ pub(super) enum TranslateError {
 }
 
 impl TranslateError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub(super) fn to_message(&self) -> Message {
         match self {
             TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why.clone(),

@@ -52,7 +52,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ModelError::Http(error) => error.to_message(),

@@ -47,7 +47,7 @@ pub enum TemplateError {
 }
 
 impl TemplateError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             TemplateError::Type { place, wanted } => message!("`{place}` of the endpoint must be {wanted}"),
@@ -123,7 +123,7 @@ pub enum FillReason {
 }
 
 impl FillReason {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             FillReason::Unfilled { wanted_from, known } => {
