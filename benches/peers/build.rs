@@ -1,5 +1,5 @@
-//! Generates the straight-line baseline: for each known shape, a Rust function that tests the
-//! routes in order, the cheapest terms of a route first.
+//! Generates the straight-line baseline: for each workload of a fixed set, a Rust function that
+//! tests the routes in order, the cheapest terms of a route first.
 
 #[path = "src/workload/mod.rs"]
 mod workload;

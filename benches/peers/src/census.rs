@@ -18,7 +18,7 @@ pub struct Census {
     literals: f64,
     /// Number of the routes' literals that a message contains.
     found: f64,
-    /// Number of routes that have one of these literals.
+    /// Number of routes with a literal that the message contains.
     lead: f64,
     /// Number of routes that an index with one key per route would evaluate. The counts are
     /// separate for literals, for values, and for thresholds and routes without a key.

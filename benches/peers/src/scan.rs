@@ -67,7 +67,7 @@ fn scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     Ok(scanners)
 }
 
-/// Returns the scanners that find literals in upper and lower case.
+/// Returns the scanners that find literals whatever the case of their letters.
 fn folding_scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     let mut scanners: Vec<Named> = vec![("rulec, folding", Box::new(Folding(ours(literals))))];
     scanners.extend(hyperscan_database(literals, true)?.map(|scan| ("hyperscan, ignoring case", scan)));

@@ -50,7 +50,7 @@ impl<'m> View<'m> {
         self.message.is_new == Some(true)
     }
 
-    /// Returns the buffer of the lower-case text, for use by the next decision.
+    /// Hands the buffer of the lower-case text to the next decision.
     pub fn done(self) {
         if let Some(lower) = self.lower.into_inner() {
             self.buffer.set(lower);

@@ -57,7 +57,7 @@ pub struct ChoiceAnswer {
 }
 
 impl AskedChoice {
-    /// Creates a choice that this model makes.
+    /// Creates a choice whose branch `model` picks.
     ///
     /// # Errors
     /// If the rules have no choice with this name, or if conditions decide the choice instead of a

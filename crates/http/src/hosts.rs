@@ -19,7 +19,7 @@ struct Entry {
     port: Option<u16>,
 }
 
-/// The error for an entry that is neither a host nor `host:port`.
+/// The error for an entry of the list of allowed hosts that is neither a host nor `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct HostError {
@@ -27,7 +27,7 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// Returns the entry as written.
+    /// Returns the invalid entry as it was written.
     pub fn entry(&self) -> &str {
         &self.entry
     }

@@ -35,7 +35,7 @@ pub struct HeaderError {
 }
 
 impl HeaderError {
-    /// Returns the name of the header.
+    /// Returns the name of the header that cannot be sent.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -5,7 +5,7 @@
 //! with its path. The returned text compiles. Warnings that the translation causes are suppressed
 //! by `# rulec: allow` comments with a reason.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |

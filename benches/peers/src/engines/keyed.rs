@@ -54,7 +54,7 @@ pub struct Candidates {
     pub by_value: usize,
     /// Number of routes selected by a threshold, plus the routes without a key.
     pub others: usize,
-    /// Number of all these routes that match.
+    /// Number of selected routes that match the message.
     pub hold: usize,
 }
 

@@ -114,7 +114,8 @@ const CHINESE_FILLERS: &[&str] = &[
     "是不是",
 ];
 
-/// The values of fields with few distinct values.
+/// Values of the field for roles. This list and the next ones are for fields with few distinct
+/// values.
 pub const ROLES: &[&str] = &[
     "admin", "editor", "viewer", "owner", "guest", "support", "finance", "sales", "partner", "auditor",
     "bot", "trainee",

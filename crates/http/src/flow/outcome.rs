@@ -49,7 +49,7 @@ pub enum FoundBy {
     },
 }
 
-/// How a message ended.
+/// How finding and executing the flow of a message ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {

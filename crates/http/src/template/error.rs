@@ -19,7 +19,7 @@ pub enum TemplateError {
     },
     /// The endpoint has an unknown field.
     UnknownField {
-        /// The name of the field.
+        /// Name of the unknown field.
         name: String,
     },
     /// The method is unknown or not supported.
@@ -34,7 +34,7 @@ pub enum TemplateError {
     },
     /// The scheme, host or port of the URL contains a placeholder.
     PlaceholderInHost {
-        /// The placeholder.
+        /// The placeholder in scheme, host or port.
         placeholder: Placeholder,
     },
     /// A header of the endpoint cannot be sent.

@@ -22,12 +22,12 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// Returns the source of the value.
+    /// Returns where the placeholder's value comes from.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Returns the name.
+    /// Returns the placeholder's name, without the delimiters.
     pub fn name(&self) -> &str {
         &self.name
     }

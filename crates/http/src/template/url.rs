@@ -28,8 +28,8 @@ impl UrlTemplate {
         Ok(url)
     }
 
-    /// Returns the URL with `x` in place of each placeholder, to check its host when the template is
-    /// loaded.
+    /// Returns the URL with `x` in place of each placeholder, to check its host when the template
+    /// is loaded.
     pub(super) fn sample(&self) -> String {
         self.text
             .pieces

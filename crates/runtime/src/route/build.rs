@@ -286,7 +286,7 @@ pub enum Problem {
     },
     /// A handler is its own fallback.
     OwnFallback {
-        /// Name of the handler.
+        /// Name of the handler that is its own fallback.
         name: String,
     },
 }

@@ -97,7 +97,7 @@ impl Deadline {
     }
 }
 
-/// Calls a handler, with retries, within its policy and the deadline.
+/// Calls a handler, with retries, within the limits of its policy and the deadline.
 async fn call(
     shared: &Shared,
     registered: &Registered,

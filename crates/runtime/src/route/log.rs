@@ -58,7 +58,7 @@ struct Inner {
     /// The queue; `None` only while the last handle is being dropped.
     queue: Option<mpsc::Sender<Task>>,
     counters: Arc<Counters>,
-    /// Disconnects when the writer's thread ends.
+    /// Channel that disconnects when the writer's thread ends.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 

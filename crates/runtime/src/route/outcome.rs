@@ -22,7 +22,7 @@ pub struct Outcome {
     pub route: Option<String>,
     /// Name of the handler that the route selects.
     pub handler: Option<String>,
-    /// The tables from the entry to the table of the selected route, both included.
+    /// The tables from the entry table to the table of the selected route, both included.
     pub path: Vec<String>,
     /// Generation of the rules that decided.
     pub generation: u64,

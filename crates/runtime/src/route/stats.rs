@@ -53,7 +53,7 @@ impl Latencies {
     }
 }
 
-/// Counts of messages or calls by how they ended.
+/// Counts of messages, or of handler calls, by how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Number of messages or calls that ended with a reply.

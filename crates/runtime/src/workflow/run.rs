@@ -173,7 +173,7 @@ impl Run {
         self.state.again.pop_front()
     }
 
-    /// Returns the report so far.
+    /// Returns the report of the run so far.
     pub fn report(&self) -> &Report {
         &self.state.report
     }
@@ -376,7 +376,7 @@ fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
-    /// The input as delivered.
+    /// The node's input as delivered, before the round number was set.
     given: Arc<Value>,
     /// The input with the round number set.
     input: Value,

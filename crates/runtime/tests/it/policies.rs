@@ -214,7 +214,7 @@ async fn one_message_tries_whether_a_handler_has_recovered() {
         tokio::task::yield_now().await;
     }
     assert_eq!(router.route(json!({})).await.result.kind(), "circuit_open");
-    // The trial's caller is gone, so the next message is the trial.
+    // The caller of the trial stopped waiting, so the next message is the trial.
     trial.abort();
     assert!(trial.await.unwrap_err().is_cancelled());
     assert_eq!(router.route(json!({})).await.result.kind(), "handled");
