@@ -1,5 +1,5 @@
-//! Generates the straight-line baseline: for each known shape, a Rust function that tests the
-//! routes in order, the cheapest terms of a route first.
+//! Generates the straight-line baseline: for each workload of a fixed set, a Rust function that
+//! tests the routes in order, the cheapest terms of a route first.
 
 #[path = "src/workload/mod.rs"]
 mod workload;
@@ -7,7 +7,7 @@ mod workload;
 use std::fmt::Write;
 use workload::{Comparison, Shape, Term, Variant, Words, Workload};
 
-/// Sizes of the generated shapes: the defaults of the command line, up to 100 routes.
+/// Sizes of the generated rule sets: the default sizes of the command line, up to 100 routes.
 const SIZES: [usize; 3] = [1, 10, 100];
 const NO_KEY: usize = 5;
 const SEED: u64 = 7;
@@ -34,7 +34,7 @@ fn main() {
     std::fs::write(format!("{folder}/straight.rs"), out).expect("OUT_DIR can be written");
 }
 
-/// The generated functions, and the table that lists them.
+/// The source text of the generated functions, and of the table that lists the functions.
 #[derive(Default)]
 struct Code {
     functions: String,

@@ -1,6 +1,6 @@
-//! Measures how hard a workload is: how many of the routes' literals a message contains, how many
-//! routes have these literals, and how many routes match. The counts show the minimum work of any
-//! index.
+//! Measures how hard a workload is for an index: how many of the routes' literals a message
+//! contains, how many routes have these literals, and how many routes match. The counts show the
+//! minimum work of any index.
 
 use crate::engines::Sample;
 use crate::engines::keyed::{Candidates, automaton, oracle};
@@ -11,26 +11,27 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// The counts: means over the timed messages, except `hold`.
+/// Counts about one workload. The counts per message are means over the timed messages, except
+/// `hold`.
 pub struct Census {
     /// Number of distinct literals in the routes' text tests.
     literals: f64,
-    /// Number of these literals found in a message.
+    /// Number of the routes' literals that a message contains.
     found: f64,
-    /// Number of routes that contain a literal found.
+    /// Number of routes with a literal that the message contains.
     lead: f64,
-    /// Number of routes that an index with one key per route would evaluate: found by a literal, by
-    /// a value, and by a threshold or without a key.
+    /// Number of routes that an index with one key per route would evaluate. The counts are
+    /// separate for literals, for values, and for thresholds and routes without a key.
     candidates: [f64; 3],
     /// Number of routes that match a random message.
     hold: f64,
 }
 
-/// Number of random messages.
+/// Number of random messages for the count `hold`.
 const BY_CHANCE: usize = 1_000;
 
-/// Returns the literals that routes require of a text, distinct and in lower case, and the routes
-/// of each literal.
+/// Returns the distinct literals that routes search for in the text, in lower case, and for each
+/// literal the ranks of its routes.
 pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();
@@ -61,7 +62,7 @@ fn of_term<'t>(term: &'t Term, into: &mut Vec<&'t String>) {
 }
 
 impl Census {
-    /// Counts over the messages of the mixes and over random messages.
+    /// Counts over the timed messages of the mixes, and over random messages.
     ///
     /// # Errors
     /// If an automaton cannot hold all literals.
@@ -99,14 +100,14 @@ impl Census {
     }
 }
 
-/// The counts for the rule sets of one kind and size.
+/// The counts for the rule sets of one kind and size; one [`Census`] for each seed.
 pub struct Row {
     pub rules: String,
     pub routes: usize,
     pub draws: Vec<Census>,
 }
 
-/// Returns the table.
+/// Returns the table with the counts.
 pub fn section(rows: &[Row]) -> Section {
     let mut section = Section::new("How hard the rules are");
     section.line(

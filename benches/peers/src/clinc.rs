@@ -26,8 +26,8 @@ const MESSAGES: usize = 512;
 /// The statements that a copy repeats.
 const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 
-/// Returns the table, with a row for each number of copies. `data` is the folder of the whole data
-/// set.
+/// Returns the table of times, with a row for each number of copies. `data` is the folder of the
+/// whole data set.
 ///
 /// # Errors
 /// If a file of the data set cannot be read, or an answer differs from the reference evaluator.
@@ -135,7 +135,7 @@ fn scaled(copies: usize, words: &[&str]) -> String {
     out
 }
 
-/// Splits the file at lines that start with a letter.
+/// Splits the rules file into statements. A statement starts at a line that starts with a letter.
 fn statements(text: &'static str) -> Vec<&'static str> {
     let mut starts: Vec<usize> = Vec::new();
     let mut at = 0;

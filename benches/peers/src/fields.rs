@@ -16,11 +16,11 @@ use rulec_eval::decision::Chosen;
 use serde_json::Value as Json;
 use std::cell::OnceCell;
 
-/// The targets: nanoseconds for the first match, nanoseconds for all matches, and the maximum
-/// growth for ten times as many rules.
+/// The performance targets: nanoseconds for the first match, nanoseconds for all matches, and the
+/// maximum factor by which ten times as many rules may slow a decision.
 const TARGETS: (f64, f64, f64) = (3_000.0, 8_000.0, 2.0);
 
-/// Returns the table, with a row for each number of rules.
+/// Returns the table of times, with a row for each number of rules.
 ///
 /// # Errors
 /// If an answer differs from the plain definition of the rules.
@@ -77,7 +77,7 @@ pub fn section(sizes: &[usize], messages: usize, rounds: usize, seed: u64) -> Re
     Ok(section)
 }
 
-/// The fields of an event by number, each lower-cased at its first use.
+/// The fields of an event, by field number; each is lower-cased at its first use.
 struct Fields<'e> {
     category: usize,
     values: Vec<Option<&'e str>>,
@@ -92,7 +92,7 @@ impl<'e> Fields<'e> {
     }
 }
 
-/// A rule with its searchers.
+/// A rule with searchers for its words.
 struct Cond<'r> {
     rule: &'r Rule,
     groups: Vec<Vec<Searchers<'r>>>,
@@ -141,7 +141,8 @@ impl<'r> Cond<'r> {
     }
 }
 
-/// The baseline. With `all` it counts every matching rule.
+/// The baseline with closures. If `all` is set, it counts every matching rule instead of finding
+/// the first.
 struct Closures<'e> {
     conds: &'e [Cond<'e>],
     events: &'e [Fields<'e>],

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
-/// The system allocator, which counts while `ON` is set.
+/// The system allocator, which counts allocated bytes while `ON` is set.
 pub struct Counting;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Returns the result of `make`, and the number of heap bytes that it holds.
+/// Returns the result of `make`, and the number of heap bytes that the result uses.
 pub fn held<T>(make: impl FnOnce() -> T) -> (T, isize) {
     HELD.store(0, Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);

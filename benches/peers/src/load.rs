@@ -10,10 +10,10 @@ use crate::workload::Workload;
 use ::rulec::Rules;
 use std::time::Instant;
 
-/// Number of rounds; each round takes seconds.
+/// Number of measurements of each way to load; each takes seconds.
 const ROUNDS: usize = 3;
 
-/// A way to load rules, with its name.
+/// One way to load rules, with a name for the table.
 struct Load<'l> {
     name: String,
     /// Loads the rules. Returns the time in seconds, without dropping the rules, and their heap
@@ -31,7 +31,7 @@ fn load<'l, T>(name: impl Into<String>, make: impl Fn() -> Result<T, String> + '
     Load { name: name.into(), load: Box::new(load) }
 }
 
-/// Returns the table. All ways are measured alternately, and the table shows the medians.
+/// Returns the table. All ways to load are measured alternately, and the table shows the medians.
 ///
 /// # Errors
 /// If the rules do not load.

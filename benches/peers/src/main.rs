@@ -77,7 +77,8 @@ fn run(options: &Options) -> Result<(), String> {
     page.write(options)
 }
 
-/// The page that is printed while it grows, and written to a file at the end.
+/// The page of results. Each section is printed when it is added; the whole page is written to a
+/// file at the end.
 struct Page {
     sections: Vec<Section>,
     facts: Vec<String>,
@@ -100,7 +101,8 @@ impl Page {
         self.sections.push(section);
     }
 
-    /// Adds a section at the start of the page, although it can be computed only at the end.
+    /// Adds a section at the start of the page. Such a section summarizes the others, so it is
+    /// computed last.
     fn add_first(&mut self, section: Section) {
         println!("{}", section.text());
         self.sections.insert(0, section);
@@ -117,7 +119,7 @@ impl Page {
     }
 }
 
-/// Returns the tables for one kind of rules, and adds the census of these rules.
+/// Returns the tables for one kind of rules, and adds the counts of their census to `hardness`.
 fn compare(
     options: &Options,
     columns: &[Column],
@@ -193,12 +195,13 @@ fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result
     }))
 }
 
-/// True if an engine is measured however slow it is, because the targets need its times.
+/// True if an engine is measured even if it is slow, because the targets need its times.
 fn always_measured(name: &str) -> bool {
     name == "closures" || name.starts_with("rulec")
 }
 
-/// Builds, checks and times all engines at one size. Returns the times by mix and column.
+/// Builds, checks and times all engines at one size. Returns the times by mix of messages and by
+/// engine.
 fn measure_size(
     options: &Options,
     columns: &[Column],

@@ -8,13 +8,13 @@ use crate::engines::{Ready, Sample};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// Minimum duration of a batch.
+/// Minimum duration of a batch of messages.
 const BATCH: Duration = Duration::from_millis(10);
-/// Number of messages in a batch of a slow engine. The batch has fewer, but at least two, if it
-/// would take longer than `PATIENCE` nanoseconds.
+/// Number of messages in a batch of a slow engine. The batch has fewer messages, but at least two,
+/// if this number would take longer than `PATIENCE` nanoseconds.
 const FEW: f64 = 64.0;
 const PATIENCE: f64 = 200e6;
-/// Maximum time for checking one engine on one mix.
+/// Maximum time for checking the answers of one engine on one mix of messages.
 const CHECKING: Duration = Duration::from_secs(2);
 
 /// A stopwatch for the processor time of the thread.
@@ -63,7 +63,7 @@ pub fn probe(ready: &mut dyn Ready, messages: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// An engine being timed.
+/// An engine that is timed alternately with others.
 struct Turn<'r, 'e> {
     ready: &'r mut (dyn Ready + 'e),
     /// Number of messages per batch.
@@ -81,7 +81,7 @@ impl Turn<'_, '_> {
         elapsed
     }
 
-    /// Warms up, and determines how many messages make a batch.
+    /// Warms up, and determines the number of messages per batch.
     fn calibrate(&mut self, messages: usize) {
         loop {
             let elapsed = self.run(messages);

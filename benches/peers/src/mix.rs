@@ -1,6 +1,6 @@
 //! Messages in three mixes, by the position of the first matching route. An oracle sorts generated
-//! messages into the mixes. If too few messages fall into a mix by chance, messages are generated
-//! for a chosen route.
+//! messages into the mixes. For a mix with a matching route, each message is generated for a chosen
+//! route.
 
 use crate::engines::Sample;
 use crate::engines::keyed::oracle;
@@ -8,12 +8,12 @@ use crate::workload::random::Random;
 use crate::workload::{Message, Workload};
 use std::cell::Cell;
 
-/// The position of the first matching route.
+/// The position of the first route that matches a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HitPosition {
-    /// In the last tenth.
+    /// The first match is in the last tenth of the routes.
     Late,
-    /// In the first tenth, and among the first ten.
+    /// The first match is in the first tenth of the routes, and among the first ten.
     Early,
     /// No route matches.
     None,
@@ -30,7 +30,7 @@ impl HitPosition {
         ["Late hit", "Early hit", "No match"][self as usize]
     }
 
-    /// Returns the ranks that belong to this position, for the given number of routes.
+    /// Returns the ranks of routes at this position, for the given number of routes.
     fn ranks(self, routes: usize) -> std::ops::Range<usize> {
         match self {
             HitPosition::Late => routes - (routes / 10).max(1)..routes,
@@ -40,17 +40,17 @@ impl HitPosition {
     }
 }
 
-/// Messages of one mix, with the answers of the oracle.
+/// Messages of one mix, with the expected answers from the oracle.
 pub struct Mix {
     pub place: HitPosition,
     pub samples: Vec<Sample>,
     pub expected: Vec<Option<u32>>,
 }
 
-/// Maximum number of attempts per message.
+/// Maximum number of generated messages per message that is kept.
 const ATTEMPTS: usize = 200;
 
-/// Returns the mixes, each with `each` distinct messages.
+/// Returns the mixes of messages, each with `each` distinct messages.
 ///
 /// # Errors
 /// If too few messages of a mix are found.

@@ -1,10 +1,10 @@
-//! Tables as Markdown, for the terminal and for docs/performance.md. A new part of the page is
-//! another [`Section`].
+//! Result tables as Markdown, for the terminal and for docs/performance.md. Each part of the page
+//! is a [`Section`].
 
 use crate::mix::HitPosition;
 use std::fmt::Write;
 
-/// A section of the page.
+/// A section of the page: a title and Markdown text.
 pub struct Section {
     title: String,
     body: String,
@@ -25,26 +25,26 @@ impl Section {
     }
 }
 
-/// Nanoseconds per message of one mix: a row for each size, a column for each engine.
+/// Nanoseconds per message of one mix: a row for each number of routes, a column for each engine.
 pub struct Table {
     pub place: HitPosition,
-    /// The name of the rules.
+    /// Name of the kind of rules.
     pub rules: String,
     pub columns: Vec<&'static str>,
     pub rows: Vec<(usize, Vec<Option<f64>>)>,
 }
 
-/// A target for rulec at one size: how its time compares with another time.
+/// A performance target: how rulec's time at one size compares with another time.
 enum Target {
-    /// At most this factor times the time of the column.
+    /// rulec's time is at most this factor times the time of the named column.
     AtMost(f64, &'static str),
-    /// The time of the column is at least this factor times rulec's time.
+    /// The time of the named column is at least this factor times rulec's time.
     Faster(f64, &'static str),
-    /// At most this factor times rulec's time at a smaller size.
+    /// rulec's time is at most this factor times rulec's time at this smaller size.
     Grows(f64, usize),
 }
 
-/// The column that the targets apply to.
+/// Name of the column that the targets apply to.
 const OURS: &str = "rulec";
 
 fn targets_of(place: HitPosition, size: usize) -> Vec<Target> {
@@ -123,8 +123,9 @@ impl Table {
     }
 }
 
-/// Compares the targets with the tables: a row for each mix and size with a target, a column for
-/// each kind of rules. Returns `None` if no target applies to the measured sizes.
+/// Returns a section that compares the targets with the tables. It has a row for each mix and size
+/// with a target, and a column for each kind of rules. Returns `None` if no target applies to the
+/// measured sizes.
 pub fn targets(tables: &[Table]) -> Option<Section> {
     let mut rules: Vec<&str> = tables.iter().map(|table| table.rules.as_str()).collect();
     rules.dedup();
@@ -169,7 +170,7 @@ pub fn targets(tables: &[Table]) -> Option<Section> {
     any.then_some(section)
 }
 
-/// Returns the head of the page.
+/// Returns the head of the page: date, machine and facts about the measurement.
 pub fn head(date: &str, facts: &[String]) -> String {
     let mut out = String::from("# Performance\n\n");
     let command: Vec<String> = std::env::args().skip(1).collect();

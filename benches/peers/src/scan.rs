@@ -13,7 +13,7 @@ use rulec_vm::index::scan::{Buffers, Scanner};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// rulec's scanner, with the buffers that a session would keep.
+/// rulec's scanner, with the buffers that a session would reuse.
 struct Ours {
     scanner: Scanner,
     buffers: RefCell<Buffers>,
@@ -45,10 +45,10 @@ impl LiteralScan for DoubleArrayAhoCorasick<u32> {
 
 const OURS: &str = "rulec";
 const BAR: &str = "hyperscan";
-/// The target: the maximum ratio of rulec's time to Hyperscan's time.
+/// The performance target: the maximum ratio of rulec's time to Hyperscan's time.
 const TARGET: f64 = 1.2;
 
-/// A scanner with its name.
+/// A scanner with its name in the table.
 type Named = (&'static str, Box<dyn LiteralScan>);
 
 fn ours(literals: &[String]) -> Ours {
@@ -67,7 +67,7 @@ fn scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     Ok(scanners)
 }
 
-/// Returns the scanners that find literals in either case.
+/// Returns the scanners that find literals whatever the case of their letters.
 fn folding_scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     let mut scanners: Vec<Named> = vec![("rulec, folding", Box::new(Folding(ours(literals))))];
     scanners.extend(hyperscan_database(literals, true)?.map(|scan| ("hyperscan, ignoring case", scan)));
@@ -102,7 +102,8 @@ fn compare(scanners: &[Named], texts: &[String], rounds: usize) -> Result<(f64, 
     Ok((found as f64 / texts.len() as f64, measure::interleaved(&mut readies, texts.len(), rounds)))
 }
 
-/// Returns the ratio of the first time to the last one, which is Hyperscan's if it is compiled in.
+/// Returns the ratio of rulec's time, the first, to Hyperscan's time, the last. Returns a dash if
+/// Hyperscan is not compiled in.
 fn ratio(times: &[f64]) -> String {
     match (times, cfg!(feature = "hyperscan")) {
         ([ours, .., bar], true) => format!("{:.2}", ours / bar),
@@ -110,14 +111,14 @@ fn ratio(times: &[f64]) -> String {
     }
 }
 
-/// One scanner on the texts.
+/// One scanner with the texts that it scans.
 struct Scanning<'e> {
     scan: &'e dyn LiteralScan,
     texts: &'e [String],
 }
 
 impl Ready for Scanning<'_> {
-    /// Returns the number of hits.
+    /// Returns the number of literals found in the text with index `at`.
     fn decide(&mut self, at: usize) -> Option<u32> {
         let mut hits = 0;
         self.scan.scan(self.texts[at].as_bytes(), &mut |_| hits += 1);
@@ -125,7 +126,7 @@ impl Ready for Scanning<'_> {
     }
 }
 
-/// Returns `count` literals of routes, and texts of messages for these routes.
+/// Returns `count` literals from generated routes, and texts of messages for these routes.
 fn workload(
     count: usize,
     (variant, density): (Variant, Density),
@@ -146,13 +147,13 @@ fn workload(
     }
 }
 
-/// Returns the kinds of words: each density, and the verb requests, whose routes share verbs.
+/// Returns the kinds of words to measure: each density, and requests whose routes share verbs.
 fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant, Density))> {
     let mixed = densities.iter().map(|density| (density.name(), (Variant::Mixed, *density)));
     mixed.chain([("verbs", (Variant::Verbs, Density::Rare))])
 }
 
-/// Returns the table, with a row for each kind of words and number of literals.
+/// Returns the table of times, with a row for each kind of words and number of literals.
 ///
 /// # Errors
 /// If a scanner cannot be built, or the scanners disagree.

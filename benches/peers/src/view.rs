@@ -1,6 +1,6 @@
 //! The message as hand-written code reads it during one decision: its fields, and the lower-case
-//! text. The lower-case text is computed once, and only if some test ignores case. Its buffer
-//! outlives the decision.
+//! text. The lower-case text is computed once, and only if some test ignores case. The buffer of
+//! the lower-case text is reused by the next decision.
 
 use crate::workload::Message;
 use std::cell::{Cell, OnceCell};
@@ -50,7 +50,7 @@ impl<'m> View<'m> {
         self.message.is_new == Some(true)
     }
 
-    /// Returns the buffer for use by the next decision.
+    /// Hands the buffer of the lower-case text to the next decision.
     pub fn done(self) {
         if let Some(lower) = self.lower.into_inner() {
             self.buffer.set(lower);

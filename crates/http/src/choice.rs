@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 const TEXT: &str = "text";
 
-/// A choice and the model that makes it. Cheap to clone.
+/// A choice of the rules, and the language model that picks its branch. Cheap to clone.
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec_http::AskedChoice;
@@ -37,7 +37,7 @@ pub struct AskedChoice {
     model: ChatModel,
 }
 
-/// The result of a choice.
+/// The branch that was picked, and how.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceAnswer {
@@ -47,30 +47,33 @@ pub struct ChoiceAnswer {
     pub to_user: bool,
     /// The model's reason in words for the user, if `to_user` is set.
     pub reason: Option<String>,
-    /// Why the default branch was taken instead of a model's pick: the call failed, or the response
-    /// has no valid branch. `None` if the model picked a branch, which may be the default one.
+    /// Why the default branch was taken instead of a branch picked by the model: the call failed,
+    /// or the response has no valid branch. `None` if the model picked a branch, even the default
+    /// branch.
     pub failure: Option<ModelError>,
-    /// Further tool calls in the model's response, each as `name(arguments)`; only the first call
-    /// counts.
+    /// Further tool calls in the model's response, each as `name(arguments)`. Only the first tool
+    /// call is used.
     pub ignored: Vec<String>,
 }
 
 impl AskedChoice {
-    /// Creates a choice that this model makes.
+    /// Creates a choice whose branch `model` picks.
     ///
     /// # Errors
-    /// If the rules have no choice with this name, or the choice decides by conditions.
+    /// If the rules have no choice with this name, or if conditions decide the choice instead of a
+    /// model.
     pub fn new(rules: &Rules, name: &str, model: ChatModel) -> Result<AskedChoice, UnknownChoice> {
         Ok(AskedChoice { question: Question::new(rules, name)?, model })
     }
 
-    /// Returns the question, including its branches, its prompt, and the tool for the model's pick.
+    /// Returns the question to the model: the branches, the system prompt, and the tool that the
+    /// model calls to pick a branch.
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// Lets the model decide. It receives the message's `text` as the user's message, after the
-    /// other fields as JSON. Values of `@private` fields in that JSON are masked.
+    /// Lets the model pick a branch. The model receives the message's `text` as the user's message,
+    /// after the other fields as JSON. Values of `@private` fields in that JSON are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
         self.ask(message, None).await
     }

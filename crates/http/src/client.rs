@@ -21,11 +21,11 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Bytes read of an error response's body. More than an error keeps, so that a secret near the cut
-/// is complete and can be masked.
+/// Maximum number of bytes read from the body of an error response. An error value keeps less text.
+/// The extra bytes ensure that a secret at the truncation point is complete and can be masked.
 const ERROR_BYTES: usize = 16 << 10;
 
-/// Receives the pieces of a response body as they arrive.
+/// A callback that receives the pieces of a response body as they arrive.
 pub(super) type Sink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
 /// Makes calls to [`AllowedHosts`] within [`Limits`]. Cloning is cheap and shares the connections.
@@ -147,7 +147,7 @@ impl HttpClient {
         let status = answer.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
-            // The status matters even if the body cannot be read.
+            // The body is optional here: the status is reported even if reading the body fails.
             let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes, &mut |_| {})).await;
             let text = request.quote(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
@@ -181,8 +181,8 @@ async fn read(
     Ok(true)
 }
 
-/// Converts an error to the failure at the end of its cause chain. The errors above it name only
-/// the layer where it happened.
+/// Converts an error to a failure with the text of the last error in its cause chain. The outer
+/// errors name only the layer in which the failure happened.
 fn failed(error: reqwest::Error) -> HttpFailure {
     let mut deepest: &dyn Error = &error;
     while let Some(source) = deepest.source() {

@@ -8,7 +8,7 @@ use super::template::{FillError, Template, Values};
 use rulec_base::diag::Message;
 use thiserror::Error;
 
-/// A request template whose host may be called.
+/// A request template whose host is allowed, and the client that sends the request.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     client: HttpClient,
@@ -22,12 +22,12 @@ pub(super) struct Endpoint {
 pub enum CallError {
     /// A placeholder could not be filled; no request was sent.
     Fill(#[from] FillError),
-    /// The call failed.
+    /// The HTTP call failed.
     Http(#[from] HttpError),
 }
 
 impl CallError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             CallError::Fill(error) => error.to_message(),
@@ -37,8 +37,8 @@ impl CallError {
 }
 
 impl Endpoint {
-    /// Creates an endpoint. Returns an error if the host may not be called, so that the caller
-    /// knows before the first message.
+    /// Creates an endpoint. Returns an error if the host may not be called, so that this is known
+    /// before the first message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
         client.check(&template.sample())?;
         Ok(Endpoint { client, template })

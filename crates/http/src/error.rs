@@ -12,7 +12,8 @@ const SHOWN: usize = 200;
 /// Maximum number of characters of a server's text in an error value.
 const KEPT: usize = 2_000;
 
-/// A method and URL for messages. The query is removed, because it may contain private values.
+/// Method and URL of a call, for messages. The query is removed, because it may contain private
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -104,9 +105,9 @@ impl HttpError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum HttpFailure {
-    /// The host is not in the list. No request was sent.
+    /// The host is not in the list of allowed hosts. No request was sent.
     HostNotAllowed {
-        /// `host` or `host:port`.
+        /// The refused host, as `host` or `host:port`.
         host: String,
     },
     /// The URL cannot be called. No request was sent.
@@ -126,7 +127,7 @@ pub enum HttpFailure {
         /// The message of the operating system or of the protocol library.
         why: String,
     },
-    /// The response status is not a success.
+    /// The status of the response is not a success.
     Status {
         /// The status code.
         status: u16,
@@ -146,7 +147,7 @@ pub enum HttpFailure {
 }
 
 impl HttpFailure {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             HttpFailure::HostNotAllowed { host } => {
@@ -178,14 +179,14 @@ impl HttpFailure {
 }
 
 impl HttpFailure {
-    /// True if a retry may succeed. Refused calls, timeouts and other statuses are not retried: the
-    /// retry would fail too, or the server may have acted on the request.
+    /// True if a retry may succeed: after a failed connection, or after status 502, 503 or 504.
+    /// After other failures, a retry would fail too, or the server may have acted on the request.
     pub(super) fn passes(&self) -> bool {
         matches!(self, HttpFailure::Connection { .. } | HttpFailure::Status { status: 502..=504, .. })
     }
 }
 
-/// Returns the remedy for a status as the end of a sentence; empty if there is none.
+/// Returns the remedy for a response status as the end of a sentence; empty if there is none.
 fn advice(status: u16) -> Message {
     match status {
         300..=399 => message!("; redirects are not followed: write the address it leads to"),
@@ -195,7 +196,8 @@ fn advice(status: u16) -> Message {
     }
 }
 
-/// Formats a server's text for a message: on one line, truncated. Empty if the text is.
+/// Formats a server's text for a message: on one line and truncated. Returns an empty message for
+/// an empty text.
 pub(super) fn quoted(text: &str) -> Message {
     let line = shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
     if line.is_empty() { Message::default() } else { message!(": `{line}`") }

@@ -1,4 +1,5 @@
-//! Executes flows, whether they were found by keyword or by intent.
+//! Executes flows: sends the configured HTTP request of a flow that was found by keyword or by
+//! intent.
 
 mod outcome;
 mod runner;
@@ -19,7 +20,7 @@ use thiserror::Error;
 
 const FLOW_ID: &str = "flow_id";
 
-/// Executes flows by a configured request.
+/// Executes flows by sending a configured HTTP request.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
     endpoint: Endpoint,
@@ -57,15 +58,15 @@ impl FlowError {
 pub enum ExecutorError {
     /// The rules declare no endpoint.
     NoEndpoint,
-    /// The endpoint in the rules is invalid for all values.
+    /// The rules declare an endpoint that is invalid, whatever values its placeholders have.
     Template(#[from] TemplateError),
-    /// The host of the endpoint may not be called.
+    /// The host of the endpoint in the rules may not be called.
     #[error(transparent)]
     Http(#[from] HttpError),
 }
 
 impl ExecutorError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ExecutorError::NoEndpoint => message!(

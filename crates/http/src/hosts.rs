@@ -19,7 +19,7 @@ struct Entry {
     port: Option<u16>,
 }
 
-/// The error for an entry that is neither a host nor `host:port`.
+/// The error for an entry of the list of allowed hosts that is neither a host nor `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct HostError {
@@ -27,7 +27,7 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// Returns the entry as written.
+    /// Returns the invalid entry as it was written.
     pub fn entry(&self) -> &str {
         &self.entry
     }
@@ -87,8 +87,8 @@ impl Entry {
     }
 }
 
-/// Parses a URL that may be called if its host is listed: absolute, http or https, and without user
-/// name and password.
+/// Parses a URL. The URL must be absolute, have the scheme http or https, and contain no user name
+/// and no password.
 pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
     let bad = |why| Err(HttpFailure::BadUrl { why });
     match Url::parse(text) {
@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
     }
 }
 
-/// Returns `host` or `host:port`, as the list would name the host.
+/// Returns `host` or `host:port`, as an entry of the list of allowed hosts.
 fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Practically no limit, yet small enough to add to any point in time.
+/// Longest time limit that is used: practically no limit, yet small enough to add to any point in
+/// time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
@@ -37,8 +38,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the time limit of an attempt after `elapsed` of the call, and whether the overall
-    /// limit determines it.
+    /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
+    /// flag is true if the overall limit determines the time limit.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let left = self.overall.saturating_sub(elapsed).min(LONGEST);
         if left < self.attempt { (left, true) } else { (self.attempt, false) }
@@ -48,7 +49,7 @@ impl Limits {
         if overall { self.overall } else { self.attempt }
     }
 
-    /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or the
+    /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or if the
     /// overall limit would end before the retry starts.
     pub(super) fn pause(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {

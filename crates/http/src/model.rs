@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const PATH: &str = "chat/completions";
 
-/// A language model at an endpoint.
+/// A language model that is called at an HTTP endpoint for chat completions.
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: HttpClient,
@@ -27,7 +27,7 @@ pub struct ChatModel {
     key: Option<Secret>,
 }
 
-/// The input of a model.
+/// The messages that a model receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prompt<'a> {
     /// The system message, such as the text of [`intent_prompt`]; omitted if empty.
@@ -58,16 +58,16 @@ pub enum Role {
     Assistant,
 }
 
-/// The id that a model picked.
+/// The result of a model's tool call: the id that the model picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pick {
-    /// The picked id, one of the tool's ids.
+    /// The picked id, which is one of the ids that the tool lists.
     pub id: String,
     /// Why the model picked the id, if the tool asks for a reason.
     pub reason: Option<String>,
-    /// Further tool calls in the same response, each as `name(arguments)`; only the first call
-    /// counts.
+    /// Further tool calls in the same response, each as `name(arguments)`. Only the first tool call
+    /// is used.
     pub ignored: Vec<String>,
     /// Number of attempts of the HTTP call.
     pub attempts: u32,
@@ -113,7 +113,7 @@ impl ChatModel {
         format!("{}/{}", self.base.trim_end_matches('/'), self.path.trim_start_matches('/'))
     }
 
-    /// Lets the model pick one of the tool's ids.
+    /// Lets the model pick one of the ids that the tool lists.
     ///
     /// # Errors
     /// If the call fails, the response has no call of the tool, or the picked id is not in the
@@ -125,8 +125,8 @@ impl ChatModel {
         read(&response.into_json()?, tool, &request, (attempts, elapsed))
     }
 
-    /// Like [`ChatModel::choose`], but streams: `on_reason` receives the pieces of the model's
-    /// reason as they arrive.
+    /// Like [`ChatModel::choose`], but streams the response: `on_reason` receives the pieces of the
+    /// model's reason as they arrive.
     ///
     /// # Errors
     /// As [`ChatModel::choose`]; `on_reason` may have received pieces before the error.
@@ -187,7 +187,7 @@ impl ChatModel {
     }
 }
 
-/// Reads the pick from a model's response. `attempts` and `elapsed` describe the HTTP call.
+/// Reads the picked id from a model's response. `attempts` and `elapsed` describe the HTTP call.
 fn read(
     answer: &Value,
     tool: &PickTool,

@@ -12,7 +12,7 @@ use url::Url;
 
 /// The config fields that may contain the request body; at most one may be set.
 const BODIES: [&str; 3] = ["body", "json", "data"];
-/// The other config fields. The engine that runs the node enforces `timeout`.
+/// All other config fields. The engine that runs the node enforces `timeout`.
 const FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output

@@ -35,7 +35,7 @@ pub struct HeaderError {
 }
 
 impl HeaderError {
-    /// Returns the name of the header.
+    /// Returns the name of the header that cannot be sent.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -98,7 +98,7 @@ impl Request {
         Call::new(self.method.as_str(), &self.url)
     }
 
-    /// Masks the secret in a server's text and truncates the text for an error value.
+    /// Masks the request's secret in a server's text, and truncates the text for an error value.
     pub(super) fn quote(&self, text: &str) -> String {
         quote(self.secret.as_ref(), text)
     }
@@ -108,7 +108,7 @@ fn quote(secret: Option<&Secret>, text: &str) -> String {
     secret.map_or_else(|| keep(text), |secret| keep(&secret.mask(text)))
 }
 
-/// Shows names only, no values, because headers and bodies contain keys and private data.
+/// Shows the names of headers only, because the values and the body contain keys and private data.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let call = self.call();

@@ -1,5 +1,5 @@
 //! A secret that must not be printed: neither by `{:?}`, nor as part of a server's text that
-//! repeats it.
+//! repeats the secret.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the plain secret, for the header that contains it.
+    /// Returns the plain secret, for the request header that contains it.
     pub(super) fn expose(&self) -> &str {
         &self.0
     }

@@ -8,7 +8,8 @@
 //!
 //! - A placeholder that is a whole string of the body keeps the type of its value. Inside a longer
 //!   text, in a header and in the URL, the value is written as text. Strings are unchanged, numbers
-//!   and bools are as in JSON, and lists and dicts are compact JSON. Null is an error there.
+//!   and bools are as in JSON, and lists and dicts are compact JSON. In these positions null is an
+//!   error.
 //! - In the URL the text is percent-encoded. A value cannot add a path segment or a query
 //!   parameter. It cannot make a segment empty, `.` or `..`, and it cannot choose the host.
 //! - Values are not scanned for placeholders. Keys and header names are not filled.
@@ -123,7 +124,8 @@ impl Template {
         Ok(request)
     }
 
-    /// Returns a request to the same host without values, to check the host in advance.
+    /// Returns a request to the same host, with `x` in place of each placeholder, to check the host
+    /// in advance.
     pub(super) fn sample(&self) -> Request {
         Request::new(self.method.clone(), self.url.sample(), None)
     }

@@ -1,5 +1,5 @@
-//! Workflow nodes that call HTTP services: one endpoint, or several members of a council
-//! concurrently.
+//! Workflow nodes that call HTTP services: one endpoint, or several endpoints concurrently, such as
+//! the voting members of a council.
 
 use super::client::HttpClient;
 use super::endpoint::Endpoint;
@@ -22,10 +22,10 @@ pub fn endpoint_node(
     move |node| Ok(Arc::new(EndpointNode(endpoint(&client, &node.config)?)))
 }
 
-/// Returns the factory of nodes that call several members concurrently. A node's `config` has a
-/// field `members`, with an endpoint or a constant text for each name.
+/// Returns the factory of council nodes, which call several services concurrently. In a node's
+/// `config`, the field `members` maps the name of each member to an endpoint or to a constant text.
 ///
-/// The output contains exactly one field per member, with the member's reply, so that a vote on it
+/// The output contains exactly one field per member, with the member's reply. So a later vote
 /// counts no other fields. If one member cannot be called, the node fails, because a vote without
 /// that member could differ.
 pub fn council_node(

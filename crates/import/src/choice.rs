@@ -1,5 +1,5 @@
-//! Workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an object with
-//! `choices` (or `branches`).
+//! Imports workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an
+//! object with `choices` (or `branches`).
 
 use super::compare::{self, Difference, Findings};
 use super::document::{Document, Statement};
@@ -7,7 +7,7 @@ use super::located::{JsonNode, Read};
 use super::write::{self, Names, comment, shown, string};
 use rulec_base::message;
 
-/// Name of the choice, because the original may have none.
+/// Name of the imported choice, because the original may have no name.
 const NAME: &str = "next_step";
 
 pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {

@@ -1,5 +1,5 @@
-//! One condition of a workflow branch: its comparison, its text in rule syntax, or the reason why
-//! it is left out.
+//! Translates one condition of a workflow branch to rule syntax, or returns the reason why the
+//! condition is left out.
 
 use super::Untranslatable;
 use super::literal::{self, Literal};
@@ -13,21 +13,22 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 enum Right {
-    /// A constant or regular expression, in rule syntax.
+    /// The right side is a constant or a regular expression, in rule syntax.
     Constant(String, Type),
-    /// A list or dict that no message can contain.
+    /// The right side is a list or dict that JSON cannot represent, so no message can contain it.
     Odd(Type),
-    /// An expression that Python refuses, with the reason.
+    /// The right side is an expression that Python refuses, with the reason.
     Broken(String),
-    /// Output of a step.
+    /// The right side is the output of a workflow step, in rule syntax.
     Step(String, Type),
 }
 
-/// A condition in rule syntax, with a remark if it does not mean what it seems to.
+/// A condition in rule syntax. The second text is a remark for the author, if the condition is
+/// constant or differs from the original.
 type Written = (String, Option<String>);
 
-/// A case in which the Python module decides differently. Each difference is described once per
-/// file.
+/// A reason why the original Python module decides differently from the imported rules. Each reason
+/// is described once per file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -64,14 +65,14 @@ impl Difference {
 /// Findings collected while reading conditions.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// Differences from the Python module's decisions.
+    /// Reasons why the Python module decides differently.
     pub(super) different: BTreeSet<Difference>,
-    /// Members without a meaning, as keys and values.
+    /// JSON members that have no meaning to the importer, as keys and values.
     pub(super) unknown: Vec<String>,
 }
 
 impl Findings {
-    /// Records the unread members of an object; the original ignores them.
+    /// Records the members of an object that were not read; the original ignores them.
     fn rest(&mut self, object: &Object<'_>) {
         let rest = object.rest();
         self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", value(node.value))));
@@ -94,11 +95,11 @@ pub(super) fn condition(node: &JsonNode<'_>, findings: &mut Findings) -> Read<Re
     }
 }
 
-/// Reason why a condition is not written.
+/// Reason why a condition is not translated.
 enum Unusable {
-    /// The condition is left out, as in the original, for this reason.
+    /// The condition is left out for this reason, as the original does.
     Skipped(Message),
-    /// The condition cannot be translated.
+    /// The condition cannot be translated, so the import fails.
     Refused(Untranslatable),
 }
 
@@ -120,7 +121,7 @@ fn translate(
 ) -> Result<Written, Unusable> {
     let left =
         left.ok_or_else(|| skipped(message!("it has no left value")))?.object(&message!("the left value"))?;
-    // The documented JSON format spells operators and types in capitals; a condition uses one
+    // The documented JSON format spells operators and types in capitals; a condition must use one
     // spelling throughout.
     let capitals = operate.as_ref().and_then(|node| node.value.as_str());
     let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
@@ -157,8 +158,8 @@ fn translate(
     Ok(written(&left, left_type, operator, &right))
 }
 
-/// Reads a step's value as a typed field access; `None` if the side has no step. The key `name` is
-/// accepted in place of `value`.
+/// Reads one side of a condition that is a step's output, as a field access with a declared type.
+/// Returns `None` if the side names no step. The key `name` is accepted in place of `value`.
 fn step(
     side: &Object<'_>,
     which: &Message,
@@ -191,7 +192,7 @@ fn step(
     Ok(Some((path("steps", keys), ty)))
 }
 
-/// Reads a literal on the right side as the type that the operator expects.
+/// Reads a literal on the right side of a condition, as the type that the operator expects.
 fn constant(
     side: &Object<'_>,
     operator: Operator,
@@ -293,7 +294,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
             (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
         }
         (Right::Step(at, ty), Verb::Regex) => (format!("{read} matches ({at} as {})", ty.name()), None),
-        // To search a list for a list or dict, the list's element type must be written.
+        // To search a list for a list or dict, the element type must be declared.
         (Right::Step(at, ty @ (Type::List | Type::Dict)), Verb::Infix(op))
             if operator.family == Type::List && op.ends_with("contains") && left_type == Type::List =>
         {
@@ -306,7 +307,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
     (text, never_holds.or(remark))
 }
 
-/// Writes a condition that is never true. It is left out if the value of a side is missing.
+/// Returns a condition that is never true, and unknown if the value of a side is missing.
 fn never(read: &str, right: &Right) -> String {
     match right {
         Right::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
@@ -319,8 +320,8 @@ fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Writes a condition in the notation of the original, for the comment that explains why it was
-/// left out.
+/// Returns a condition in the notation of the original, for the comment that explains why the
+/// condition was left out.
 pub(super) fn original(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;

@@ -1,4 +1,5 @@
-//! Conditions of message routes, as formulas. Their text is written after all conditions are read.
+//! Conditions of message routes, as formulas. A formula is written as text only after all
+//! conditions of the file are read.
 
 use super::located::{JsonNode, Object, Read, kind};
 use super::regex;
@@ -14,7 +15,7 @@ const COLUMNS: usize = 92;
 
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
-    /// Finished text.
+    /// Condition that is already written as text.
     Text(String),
     /// Comparison of a context field with a constant: `ctx.n > 3`.
     Compare {
@@ -27,7 +28,7 @@ pub(super) enum Formula {
     Not(Box<Formula>),
     Always,
     Never,
-    /// Neither the formula nor its negation is true.
+    /// Condition that is unknown for every message: neither the condition nor its negation is true.
     Unknown,
 }
 
@@ -40,7 +41,7 @@ pub(super) enum Join {
 /// Facts shared by the conditions of a file.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// The types at which each context field is read.
+    /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
     /// Whether a condition reads the message's length (`length`) or its urgency (`urgency`).
     pub(super) length: bool,
@@ -57,7 +58,8 @@ impl Facts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True if a field's type must be written, because conditions read the field at several types.
+    /// True if each access to the field must declare a type, because conditions read the field at
+    /// several types.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
@@ -141,7 +143,7 @@ impl Facts {
         Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
     }
 
-    /// Reads `field__op` members of the context; all must be true.
+    /// Reads a condition on the context: members such as `n__gt`, of which all must be true.
     fn context(&mut self, object: &Object<'_>) -> Read<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
@@ -320,7 +322,8 @@ impl Facts {
     }
 }
 
-/// Precedence of the context of a formula, loosest first.
+/// Precedence of the operator that encloses a formula, loosest first. It determines whether the
+/// formula needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Loose,
@@ -333,8 +336,8 @@ fn fits(text: &str, indent: usize) -> bool {
 }
 
 /// Returns the shortest equivalent condition. Routing does not distinguish unknown from false. So
-/// an unknown part may become false under an even number of negations, and true under an odd
-/// number.
+/// an unknown part becomes false under an even number of negations (`positive`), and true under an
+/// odd number.
 fn simplified(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

@@ -1,4 +1,4 @@
-//! Builder of a rules file, which compiles the file before it is returned.
+//! Builder of a rules file. The file is compiled before it is returned.
 
 use super::located::Object;
 use super::write::{comment, shown, value};
@@ -14,7 +14,7 @@ pub(super) struct Statement {
     pub(super) docs: String,
     /// Text of the statement, without a final line break.
     pub(super) body: String,
-    /// Whether the statement follows the previous one without an empty line.
+    /// Whether the statement follows the previous statement without an empty line.
     pub(super) close: bool,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Document {
     pub(super) header: String,
     pub(super) statements: Vec<Statement>,
     pub(super) notes: Vec<Message>,
-    /// Original names by the names in the file, where they differ.
+    /// Original names and patterns that had to change, by their new text in the file.
     pub(super) names: HashMap<String, String>,
 }
 
@@ -36,8 +36,8 @@ impl Document {
         }
     }
 
-    /// Returns the unread members of an object as comments, and notes each for the author; `of`
-    /// names the object.
+    /// Returns the members of an object that were not read, as comments. Also adds a note for the
+    /// author about each; `of` names the object.
     pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
@@ -47,7 +47,7 @@ impl Document {
         comments
     }
 
-    /// Keeps the document's unread members as comments at the top of the file.
+    /// Adds the document's members that were not read as comments at the top of the file.
     pub(super) fn keep_in_header(&mut self, object: &Object<'_>) {
         for comment in self.kept(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -63,7 +63,8 @@ impl Document {
         }
     }
 
-    /// Returns the text with each statement's allowed codes, and the last line of each statement.
+    /// Returns the file's text and the last line of each statement. Each statement is preceded by
+    /// comments that allow the given warning codes.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let mut text = comment("#", &self.header, 0);
         let mut ends = Vec::new();
@@ -99,7 +100,8 @@ impl Document {
             let allows = allows(&rules, &found, &ends);
             text = self.render(&allows).0;
             rules = compiled(&text)?;
-            // Further analysis findings do not prevent the import.
+            // Only a remaining warning of the compiler is an error. The analysis is not repeated,
+            // because its findings do not prevent the import.
             if let Some(left) = rules.warnings().first() {
                 let message = message!("{}: {}", left.code, left.message);
                 return Err(ImportError::Internal(message));
@@ -108,7 +110,8 @@ impl Document {
         Ok(Imported { text, notes: self.notes, rules, names: self.names })
     }
 
-    /// Returns the warnings of compilation and analysis. A very large file is not analysed.
+    /// Returns the warnings of compilation and analysis. A file with many statements is not
+    /// analysed.
     fn found(&self, rules: &Rules) -> Vec<Diagnostic> {
         let analysed = if self.statements.len() <= ANALYSED { rules.analyse() } else { Vec::new() };
         let analysed = analysed.into_iter().map(|finding| finding.diagnostic);
@@ -116,7 +119,7 @@ impl Document {
     }
 }
 
-/// Maximum number of statements of a file that is analysed.
+/// Maximum number of statements of a file for the analysis.
 const ANALYSED: usize = 1_000;
 
 /// Groups the codes of warnings by the index of the statement that causes them.

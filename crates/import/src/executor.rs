@@ -1,6 +1,5 @@
-//! The tool that executes flows:
-//! `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`, next to the
-//! flows.
+//! Imports the tool that executes flows, from the object that also contains the flows:
+//! `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`.
 
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Object, Read};
@@ -10,10 +9,10 @@ use serde_json::Value as Json;
 
 /// Name of the tool in the original, which the original's code looks up.
 const EXECUTOR: &str = "flow_executor";
-/// The tool's only parameter.
+/// Name of the tool's only parameter.
 const FLOW_ID: &str = "flow_id";
 
-/// Returns the statement for the executor in `tools`; other tools are kept as comments.
+/// Returns the statement for the flow executor in `tools`; other tools are kept as comments.
 pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Option<Statement>> {
     let mut statement = None;
     for node in object.list("tools", &message!("tools"))? {
@@ -77,7 +76,7 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
     Ok(Statement { comments, body, ..Statement::default() })
 }
 
-/// Writes a value as a literal; a long record has one entry per line.
+/// Formats an object as a record literal; a long record has one entry per line.
 fn record(json: &Json, indent: usize) -> String {
     let line = write::value(json);
     match json {

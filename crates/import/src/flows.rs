@@ -1,4 +1,4 @@
-//! Keyword and intent flows:
+//! Imports keyword and intent flows:
 //! `[{"flow_id", "description", "type", "trigger_patterns", "match_type"}, …]`, or an object with
 //! `flows`, and optionally `tools`, one of which executes the flows.
 
@@ -88,8 +88,8 @@ fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read
     Ok(Statement { comments, body, ..Statement::default() })
 }
 
-/// Writes the trigger of an intent flow. In the source system the patterns only describe the flow's
-/// topic.
+/// Writes the trigger of an intent flow. In the source system, the patterns of an intent flow only
+/// describe the topic.
 fn intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,
@@ -116,8 +116,8 @@ fn intent(
     Ok(trigger)
 }
 
-/// Reads a member that is one of a few words. Python's form of an enumeration member, such as
-/// `FlowType.KEYWORD`, is accepted.
+/// Reads a member whose value must be one of `words`. Python's form of an enumeration member, such
+/// as `FlowType.KEYWORD`, is accepted.
 fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> Read<Option<&'static str>> {
     let Some(node) = object.get(key) else { return Ok(None) };
     let written = node.text()?;
@@ -155,7 +155,7 @@ fn pattern(
     Ok(raw_string(&translated.text))
 }
 
-/// Key of a flow's pattern in the map of changed names.
+/// Returns the key of a flow's pattern in the map of changed names.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

@@ -1,5 +1,5 @@
-//! Handlers of imported routes. Permissions that route metadata require are declared once, at the
-//! handler.
+//! Handlers of imported routes. In the original, each route's metadata lists required permissions.
+//! In the rules, each handler declares them once.
 
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Read};
@@ -7,10 +7,10 @@ use super::write::{shown, string};
 use rulec_base::message;
 use std::collections::HashMap;
 
-/// Metadata key of a route with the permissions that its handler requires.
+/// Key in a route's metadata that lists the permissions that the handler requires.
 const REQUIRES: &str = "requires_permission";
 
-/// Handlers in the order of the routes that lead to them.
+/// The handlers of all routes, in the order of their first use.
 #[derive(Default)]
 pub(super) struct Handlers {
     all: Vec<Handler>,
@@ -18,7 +18,7 @@ pub(super) struct Handlers {
 }
 
 struct Handler {
-    /// Name in rule syntax.
+    /// Name of the handler in rule syntax.
     name: String,
     permissions: Vec<String>,
     /// Whether the handler's routes require different permissions.
@@ -60,8 +60,8 @@ impl Handlers {
         Ok(())
     }
 
-    /// Declares all handlers if any requires a permission. If one handler is declared, all must be
-    /// declared.
+    /// Declares all handlers if any of them requires a permission, because either all handlers must
+    /// be declared or none.
     pub(super) fn declare(&self, default: Option<&str>, document: &mut Document) {
         if self.all.iter().all(|handler| handler.permissions.is_empty()) {
             return;

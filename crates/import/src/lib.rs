@@ -5,7 +5,7 @@
 //! with its path. The returned text compiles. Warnings that the translation causes are suppressed
 //! by `# rulec: allow` comments with a reason.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |
@@ -50,17 +50,17 @@ pub struct Imported {
     pub notes: Vec<Message>,
     /// The compiled file.
     pub rules: Rules,
-    /// Original names by the names in the file, where they differ.
+    /// Original names and patterns that had to change, by their new text in the file.
     names: HashMap<String, String>,
 }
 
 impl Imported {
-    /// Returns the original name of a route or branch of the file.
+    /// Returns the original name of a route or branch, given its name in the file.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.names.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the original text of a flow's pattern.
+    /// Returns the original text of a flow's pattern, given the text in the file.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
@@ -78,7 +78,7 @@ pub enum System {
 }
 
 impl System {
-    /// All systems, in the order of the documentation.
+    /// All systems, in the order in which the documentation lists them.
     pub const ALL: [System; 3] = [System::Routes, System::Choice, System::Flows];
 
     /// Returns the system's name on the command line.
@@ -168,7 +168,7 @@ impl ImportError {
     }
 }
 
-/// A part that cannot be translated, with its path.
+/// Error for a part of the JSON that cannot be translated, with the part's path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct Untranslatable {
@@ -183,18 +183,20 @@ impl Untranslatable {
         &self.message
     }
 
-    /// Returns the path of the part, such as `routes[2].condition.pattern`; empty for the whole
-    /// document.
+    /// Returns the path of the part that cannot be translated, such as
+    /// `routes[2].condition.pattern`; empty for the whole document.
     pub fn path(&self) -> String {
         located::dotted(&self.steps)
     }
 
-    /// Returns line and column, from 1; `None` if a JSON value was imported.
+    /// Returns line and column, from 1, of the part that cannot be translated. `None` if a JSON
+    /// value was imported instead of a text.
     pub fn position(&self) -> Option<(usize, usize)> {
         self.position
     }
 
-    /// Prefixes the error with `what` and the name of `node`: the first of `keys` that it has.
+    /// Prefixes the error with `what` and the name of `node`. The name is the first text found
+    /// under one of `keys`.
     fn at_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {

@@ -1,8 +1,8 @@
 //! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
 //!
-//! This is a parser of literals, not an evaluator: names, sums and calls have no value. Tuples,
+//! This is a parser of literals, not an evaluator: names, sums and calls are no literals. Tuples,
 //! sets, bytes and non-string dict keys are literals without a JSON form. A list or dict that
-//! contains one is reported as such, because no message value equals it.
+//! contains one of these is marked, because no message value equals it.
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -57,8 +57,8 @@ impl<'t> LiteralParser<'t> {
         found
     }
 
-    /// Reads one value, or several separated by commas, which form a tuple; `ends` are the closing
-    /// delimiters.
+    /// Reads one value, or several values separated by commas, which form a tuple. `ends` are the
+    /// delimiters that may close the values.
     fn items(&mut self, ends: &[&str]) -> Option<Literal> {
         let first = self.value()?;
         let mut tuple = false;
@@ -141,7 +141,7 @@ impl<'t> LiteralParser<'t> {
             }
             if !is_set {
                 match (key, reader.value()?) {
-                    // Of two equal keys, the later one counts.
+                    // If two keys are equal, the later entry is used.
                     (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
                     _ => odd = true,
                 }

@@ -39,7 +39,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None })
     }
 
-    /// Returns the value if present, otherwise an error with the expected kind `wanted`.
+    /// Returns the value if present. Otherwise returns an error that describes the expected kind by
+    /// `wanted`.
     fn wanted<T>(&self, value: Option<T>, wanted: &Message) -> Read<T> {
         match value {
             Some(value) => Ok(value),

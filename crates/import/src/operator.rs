@@ -30,7 +30,7 @@ impl Type {
         Type::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
-    /// Returns the type of a name; with `capitals`, the name in capitals is accepted too.
+    /// Returns the type with this name. If `capitals` is set, the name in capitals is accepted too.
     pub(super) fn spelt(name: &str, capitals: bool) -> Option<Type> {
         let in_capitals = |ty: &Type| capitals && ty.name().to_ascii_uppercase() == name;
         Type::named(name).or_else(|| Type::ALL.into_iter().find(in_capitals))
@@ -41,18 +41,19 @@ impl Type {
     }
 }
 
-/// Kind of comparison of an operator.
+/// How an operator compares its two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// An infix operator between both sides.
+    /// An infix operator of the rule language between both sides.
     Infix(&'static str),
-    /// A comparison of the left side's length.
+    /// Compares the length of the left side by this operator.
     Length(&'static str),
-    /// A regular expression that must match at the start of the text.
+    /// Matches a regular expression at the start of the text.
     Regex,
 }
 
-/// Operators by the part of their name after the type: name, operand types, comparison.
+/// All verbs: an operator's name is its operand type, `_`, and a verb, such as `string_equal`. Each
+/// row has the verb, the possible operand types, and the comparison.
 pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
     use Type::{Bool, Dict, List, Number, String};
     use Verb::{Infix, Length, Regex};
@@ -78,7 +79,7 @@ pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
     ]
 };
 
-/// Returns the verb of a name in capitals, such as `GREATER_THAN` or its short form `GT`.
+/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     let long = match name {
         "GT" => "GREATER_THAN",
@@ -111,13 +112,13 @@ impl Operator {
         Some(Operator { family, verb: *verb })
     }
 
-    /// Returns the operator of a verb in capitals, as in the documented JSON format. Its operand
-    /// type is the declared type of the left value.
+    /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
+    /// type is the declared type of the left side.
     pub(super) fn spelt(name: &str, left: Option<Type>) -> Option<Operator> {
         Operator::from_verb(left?, &verb_in_capitals(name)?)
     }
 
-    /// Returns the type of a literal on the right side.
+    /// Returns the type that a literal on the right side must have.
     pub(super) fn literal(self) -> Type {
         match (self.verb, self.family) {
             (Verb::Length(_), _) => Type::Number,
@@ -126,7 +127,7 @@ impl Operator {
         }
     }
 
-    /// True if the right side may be a step's value of this type.
+    /// True if the right side may be the output of a step with this type.
     pub(super) fn takes(self, right: Type) -> bool {
         match (self.verb, self.family) {
             (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
@@ -136,8 +137,8 @@ impl Operator {
         }
     }
 
-    /// True if this operator between these types can be true in the rule language but never in the
-    /// original.
+    /// True if a condition with this operator and these types can be true in the rule language,
+    /// although it never is in the original.
     pub(super) fn would_hold(self, left: Type, right: Type) -> bool {
         use Type::{Dict, List, String};
         match self.verb {

@@ -58,7 +58,7 @@ pub(super) enum TranslateError {
 }
 
 impl TranslateError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub(super) fn to_message(&self) -> Message {
         match self {
             TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why.clone(),
@@ -105,7 +105,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
     }
 }
 
-/// Flags that affect parsing, in force at a position.
+/// The flags that affect parsing, as they are at the current position.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     multiline: bool,
@@ -113,7 +113,7 @@ struct Flags {
     ascii: bool,
 }
 
-/// The previous item, which a quantifier would repeat.
+/// The item before the current position, which a quantifier would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -126,7 +126,7 @@ struct RegexTranslator<'p> {
     out: String,
     flags: Flags,
     depth: usize,
-    /// Whether an item has been read, so that flags for the whole expression come too late.
+    /// Whether an item has been read. Flags for the whole expression are an error after that.
     begun: bool,
     alternatives: bool,
     anchored: bool,

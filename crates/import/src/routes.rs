@@ -1,5 +1,5 @@
-//! Message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an object
-//! with `routes` and optionally the `default` handler.
+//! Imports message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an
+//! object with `routes` and optionally the `default` handler.
 
 use super::condition::Facts;
 use super::document::{Document, Statement};
@@ -112,7 +112,7 @@ fn handler(node: &JsonNode<'_>) -> Read<String> {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
             node.refuse(message!("{} cannot be a handler's name", shown(text)))
         }
-        // A bare `goto` after the arrow would be a jump.
+        // A `goto` without backquotes after the arrow would be parsed as a jump.
         "goto" => Ok("`goto`".to_owned()),
         text => Ok(name(text)),
     }
@@ -136,7 +136,8 @@ fn metadata(node: &JsonNode<'_>) -> Read<String> {
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 
-/// Adds `let` statements that compute values from the message if the context lacks them.
+/// Adds `let` statements for the message's length and urgency. They compute the value from the text
+/// if the context lacks it.
 fn derived(facts: &Facts, document: &mut Document) {
     let mut add = |comment: &str, body: String, close: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 /// Maximum width of a line, where breaking is possible.
 const WIDTH: usize = 100;
 
-/// Allocates unique names of declarations. A name is kept if possible, and is written in backquotes
-/// if necessary. A name that is not valid even in backquotes is changed.
+/// Allocates unique names for declarations. A name is kept if possible, and is written in
+/// backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
@@ -26,7 +26,8 @@ impl Names {
         self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// Returns a unique name where any quoted text is valid.
+    /// Returns a unique name: `clean`, if necessary followed by a number. Used where any quoted
+    /// text is valid.
     pub(super) fn take_as_is(&mut self, clean: &str) -> String {
         let clean = clean.to_owned();
         let numbered = (2..).map(|number| format!("{clean}_{number}"));

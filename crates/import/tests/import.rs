@@ -72,7 +72,7 @@ fn conditions_of_routes() {
             json!({"type": "ContextCondition", "at__lt": "2026-01-31T09:30:00Z"}),
             r#"ctx.at as datetime < "2026-01-31T09:30:00Z""#.to_owned(),
         ),
-        // No value equals null, and the negation is not true either.
+        // No value equals null, and the negation of this condition is not true either.
         (json!({"type": "ContextCondition", "n": null}), "false".to_owned()),
         (not(json!({"type": "ContextCondition", "n": null})), "false".to_owned()),
         (
@@ -341,7 +341,7 @@ fn permissions_of_routes_become_those_of_their_handlers() {
 }
 
 /// The documented format spells operators, types and logic in capitals, and uses the key `name`.
-/// Such conditions used to be left out, and `AND` was refused.
+/// Such conditions used to be left out, and `AND` was an error.
 #[test]
 fn the_documents_own_spelling_means_the_same() {
     let branches = |logic: &str, ty: &str, key: &str, operate: &str, right: Json| {

@@ -1,10 +1,10 @@
 //! A typed event bus inside one process. An event passes through the middleware in order; each
-//! middleware may pass, change or stop it. Then the event is added to the bounded queue of every
-//! subscriber. The subscriber chooses what happens when its queue is full, and dropped events are
-//! always reported.
+//! middleware may pass, change or stop the event. Then the event is added to the bounded queue of
+//! every subscriber. The subscriber chooses what happens when its queue is full. Dropped events are
+//! always reported, to the publisher and to the subscriber.
 //!
-//! The bus does not interpret its events. To judge, enrich or filter events, write a middleware: an
-//! async function from an event to a [`Flow`].
+//! The bus does not interpret its events. To validate, enrich or filter events, write a middleware:
+//! an async function from an event to a [`Flow`].
 
 mod middleware;
 mod queue;
@@ -68,7 +68,7 @@ pub struct BusBuilder<E> {
     inner: Inner<E>,
 }
 
-/// How a published event was delivered.
+/// How a published event was delivered to the subscribers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Published {
     /// Number of subscribers whose queue received the event.
@@ -112,8 +112,8 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         self
     }
 
-    /// Sets the time limit of each middleware call. After the limit, the call is aborted and its
-    /// event is stopped. Default: no limit.
+    /// Sets the time limit of each middleware call. A call that exceeds the limit is aborted, and
+    /// its event is stopped. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.inner.limit = Some(limit);
         self
@@ -131,9 +131,10 @@ impl<E: Clone + Send + 'static> Bus<E> {
         BusBuilder { inner: Inner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
     }
 
-    /// Subscribes to all events published from now on, as the middleware returns them. The queue
-    /// has room for `capacity` events, at least 1; `policy` decides what happens when it is full.
-    /// Dropping the subscription unsubscribes.
+    /// Subscribes to all events published from now on. The subscriber receives each event as the
+    /// middleware returned it. The subscriber's queue has room for `capacity` events, at least 1;
+    /// `policy` decides what happens when the queue is full. Dropping the subscription
+    /// unsubscribes.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
         let mut queues = self.inner.lock();
@@ -161,7 +162,8 @@ impl<E: Clone + Send + 'static> Bus<E> {
         }
     }
 
-    /// Runs the first half of [`Bus::publish`]: returns the event after the middleware.
+    /// Runs the first half of [`Bus::publish`]: sends the event through the middleware, and returns
+    /// the event that the middleware passed on.
     pub(super) async fn prepare(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
         consume_budget().await;
@@ -229,7 +231,7 @@ impl<E> Inner<E> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the queues of current subscribers, and removes the others.
+    /// Returns the queues of the current subscribers. Removes the queues of dropped subscriptions.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock();
         queues.retain(|queue| !queue.is_closed());

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`route`] | a router: swappable rules with one handler per target; the decision log |
 //! | [`events`] | a typed event bus with middleware and bounded queues |
-//! | [`payload`] | payloads of a language model, judged by rules and published as events |
+//! | [`payload`] | payloads of a language model, validated by rules and published as events |
 //! | [`workflow`] | graphs of nodes; a `router` selects the edges that a node's output follows |
 
 pub mod events;

@@ -1,4 +1,4 @@
-//! Decisions of a language model as events: a proposed decision is judged before subscribers
+//! Decisions of a language model as events: a proposed decision is validated before subscribers
 //! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
 //!
 //! ```text
@@ -8,13 +8,14 @@
 //! ```
 //!
 //! [`Judges`] validate decisions. They can serve as middleware for any [`Bus`](crate::events::Bus)
-//! of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also handles the consequences of an
-//! event. It calls the program's recovery strategy when a node failed, and proposes the fallback of
-//! a rejected kind.
+//! of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also reacts to events. When a
+//! workflow node failed, it calls the program's recovery strategy. When a payload was rejected, it
+//! proposes a payload of the fallback kind.
 //!
-//! If handlers for the nodes of plans are registered, the coordinator also executes decisions. A
-//! [`Session`] arbitrates between several decisions, runs plans, recovers from failures, asks the
-//! agent for better decisions, and waits for the user's answers.
+//! A decision may contain a plan, which is a workflow written by the language model. The
+//! coordinator executes plans if the program registers the node types that they use. A [`Session`]
+//! executes the decisions of one conversation one after another. It also asks the agent to replace
+//! rejected decisions, and waits for the user's answers.
 //!
 //! ```
 //! use rulec::Rules;
@@ -59,13 +60,13 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// An event about a decision. Serializes to an object whose `event` field is the variant's name,
-/// such as `DecisionMadeEvent`.
+/// An event about a decision of a language model. Serializes to an object whose `event` field names
+/// the event, such as `DecisionMadeEvent`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event")]
 #[non_exhaustive]
 pub enum DecisionEvent {
-    /// A decision was proposed and is not judged yet.
+    /// A decision was proposed and is not validated yet.
     #[serde(rename = "DecisionMadeEvent")]
     Proposal(Proposal),
     /// A decision was accepted and may be executed.
@@ -91,11 +92,12 @@ impl From<NodeFailure> for DecisionEvent {
     }
 }
 
-/// A proposed decision.
+/// A proposed decision: a payload and its kind, not validated yet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Proposal {
-    /// The proposer's id for the decision; the events that answer it have the same id.
+    /// Id that the proposer gave the decision. Events that accept or reject the decision have the
+    /// same id.
     pub id: String,
     /// The kind of the payload.
     pub kind: String,
@@ -104,16 +106,17 @@ pub struct Proposal {
     /// The proposer's confidence, from 0 to 1; passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The rejected kinds that this decision replaces as a fallback.
+    /// If this decision is a fallback: the payload kinds that were rejected before it. Empty
+    /// otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
-    /// The node failure that this decision responds to, if any.
+    /// The node failure that this decision recovers from, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<NodeFailure>>,
 }
 
 impl Proposal {
-    /// Creates a decision without id and confidence.
+    /// Creates a proposal without id and confidence.
     #[must_use]
     pub fn new(kind: impl Into<String>, payload: Json) -> Proposal {
         Proposal {
@@ -126,7 +129,7 @@ impl Proposal {
         }
     }
 
-    /// Sets the id.
+    /// Sets the id that identifies the decision in later events.
     #[must_use]
     pub fn id(self, id: impl Into<String>) -> Proposal {
         Proposal { id: id.into(), ..self }
@@ -139,41 +142,43 @@ impl Proposal {
     }
 }
 
-/// An accepted decision.
+/// A decision that was accepted, because its payload satisfies the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Validated {
-    /// The proposed decision.
+    /// The decision as it was proposed, before corrections.
     pub decision: Proposal,
-    /// The judgement, including corrections.
+    /// The result of validating the payload, including corrections.
     pub judgement: Box<Judgement>,
 }
 
 impl Validated {
-    /// Returns the payload to execute: the corrected one if there is one.
+    /// Returns the payload to execute: the corrected payload if the rules corrected it, else the
+    /// proposed one.
     pub fn payload(&self) -> &Json {
         self.judgement.corrected().unwrap_or(&self.decision.payload)
     }
 }
 
-/// A rejected decision.
+/// A decision that was rejected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The proposed decision.
+    /// The decision as it was proposed.
     pub decision: Proposal,
-    /// The judgement; `None` if the kind is unknown or there was no payload to judge.
+    /// The result of validating the payload. `None` if its kind is unknown, or if the recovery
+    /// strategy failed to return a payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// Why the decision was rejected, as one text for a language model.
     pub feedback: String,
-    /// The fallback kind to propose instead, if any.
+    /// The payload kind to propose instead, if the rules declare a fallback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
 
 impl Rejected {
-    /// Returns all violations in the payload.
+    /// Returns all violations of the rules in the payload.
     pub fn violations(&self) -> &[Violation] {
         self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
     }
@@ -192,7 +197,7 @@ pub struct NodeFailure {
     /// The error code, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Facts about the run up to the failure.
+    /// Facts about the run up to the failure, such as the outputs of earlier nodes.
     pub execution_context: Map<String, Json>,
 }
 
@@ -213,17 +218,17 @@ impl NodeFailure {
     }
 }
 
-/// A judge for each payload kind of a rule set. Cheap to clone.
+/// Validators of payloads: one [`Judge`] for each payload kind of a rule set. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The context of all judges.
+    /// The input of the rules that all judges share, such as known workflows.
     context: Option<Arc<Json>>,
 }
 
 impl Judges {
-    /// Creates judges for all kinds, without context and options.
+    /// Creates a judge for each payload kind of the rules, without context and options.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
         let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
@@ -240,13 +245,13 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// Returns the rules of the judges.
+    /// Returns the rule set that declares the payload kinds.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns these judges with a workflow added to the context. Returns them unchanged if the
-    /// rules do not declare workflows there.
+    /// Adds a workflow to the judges' context, under `workflows`. Returns the judges unchanged if
+    /// the rules declare no `workflows` in the context.
     pub(super) fn knowing(&self, id: &str, workflow: Json) -> Judges {
         let mut context =
             self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
@@ -279,17 +284,18 @@ impl Judges {
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 
-    /// Returns the judge of a kind; `None` if the kind is unknown.
+    /// Returns the judge of a payload kind; `None` if the kind is unknown.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
         self.judges.get(kind)
     }
 
-    /// True if decisions of this kind are never published on the bus.
+    /// True if payloads of this kind are internal: events about them are never published on the
+    /// bus.
     pub fn is_internal(&self, kind: &str) -> bool {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
 
-    /// Judges a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
+    /// Validates a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let Some(judge) = self.get(&decision.kind) else {
             let feedback = unknown_kind(self.rules.program(), &decision.kind).to_string();
@@ -303,8 +309,8 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Processes an event as middleware: judges proposed decisions, stops the results of internal
-    /// kinds, and passes all other events.
+    /// Processes an event as middleware. Validates proposed decisions, stops events about internal
+    /// kinds, and passes all other events on.
     /// ```
     /// # use rulec::Rules;
     /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};

@@ -93,10 +93,10 @@ struct Shared {
     /// Earlier rule sets. Also the lock that serializes changes of `active` and `shadow`.
     previous: Mutex<Previous>,
     handlers: Arc<Handlers>,
-    /// Refuses edits of the rules that target an unregistered handler.
+    /// Function that refuses edits of the rules if they target an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
-    /// Returns the permissions of a message's sender.
+    /// Function that returns the permissions of a message's sender.
     grants: Option<Grants>,
     log: Option<DecisionLog>,
     stats: Stats,
@@ -109,14 +109,14 @@ struct Active {
     warnings: Vec<Warning>,
 }
 
-/// The result of a swap.
+/// The result of replacing the active rules.
 #[derive(Clone, Debug)]
 pub struct Swapped {
     /// The rules that were active before; swapping them in again undoes the change.
     pub previous: LiveRules,
     /// The generation that is active now.
     pub generation: u64,
-    /// Warnings about the new rules, which work nevertheless.
+    /// Warnings about the new rules. The rules are active nevertheless.
     pub warnings: Vec<Warning>,
 }
 
@@ -187,8 +187,8 @@ impl Router {
     /// decided them. Messages that arrive after this call returns are decided by the new rules.
     ///
     /// # Errors
-    /// If the new rules lack the router's entry, or one of their targets has no handler. The old
-    /// rules stay active.
+    /// If the new rules lack the entry table of the router, or one of their targets has no handler.
+    /// The old rules stay active.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
         let next = self.validated(rules.into())?;
         Ok(self.put_in_force(next, &mut self.switching()))
@@ -231,7 +231,7 @@ impl Router {
         self.shared.log.as_ref()
     }
 
-    /// Locks the switch of active and shadow rules. Decisions do not take this lock.
+    /// Locks changes of the active and the shadow rules. Decisions do not take this lock.
     fn switching(&self) -> MutexGuard<'_, Previous> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -289,15 +289,15 @@ impl Sender<'_> {
     }
 }
 
-/// Builds the outcome for a missing entry, which only an edit can cause: building and swapping
-/// check that the entry exists.
+/// Builds the outcome of a message that cannot be decided, because the entry table is missing. Only
+/// an edit can cause this: building and swapping check that the entry table exists.
 fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = HandlerOutcome::Failed { route: String::new(), error: gone.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose outcome is not known yet. It is recorded exactly once, even if the caller stops
-/// waiting.
+/// A decision whose outcome is not known yet. It is counted and logged exactly once, even if the
+/// caller stops waiting.
 struct Pending<'r> {
     shared: &'r Shared,
     record: Option<Record>,

@@ -53,7 +53,7 @@ impl Write for Disk {
     }
 }
 
-/// Returns the ending that a message must have.
+/// Returns how a message must end.
 fn expected(n: u64) -> &'static str {
     match (n % 10, n % 100, n % 1000) {
         (1, ..) => "failed",
@@ -175,7 +175,7 @@ async fn files_that_change_all_the_time_lose_no_message() {
     let senders = [(); 2].map(|()| {
         let router = router.clone();
         tokio::spawn(async move {
-            // A generation must always have the same version.
+            // All replies of one generation must come from the same version of the rules.
             let mut versions: BTreeMap<u64, Json> = BTreeMap::new();
             let mut last = 0;
             for n in 0.. {

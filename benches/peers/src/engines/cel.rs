@@ -2,8 +2,8 @@
 //! executed in order.
 //!
 //! A missing field is an undeclared variable; its error ends the evaluation without a match.
-//! `matches` is the function of the crate, which compiles its pattern at every call. The lower-case
-//! text is a separate variable, created before the timing (in the crate's favour).
+//! `matches` is the function of the `cel` crate, which compiles its pattern at every call. The
+//! lower-case text is a separate variable, created before the timing (in the crate's favour).
 
 use super::{Engine, Ready, Sample};
 use crate::workload::{Comparison, Number, Route, Term, Words, Workload};

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use regex::Regex;
 use std::cell::Cell;
 
-/// A condition.
+/// A condition on a message, as a closure.
 pub type Cond = Box<dyn Fn(&View<'_>) -> bool>;
 
 /// The routes as conditions, in evaluation order.
@@ -19,9 +19,10 @@ pub struct Closures {
 /// The order in which the terms of a route are evaluated.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Order {
-    /// As the author wrote them.
+    /// The terms in the order in which the author wrote them.
     Written,
-    /// Fields before texts before regexes, as a careful programmer would order them.
+    /// Terms on fields before terms on the text before regexes, as a careful programmer would order
+    /// them.
     CheapFirst,
 }
 

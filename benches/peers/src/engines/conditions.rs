@@ -15,11 +15,11 @@ use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A condition or a predicate. Conditions that routes share are built once, but evaluated at each
-/// use.
+/// The closure of a condition or a predicate. A condition that several routes share is built once,
+/// but evaluated for each route.
 type Cond = Rc<dyn Fn(&View<'_>) -> bool>;
 
-/// The conditions of the main table, each with the index of its rule.
+/// The conditions of the main table's rules, each with the index of its rule.
 pub struct Conditions {
     routes: Vec<(u32, Cond)>,
 }
@@ -72,7 +72,7 @@ impl Conditions {
     }
 }
 
-/// Returns the text, in lower case if `fold` is set.
+/// Returns the message's text, in lower case if `fold` is set.
 fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
     if fold { view.lower() } else { view.text() }
 }
@@ -125,10 +125,10 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
     }
 }
 
-/// Up to this number of words, each word is searched separately.
+/// Maximum number of words that are searched one by one; more words are searched by an automaton.
 const FEW: usize = 3;
 
-/// Searches for any of many words with an automaton, as a careful programmer would.
+/// Searches for any of many words with one automaton, as a careful programmer would.
 fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     // A DFA would be faster, but thousands of DFAs do not fit into memory.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
@@ -152,7 +152,7 @@ fn edges(text: &[u8], start: usize, end: usize) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| word_edges_ok(text, start, end))
 }
 
-/// Returns the strings that a predicate compares with.
+/// Returns the constant strings that a predicate compares with.
 fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
     match (normal.expr(expr), normal.constant(expr)) {
         (NExpr::List(items), _) => {

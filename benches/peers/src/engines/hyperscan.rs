@@ -1,5 +1,6 @@
-//! Intel's Hyperscan (libhs 5) as a text scanner, also for the index prototype. It needs the
-//! feature `hyperscan`, because it is a C++ library. It only shows how fast a scan can be.
+//! Intel's Hyperscan (libhs 5) as a text scanner, and as the scanner of the index prototype. It
+//! needs the feature `hyperscan`, because it is a C++ library. It only shows how fast a scan can
+//! be.
 
 use super::Engine;
 use super::keyed::{Keyed, LiteralScan};
@@ -52,7 +53,7 @@ mod hs {
     }
 }
 
-/// A compiled set of literals.
+/// A compiled set of literals, with the memory for a scan.
 pub struct Database {
     db: *mut c_void,
     scratch: *mut c_void,

@@ -2,8 +2,9 @@
 //! matching message must contain. Posting lists are read in evaluation order, up to the best rank
 //! found so far, and each candidate is verified.
 //!
-//! With Hyperscan it shows what a fast text scan gains. With aho-corasick it is also the oracle
-//! that sorts messages into mixes, because it is equally fast for a million routes.
+//! With Hyperscan, the prototype shows what a fast text scan gains. With aho-corasick, the
+//! prototype is also the oracle that sorts messages into mixes, because its time does not grow with
+//! the number of routes.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -26,10 +27,10 @@ impl LiteralScan for AhoCorasick {
     }
 }
 
-/// Ranks of routes, ascending.
+/// Ranks of routes, in ascending order.
 type Ranks = Vec<u32>;
 
-/// The index.
+/// The index over the routes: posting lists for each kind of key.
 pub struct Keyed<'w, S> {
     routes: &'w [Route],
     /// Regexes, compiled at their first use; most are never used.
@@ -39,25 +40,25 @@ pub struct Keyed<'w, S> {
     by_string: [HashMap<&'w str, Ranks>; 5],
     by_tag: HashMap<&'w str, Ranks>,
     by_text: HashMap<&'w str, Ranks>,
-    /// By field and comparison: thresholds with ranks. Thresholds that more values satisfy come
-    /// first.
+    /// Thresholds with the ranks of their routes, by field and comparison. Thresholds that more
+    /// values satisfy come first.
     by_threshold: [[Vec<(f64, u32)>; 2]; 5],
-    /// Routes without a key.
+    /// Routes without a key, which are candidates for every message.
     rest: Ranks,
 }
 
-/// Number of routes that the keys of a message select.
+/// Numbers of routes that the keys of one message select as candidates.
 pub struct Candidates {
     pub by_literal: usize,
-    /// Routes selected by a string or a tag.
+    /// Number of routes selected by a string or a tag.
     pub by_value: usize,
-    /// Routes selected by a threshold, and routes without a key.
+    /// Number of routes selected by a threshold, plus the routes without a key.
     pub others: usize,
-    /// Number of these routes that match.
+    /// Number of selected routes that match the message.
     pub hold: usize,
 }
 
-/// The key that selects a route.
+/// The key of a route: a part that each matching message must contain.
 enum Key<'w> {
     Literals(Vec<&'w str>),
     Strings(usize, Vec<&'w str>),
@@ -219,7 +220,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 }
 
-/// Returns the key that any message must contain if the term matches.
+/// Returns the key that every message must contain for which the term is true.
 fn key(term: &Term) -> Key<'_> {
     match term {
         Term::Contains { words, joined: Words::All, .. } => Key::Literals(
@@ -244,7 +245,7 @@ fn key(term: &Term) -> Key<'_> {
     }
 }
 
-/// Estimates how many of a million messages contain the key. The rarest key is used.
+/// Estimates how many of a million messages contain the key. The rarest key of a route is used.
 fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
@@ -273,7 +274,8 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     }
 }
 
-/// True if the term matches. At large sizes this plain definition is the oracle for all engines.
+/// True if the term matches the message. At large sizes, this plain definition is the oracle for
+/// all engines.
 fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
     let text = view.message.text.as_str();
     let has = |word: &String, fold: bool| {

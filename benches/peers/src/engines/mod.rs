@@ -1,5 +1,4 @@
-//! The engines, each in its own file: a translator from the plain routes of the workload, and the
-//! decision loop.
+//! The engines, each in its own file: a translator of the workload's routes, and the decision loop.
 
 pub mod cel;
 pub mod closures;
@@ -17,25 +16,26 @@ use crate::workload::{Message, Variant, Workload};
 use serde_json::Value as Json;
 use std::hint::black_box;
 
-/// A message in the two forms from which all other forms are built.
+/// A message in the two forms from which the engines build their own forms.
 pub struct Sample {
     pub message: Message,
     pub json: Json,
 }
 
-/// Routes in the form of an engine.
+/// The routes of a workload, compiled by an engine.
 pub trait Engine {
-    /// Converts the messages to the engine's own form. Not timed.
+    /// Converts the messages to the engine's own form. The conversion is not timed.
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e>;
 }
 
-/// Messages in the form of an engine.
+/// An engine's routes with messages in the engine's own form, ready to decide.
 pub trait Ready {
     /// Returns the rank of the first route that matches the message with index `at`.
     fn decide(&mut self, at: usize) -> Option<u32>;
 
-    /// Decides `count` messages, starting at `from` and wrapping at `messages`. Each engine gets
-    /// its own instance of this method, so `decide` is not called through a vtable.
+    /// Decides `count` messages, starting at index `from`; after the last of the `messages`
+    /// messages, the first one follows. Each engine gets its own instance of this method, so
+    /// `decide` is not called through a vtable.
     fn batch(&mut self, from: usize, count: usize, messages: usize) {
         let mut at = from;
         for _ in 0..count {
@@ -47,19 +47,20 @@ pub trait Ready {
         }
     }
 
-    /// Decides until the engine reaches full speed. Called before the timing.
+    /// Decides until the engine reaches full speed. Called before the engine is timed.
     fn warm(&mut self, _messages: usize) {}
 }
 
 /// Builds an engine from routes, or returns why it cannot express them.
 pub type Build = for<'w> fn(&'w Workload) -> Result<Box<dyn Engine + 'w>, String>;
 
-/// A column of the tables.
+/// An engine as a column of the result tables.
 #[derive(Clone, Copy)]
 pub struct Column {
     pub name: &'static str,
     pub build: Build,
-    /// Maximum number of routes. With more, the engine would take too long or exceed memory.
+    /// Maximum number of routes to measure. With more, the engine would take too long or exceed
+    /// memory.
     pub most: usize,
 }
 

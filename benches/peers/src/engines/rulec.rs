@@ -19,13 +19,14 @@ pub struct Way {
 }
 
 const VM: Way = Way { name: "rulec-vm", tier: Tier::Vm, indexing: Indexing::Never, most: 100_000 };
-/// JIT compilation takes at least a tenth of a millisecond per route.
+/// Machine code only. The limit on routes is low, because JIT compilation takes at least a tenth of
+/// a millisecond per route.
 const JIT: Way = Way { name: "rulec-jit", tier: Tier::Jit, indexing: Indexing::Never, most: 10_000 };
 const INDEX: Way = Way { name: "rulec-index", tier: Tier::Auto, indexing: Indexing::Always, most: 1_000_000 };
-/// The default settings. The targets apply to this configuration.
+/// The default settings. The performance targets apply to this configuration.
 const DEFAULT: Way = Way { name: "rulec", tier: Tier::Auto, indexing: Indexing::Auto, most: 1_000_000 };
 
-/// All configurations, the default last.
+/// All configurations of rulec, the default last.
 pub const WAYS: [Way; 4] = [VM, JIT, INDEX, DEFAULT];
 
 impl Way {
@@ -39,9 +40,9 @@ impl Way {
         Ok(Decider { rules, warms: self.tier == Tier::Auto })
     }
 
-    /// Compiles the workload and configures its rules. Clones of rules share JIT code, so the JIT
-    /// configuration compiles its own rules. The default configuration must decide for itself
-    /// whether the rules are worth compiling.
+    /// Compiles the workload and configures its rules. The JIT configuration compiles rules of its
+    /// own, because clones of rules share JIT code. Otherwise the default configuration would use
+    /// JIT code that it did not decide to compile.
     fn build(self, workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
         let rules = match self.tier {
             Tier::Jit => compile_text(&workload.source())?,
@@ -51,7 +52,7 @@ impl Way {
     }
 }
 
-/// Returns a column for each configuration.
+/// Returns a table column for each configuration of rulec.
 pub fn columns() -> Vec<Column> {
     vec![
         Column { name: VM.name, build: |workload| VM.build(workload), most: VM.most },
@@ -88,7 +89,7 @@ pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + 'static 
     move |sample| choose(&mut session, &rules.prepare(&sample.json))
 }
 
-/// Returns the rank of the chosen route. The rank is the rule index, because the text lists the
+/// Returns the rank of the chosen route. The rank equals the rule index, because the text lists the
 /// rules in evaluation order.
 fn choose(session: &mut Session, record: &PreparedMessage<'_>) -> Option<u32> {
     match session.choose(record).chosen? {
@@ -97,7 +98,7 @@ fn choose(session: &mut Session, record: &PreparedMessage<'_>) -> Option<u32> {
     }
 }
 
-/// Rules, and whether the JIT may compile them in the background.
+/// The compiled rules, and whether the JIT may compile them in the background.
 pub struct Decider {
     rules: Rules,
     warms: bool,
@@ -116,11 +117,13 @@ struct Prepared<'e> {
     warms: bool,
 }
 
-/// Number of warm-up decisions, after which rules that are worth it have reached the JIT compiler.
+/// Number of warm-up decisions. After these decisions, the JIT compiler has received the rules if
+/// they are worth compiling.
 const WARM: usize = 20_000;
 /// Time after which the background compilation has finished.
 const COMPILING: Duration = Duration::from_millis(300);
-/// Maximum warm-up time. If decisions are too slow to become hot within it, no JIT code is made.
+/// Maximum warm-up time. If decisions are too slow to become hot within this time, no JIT code is
+/// made.
 const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {

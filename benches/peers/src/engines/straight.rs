@@ -1,6 +1,6 @@
 //! The baseline with code generation: the routes as straight-line Rust. The build script generates
-//! it from the same workload, and rustc compiles it with all optimisations. It exists only for the
-//! shapes that the build script knows.
+//! the code from the same workload, and rustc compiles it with all optimisations. The code exists
+//! only for the workloads that the build script knows.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 type Decide = fn(&View<'_>, &[Finder<'static>], &[Regex]) -> Option<u32>;
 
-/// A generated rule set.
+/// A rule set for which the build script has generated code.
 struct Generated {
     shape: Shape,
     /// The words for which the generated code has finders.

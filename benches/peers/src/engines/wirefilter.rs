@@ -2,9 +2,9 @@
 //! and booleans. It has no lists or floats, so it runs only the variants `subset` and `fields`.
 //!
 //! It panics on a field without a value and cannot ignore case. A missing value is therefore an
-//! empty string or -1, which the translation checks for. The lower-case text is a second field,
-//! created before the timing (in wirefilter's favour). Filters and contexts share one lifetime, so
-//! both are leaked; the benchmark needs them until it ends.
+//! empty string or -1. A translated test excludes these values where they could match. The
+//! lower-case text is a second field, created before the timing (in wirefilter's favour). Filters
+//! and contexts share one lifetime, so both are leaked; the benchmark needs them until it ends.
 
 use super::{Engine, Ready, Sample, only};
 use crate::workload::{Comparison, Message, Number, Route, Term, Variant, Words, Workload};

@@ -3,8 +3,8 @@
 //!
 //! A missing value is null. A comparison with null is an error, and the evaluation ends without a
 //! match. The translation therefore adds a guard where another operand may still match. `matches`
-//! is the function of the crate, which compiles its pattern at every call. The lower-case text is a
-//! separate field, created before the timing (in zen's favour).
+//! is the function of the zen crate, which compiles its pattern at every call. The lower-case text
+//! is a separate field, created before the timing (in zen's favour).
 
 use super::{Engine, Ready, Sample};
 use crate::workload::{Comparison, Route, Term, Words, Workload};
@@ -30,7 +30,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(Zen { expressions: workload.routes.iter().map(expression).collect::<Result<_, _>>()? }))
 }
 
-/// Translates a term. With `guarded`, an error in the term must not end the whole expression.
+/// Translates a term. If `guarded` is set, an error in the term must not end the whole expression.
 fn term(term: &Term, guarded: bool) -> String {
     let text = |fold: bool| if fold { "lower" } else { "text" };
     match term {

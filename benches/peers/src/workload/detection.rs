@@ -3,8 +3,8 @@
 //! case-insensitively, and excludes harmless events with `unless`.
 //!
 //! There are [`FIELDS`] fields; an event has twenty of them. A third of all rules and events are of
-//! the first category, and the shares of the other categories decrease. So `category == …` selects
-//! least where most rules need it. One rule in ten tests texts only for equality.
+//! the first category, and each further category is rarer. So a test of the category is least
+//! selective for the category with the most rules. One rule in ten tests texts only for equality.
 
 use super::random::Random;
 use super::vocabulary::{Language, distinct};
@@ -15,9 +15,9 @@ use std::fmt::{self, Display, Formatter, Write};
 const CATEGORIES: usize = 24;
 /// Number of fields that events of every category may have.
 const COMMON: usize = 24;
-/// Number of fields specific to each category.
+/// Number of fields that only one category's events may have, for each category.
 const OWN: usize = 14;
-/// Number of all fields, without the category.
+/// Number of all fields, not counting the category.
 pub const FIELDS: usize = COMMON + CATEGORIES * OWN;
 /// Number of fields of an event, including the category.
 const PRESENT: usize = 20;
@@ -31,7 +31,8 @@ pub enum Comparison {
     Is,
 }
 
-/// A comparison of a field with words, of which one must match, or all.
+/// A comparison of a field with words. The test is true if one word matches or, if `all` is set,
+/// every word.
 #[derive(Clone, Debug)]
 pub struct Test {
     pub field: usize,
@@ -41,7 +42,8 @@ pub struct Test {
     pub fold: bool,
 }
 
-/// A rule: one test of each group must match, and no filter.
+/// A rule. It matches an event of its category if each group has a test that is true, and no filter
+/// is true.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub number: usize,
@@ -57,10 +59,10 @@ pub struct Event {
     pub fields: Vec<(usize, String)>,
 }
 
-/// Generated rules, with the words for generated events.
+/// Generated rules, with the words from which rules and events are generated.
 pub struct Detection {
     pub rules: Vec<Rule>,
-    /// Words that rules test for. `ordinary` has the other words of events.
+    /// Words that rules test for; `ordinary` has the other words of events.
     words: Vec<String>,
     ordinary: Vec<String>,
 }
@@ -113,7 +115,7 @@ impl Detection {
             return Rule { number, category, groups, filters: Vec::new() };
         }
         let groups = match random.below(100) {
-            // Tests the same words in several fields.
+            // Several tests of the same words, each in another field.
             0..8 => {
                 let first = self.test(field(random), random);
                 let others = (0..2 + random.below(2)).map(|_| Test { field: field(random), ..first.clone() });
@@ -170,7 +172,7 @@ impl Detection {
         Test { field, comparison, words: words.collect(), all, fold: random.chance(95) }
     }
 
-    /// Generates an event. Three in ten are generated for a rule of their category.
+    /// Generates an event. Three events in ten are generated for a rule of their category.
     pub fn event(&self, random: &mut Random) -> Event {
         let made_for = random.chance(30).then(|| &self.rules[random.below(self.rules.len())]);
         let category = made_for.map_or_else(|| category(random), |rule| rule.category);
@@ -217,7 +219,7 @@ impl Detection {
     }
 }
 
-/// Returns a random category. A third of all are the first category.
+/// Returns a random category; in a third of all cases the first category.
 fn category(random: &mut Random) -> usize {
     if random.chance(34) { 0 } else { 1 + random.below(CATEGORIES - 1).min(random.below(CATEGORIES - 1)) }
 }
@@ -260,7 +262,7 @@ impl Test {
         if self.all { self.words.iter().all(stands) } else { self.words.iter().any(stands) }
     }
 
-    /// Changes a value so that it matches the test.
+    /// Changes a field's value so that this test is true.
     fn plant(&self, value: &mut String, random: &mut Random) {
         let word = &self.words[random.below(self.words.len())];
         match self.comparison {
@@ -273,7 +275,8 @@ impl Test {
 }
 
 impl Rule {
-    /// Evaluates the rule by its plain definition, which is the oracle for every engine.
+    /// Evaluates the rule on an event by its plain definition, which is the oracle for every
+    /// engine.
     pub fn holds(&self, event: &Event) -> bool {
         event.category == self.category
             && self.groups.iter().all(|group| group.iter().any(|test| test.holds(event)))

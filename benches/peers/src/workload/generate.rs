@@ -1,5 +1,6 @@
-//! Generates seeded routes of two to four terms. Six in ten start with a text literal and one in
-//! ten with a regex; the others test the context. A given share of the routes has no index key.
+//! Generates routes of two to four terms from a seed. Six routes in ten start with a text literal
+//! and one in ten with a regex; the others test the context. A given percentage of the routes has
+//! no index key.
 //!
 //! The generator aims at about one matching route per message, for every size. So even a million
 //! routes have early matches, late matches and none. Words, products and thresholds therefore
@@ -14,17 +15,17 @@ use super::verbs;
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
-/// What the routes test.
+/// The kinds of tests that the routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// All kinds of tests.
+    /// Routes with all kinds of tests.
     Mixed,
-    /// All kinds except lists and floats.
+    /// Routes with all kinds of tests except tests of lists and floats.
     Subset,
-    /// Only the context: string equality, integers and booleans.
+    /// Routes that test only the context: string equality, integers and booleans.
     Context,
-    /// Requests: a verb that many rules share, with a word specific to the rule; see
-    /// [`verbs`](super::verbs).
+    /// Routes that test for requests: a verb that many routes share, with a word specific to the
+    /// route; see [`verbs`](super::verbs).
     Verbs,
 }
 
@@ -35,18 +36,18 @@ impl Variant {
         ["mixed", "subset", "context", "verbs"][self as usize]
     }
 
-    /// Returns the word densities that make a difference for this variant.
+    /// Returns the word densities that lead to different rules for this variant.
     pub fn densities(self) -> &'static [Density] {
         if self == Variant::Verbs { &[Density::Rare] } else { &Density::ALL }
     }
 
-    /// True if the rules also test lists and floats.
+    /// True if routes of this variant also test lists and floats.
     fn is_whole(self) -> bool {
         matches!(self, Variant::Mixed | Variant::Verbs)
     }
 }
 
-/// The parameters of a workload.
+/// The parameters from which a workload is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub routes: usize,
@@ -58,13 +59,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns how many rule sets of this size to generate, with consecutive seeds. The results for
-    /// only a few routes depend strongly on the seed.
+    /// Returns how many rule sets of this size to generate, with consecutive seeds. Times for only
+    /// a few routes depend strongly on the seed.
     pub fn draws(routes: usize) -> u64 {
         if routes <= 10 { 4 } else { 1 }
     }
 
-    /// Returns the name for rules of this shape, whatever their number.
+    /// Returns the name for workloads with these parameters, whatever their number of routes.
     pub fn name(&self) -> String {
         match self.variant {
             Variant::Verbs => self.variant.name().to_owned(),
@@ -73,7 +74,7 @@ impl Shape {
     }
 }
 
-/// Routes, and the words they use.
+/// Generated routes, and the vocabulary that they use.
 pub struct Workload {
     pub shape: Shape,
     pub vocabulary: Vocabulary,
@@ -83,8 +84,8 @@ pub struct Workload {
 
 /// Average number of routes that match a message.
 const HOLDING: f64 = 1.2;
-/// Average number of rule words planted in a text. Four texts in ten are generated for a route, and
-/// seven in ten of these routes test for a word or two.
+/// Average number of rule words that are inserted into a text on purpose. Four texts in ten are
+/// generated for a route, and seven in ten of these routes test for a word or two.
 const PLANTED_WORDS: f64 = 0.42;
 
 impl Workload {
@@ -125,7 +126,8 @@ struct Maker<'v> {
 
 impl Maker<'_> {
     fn route(&mut self, rank: usize) -> Route {
-        // Steps of the golden ratio keep the shares accurate even for a few routes.
+        // Steps of the golden ratio keep the percentages of the classes accurate even for a few
+        // routes.
         let class = (0.3 + rank as f64 * 0.618_033_988_749_895).fract() * 100.0;
         let priority = (10 - rank * 11 / self.shape.routes.max(1)) as i64 * 10;
         let count = 2 + self.random.below(if self.shape.variant == Variant::Verbs { 2 } else { 3 });
@@ -165,7 +167,7 @@ impl Maker<'_> {
         Route { rank: rank as u32, priority, terms }
     }
 
-    /// Returns a word, and the share of texts that contain it.
+    /// Returns a word, and the fraction of texts that contain it.
     fn word(&mut self, chinese: bool) -> (String, f64) {
         let words = if chinese { &self.vocabulary.chinese } else { &self.vocabulary.words };
         let at = self.random.below(words.len());
@@ -224,14 +226,15 @@ impl Maker<'_> {
         (Term::Matches { pattern, literals, examples, fold: form == 0 }, frequency)
     }
 
-    /// Returns a test of a tag.
+    /// Returns a test of a tag, and the fraction of messages for which it is true.
     fn tag(&mut self) -> (Term, f64) {
         let tags = &self.vocabulary.tags;
         (Term::Tagged(tags[self.random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
     }
 
-    /// Returns the main test of a route without a text test: mostly one of many products, sometimes
-    /// a tag, rarely one of a few countries.
+    /// Returns the main test of a route without a text test, and the fraction of messages for which
+    /// it is true. The test is mostly for one of many products, sometimes for a tag, rarely for one
+    /// of a few countries.
     fn identity(&mut self) -> (Term, f64) {
         let (products, tags) = (&self.vocabulary.products, &self.vocabulary.tags);
         let random = &mut self.random;
@@ -247,7 +250,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns a range test of a number; sometimes a negation, or two ranges joined by `or`.
+    /// Returns a range test of a number that is true for about the fraction `wanted` of messages.
+    /// Sometimes returns a negation, or two ranges joined by `or`.
     fn range(&mut self, wanted: f64) -> (Term, f64) {
         match self.random.below(10) {
             0 | 1 if wanted > 0.5 => (Term::IsNot(CHANNEL, self.random.pick(CHANNELS).to_owned()), 0.9),
@@ -286,7 +290,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns a context test that matches with about the wanted frequency.
+    /// Returns a test of the context that is true for about the fraction `wanted` of messages, and
+    /// the estimated fraction.
     fn context(&mut self, wanted: f64) -> (Term, f64) {
         let products = &self.vocabulary.products;
         loop {
@@ -331,7 +336,8 @@ fn several(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
     (0..count).map(|at| values[(first + at * 7) % values.len()].to_owned()).collect()
 }
 
-/// True if a term tests the same field as `next`, except for a range with two ends.
+/// True if one of `terms` tests the same field of the context as `next`; a route has at most one
+/// test per field.
 fn same_subject(terms: &[Term], next: &Term) -> bool {
     let subject = |term: &Term| match term {
         Term::Is(field, _) | Term::IsNot(field, _) | Term::OneOf(field, _) => Some(*field),
@@ -349,11 +355,12 @@ mod tests {
     use super::*;
     use crate::workload::Message;
 
-    /// Tests the estimated frequencies with routes that only test the text. The estimates must add
+    /// Checks the estimated frequencies with routes that only test the text. The estimates must add
     /// up to the measured number of matches per message, within a third.
     ///
     /// The estimate for a word ignores messages that are generated for the route itself. The error
-    /// is small, except where texts never contain the word by chance; there it is up to one half.
+    /// is small, except where texts never contain the word by chance. There the error is up to one
+    /// half.
     #[test]
     fn frequencies_of_tests_of_the_text() {
         const MESSAGES: usize = 2_000;

@@ -11,15 +11,16 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug)]
 pub struct Message {
     pub text: String,
-    /// Values by field number; empty if missing, because no value is empty.
+    /// Values of the string fields by field number; empty if missing, because no value is empty.
     pub strings: [String; 5],
-    /// Values by field number; NaN if missing, because no comparison with NaN is true.
+    /// Values of the number fields by field number; NaN if missing, because no comparison with NaN
+    /// is true.
     pub numbers: [f64; 5],
     pub tags: Vec<String>,
     pub is_new: Option<bool>,
 }
 
-/// Percentage of messages that contain all words of one route's text test.
+/// Percentage of messages into which all words of one route's text test are inserted.
 const PLANTED: usize = 40;
 
 impl Message {
@@ -73,7 +74,7 @@ impl Message {
         message
     }
 
-    /// Inserts the words of a text test.
+    /// Inserts words into the text so that a test of the text is true.
     fn plant(&mut self, term: &Term, random: &mut Random) {
         match term {
             Term::Contains { words, joined: Words::All, .. } => {
@@ -130,7 +131,7 @@ impl Message {
         }
     }
 
-    /// Inserts a word, between other words if there are spaces.
+    /// Inserts a word into the text, between other words if the text has spaces.
     fn insert(&mut self, word: &str, random: &mut Random) {
         let mut at = random.below(self.text.len().max(1));
         while !self.text.is_char_boundary(at) {
@@ -140,7 +141,7 @@ impl Message {
             at = space + 1;
         }
         let spaced = if word.is_ascii() { format!("{word} ") } else { word.to_owned() };
-        // Words planted before stay whole: the text is cut at its end to make room.
+        // The text is cut at its end to make room, so that words inserted before stay whole.
         self.text.insert_str(at, &spaced);
         self.cut();
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// A route. Its rank is its index in the workload, in evaluation order.
+/// A route. Its rank is its index among the workload's routes, which are in evaluation order.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub rank: u32,
@@ -25,7 +25,7 @@ pub enum Comparison {
     Below,
 }
 
-/// A condition. Words are in lower case if the test ignores case.
+/// A condition of a route. Words are in lower case if the test ignores case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     Contains {
@@ -40,8 +40,9 @@ pub enum Term {
     },
     /// The whole text equals this string.
     TextIs(String),
-    /// A regex test. Each match contains one of the literals, in lower case if the test ignores
-    /// case. `examples` has, for each literal, a text with it that the pattern matches.
+    /// The text matches a regex. Each match contains one of the literals, in lower case if the test
+    /// ignores case. `examples` has, for each literal, a text with the literal that the pattern
+    /// matches.
     Matches {
         pattern: String,
         literals: Vec<String>,
@@ -59,7 +60,8 @@ pub enum Term {
 }
 
 impl Term {
-    /// Returns the approximate cost of evaluation: fields before texts before regexes.
+    /// Returns the approximate cost of evaluating the term: fields cost less than texts, and texts
+    /// less than regexes.
     pub fn cost(&self) -> u32 {
         match self {
             Term::Compare(..) | Term::IsNew => 0,
@@ -72,7 +74,7 @@ impl Term {
         }
     }
 
-    /// True if the term, or each of its parts, searches the text for literals.
+    /// True if the term searches the text for literals. A term with two parts must do so in both.
     pub fn is_search(&self) -> bool {
         match self {
             Term::Contains { .. } | Term::StartsWith { .. } | Term::Matches { .. } => true,
@@ -82,7 +84,7 @@ impl Term {
     }
 }
 
-/// The paths of the string fields, by field number.
+/// Paths of the string fields in the message, by field number.
 pub const STRINGS: [&str; 5] =
     ["ctx.user.role", "ctx.channel", "ctx.user.country", "ctx.order.product", "ctx.last_error.type"];
 pub const ROLE: usize = 0;
@@ -91,7 +93,7 @@ pub const COUNTRY: usize = 2;
 pub const PRODUCT: usize = 3;
 pub const ERROR: usize = 4;
 
-/// A field that is a number.
+/// A field of the message that is a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Number {
     MessageCount,
@@ -110,12 +112,13 @@ impl Number {
             [self as usize]
     }
 
-    /// Returns the exclusive upper bound of the values, which are uniformly distributed from 0.
+    /// Returns the exclusive upper bound of the field's values, which are uniformly distributed
+    /// from 0.
     pub fn limit(self) -> f64 {
         [1000.0, 4000.0, 1_000_000.0, 100.0, 1.0][self as usize]
     }
 
-    /// Returns the smallest difference between two values.
+    /// Returns the smallest difference between two values of the field.
     pub fn step(self) -> f64 {
         if self == Number::Score { 0.00001 } else { 1.0 }
     }
@@ -129,7 +132,7 @@ impl Number {
     }
 }
 
-/// Probability that an optional field is present, in percent.
+/// Percentage of messages in which an optional field is present.
 pub const PRESENT: usize = 90;
 
 /// The `input` block of a generated file.

@@ -1,6 +1,6 @@
 //! Requests: each route tests for a verb, which many routes and texts share, and for a noun that is
-//! specific to the route. An index must use the noun as the key; with the verb as the key it
-//! evaluates hundreds of routes in vain.
+//! specific to the route. An index must use the noun as the key. With the verb as the key, the
+//! index evaluates hundreds of routes that do not match.
 //!
 //! The routes have these tests of the text:
 //!
@@ -41,7 +41,8 @@ const CHINESE_NOUNS: &[&str] = &[
 const CHINESE_FILLERS: &[&str] =
     &["请", "帮我", "把", "一下", "今天", "所有的", "然后", "再", "这个", "中午前", "给", "我们"];
 
-/// Generates as many nouns as routes. Tags and products are as in the other workloads.
+/// Generates a vocabulary with as many nouns as routes. Tags and products are as in the other
+/// workloads.
 pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     let common = Language::common();
     let mut vocabulary = Vocabulary::new(routes, Density::Rare, random);
@@ -56,7 +57,7 @@ pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     vocabulary
 }
 
-/// Returns the condition of a route on the text; `None` for routes that test for a tag.
+/// Returns a route's condition on the text; `None` for routes that test for a tag.
 pub fn request(vocabulary: &Vocabulary, random: &mut Random) -> Option<Term> {
     Some(match random.below(100) {
         0..44 => literal(vocabulary, random),

@@ -1,21 +1,21 @@
 //! The words that rules and messages share. The vocabulary grows with the number of routes, as in
-//! real rules. The density of the workload sets how fast it grows, and how many words of a text are
-//! in it.
+//! real rules. The density of the workload sets how fast the vocabulary grows, and how many words
+//! of a text belong to it.
 
 use super::random::Random;
 use std::collections::HashSet;
 
-/// How many words of a text are rule words, not counting words planted for a route.
+/// How many words of a text are rule words by chance, not counting words inserted for a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Density {
-    /// None. Rules name products and codes that few texts mention, with words unlike other words.
-    /// There are about as many words as routes.
+    /// No word of a text. Rules name products and codes that few texts mention; their words look
+    /// unlike other words. There are about as many rule words as routes.
     Rare,
-    /// One or two. Most routes have their own words, such as products, commands and errors. There
-    /// are about as many words as routes.
+    /// One or two words of a text. Most routes have their own words, such as products, commands and
+    /// errors. There are about as many rule words as routes.
     Sparse,
-    /// About seven. Routes share everyday words: a hundred thousand routes use about eight thousand
-    /// words.
+    /// About seven words of a text. Routes share everyday words: a hundred thousand routes use
+    /// about eight thousand words.
     Dense,
 }
 
@@ -26,18 +26,18 @@ impl Density {
         ["rare", "sparse", "dense"][self as usize]
     }
 
-    /// Percentage of a text's words that are drawn from the rule words.
+    /// Returns the percentage of a text's words that are drawn from the rule words.
     pub fn asked(self) -> usize {
         [0, 10, 50][self as usize]
     }
 
-    /// Percentage of words that are drawn from one or two thousand words that no rule uses. The
-    /// others are fillers.
+    /// Returns the percentage of a text's words that are drawn from one or two thousand words that
+    /// no rule uses. All remaining words are fillers.
     pub fn ordinary(self) -> usize {
         [40, 40, 0][self as usize]
     }
 
-    /// Average number of words in a text that are drawn from the rule words.
+    /// Returns the average number of words in a text that are drawn from the rule words.
     pub fn words_in_text(self) -> f64 {
         [0.0, 1.5, 7.0][self as usize]
     }
@@ -51,7 +51,7 @@ impl Density {
         }
     }
 
-    /// Returns the number of syllables of the English word at index `at`: the first words are
+    /// Returns the number of syllables of the English rule word at index `at`: the first words are
     /// shortest.
     fn syllables(self, at: usize, random: &mut Random) -> usize {
         match self {
@@ -62,7 +62,7 @@ impl Density {
         }
     }
 
-    /// Returns the number of characters of the Chinese word at index `at`.
+    /// Returns the number of characters of the Chinese rule word at index `at`.
     fn characters(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
@@ -114,7 +114,8 @@ const CHINESE_FILLERS: &[&str] = &[
     "是不是",
 ];
 
-/// The values of fields with few distinct values.
+/// Values of the field for roles. This list and the next ones are for fields with few distinct
+/// values.
 pub const ROLES: &[&str] = &[
     "admin", "editor", "viewer", "owner", "guest", "support", "finance", "sales", "partner", "auditor",
     "bot", "trainee",
@@ -138,9 +139,9 @@ pub const ERRORS: &[&str] = &[
     "Cancelled",
 ];
 
-/// The parts from which words are built.
+/// The parts from which generated words are built.
 pub(super) struct Language {
-    /// Syllable onsets, vowels, and word endings.
+    /// Syllable onsets, vowels, and word endings of English words.
     english: [&'static [&'static str]; 3],
     chinese: Vec<char>,
 }
@@ -169,12 +170,12 @@ impl Language {
     }
 }
 
-/// The words of a workload.
+/// The words from which the routes and messages of a workload are generated.
 #[derive(Clone)]
 pub struct Vocabulary {
     pub words: Vec<String>,
     pub chinese: Vec<String>,
-    /// Words that no rule uses.
+    /// Words of texts that no rule uses.
     pub ordinary: Vec<String>,
     pub ordinary_chinese: Vec<String>,
     pub tags: Vec<String>,
@@ -208,14 +209,14 @@ impl Vocabulary {
         }
     }
 
-    /// Picks the index of the next word of a message. Words with a lower index are more frequent,
-    /// as in any language, but less steeply.
+    /// Picks the index of the next word of a text. Words with a lower index are more frequent, as
+    /// in natural languages, but less steeply.
     pub fn skewed(random: &mut Random, length: usize) -> usize {
         let unit = random.below(1 << 30) as f64 / (1u64 << 30) as f64;
         (unit * unit * length as f64) as usize
     }
 
-    /// Returns the probability that the word at index `at` is the next word.
+    /// Returns the probability that [`Vocabulary::skewed`] picks index `at`.
     pub fn frequency(at: usize, length: usize) -> f64 {
         let (low, high) = (at as f64 / length as f64, (at + 1) as f64 / length as f64);
         high.sqrt() - low.sqrt()

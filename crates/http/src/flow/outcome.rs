@@ -7,7 +7,7 @@ use rulec::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
 
-/// The outcome of a message. Displays as one line.
+/// The outcome of finding and executing the flow of a message. Displays as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
@@ -23,7 +23,7 @@ pub struct FlowOutcome {
     pub exceeded: Vec<Exceeded>,
     /// How the message ended.
     pub result: FlowEnding,
-    /// Duration including calls.
+    /// Duration of finding and executing the flow, including calls.
     pub elapsed: Duration,
 }
 
@@ -31,44 +31,44 @@ pub struct FlowOutcome {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FoundBy {
-    /// By a pattern of a keyword flow.
+    /// A pattern of a keyword flow matched the message.
     Keyword {
         /// The pattern as written in the rules.
         pattern: String,
     },
-    /// By the built-in classifier.
+    /// The built-in classifier selected the flow.
     Classifier {
         /// The classifier's score, from 0 to 1.
         score: f64,
     },
-    /// By a language model's tool call.
+    /// A language model selected the flow by calling a tool.
     Model {
-        /// Further tool calls in the same response, each as `name(arguments)`; only the first call
-        /// counts.
+        /// Further tool calls in the same response, each as `name(arguments)`. Only the first tool
+        /// call is used.
         ignored: Vec<String>,
     },
 }
 
-/// How a message ended.
+/// How finding and executing the flow of a message ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {
-    /// The flow was executed; contains the endpoint's response.
+    /// The flow was executed; contains the response of the endpoint.
     Executed(Response),
     /// The flow was found, but its execution failed.
     Failed(FlowError),
     /// The language model, or the caller of [`FlowRunner::execute`](super::FlowRunner::execute),
     /// named an id that is not an intent flow. No flow was executed.
     Refused {
-        /// The refused id.
+        /// The id that is not an intent flow.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.
     ModelFailed(ModelError),
     /// No flow fits the message.
     NoFlow {
-        /// The model's text if it called no tool, truncated after 2000 characters; `None` if no
-        /// model was asked.
+        /// The model's text if it called no tool, truncated after 2000 characters. `None` if no
+        /// model was called.
         said: Option<String>,
     },
 }

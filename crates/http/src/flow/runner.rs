@@ -43,11 +43,11 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The id and name of the flow found and how it was found, or the ending if there is no flow to
-/// execute.
+/// The result of a search: id and name of the flow found, and how it was found. The error is the
+/// ending if there is no flow to execute.
 type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// When a search started, and its other results: similar flows and exceeded limits.
+/// Start time of a search, and its further results: similar flows and exceeded limits.
 struct Seen {
     start: Instant,
     nearest: Vec<IntentHit>,
@@ -76,7 +76,7 @@ impl FlowRunner {
         Ok(FlowRunner::new(matcher, executor))
     }
 
-    /// Sets the model that is asked if neither a keyword flow nor the classifier finds a flow.
+    /// Sets the model that is called if neither a keyword flow nor the classifier finds a flow.
     pub fn with_model(mut self, model: ChatModel) -> FlowRunner {
         self.model = Some(model);
         self
@@ -128,7 +128,7 @@ impl FlowRunner {
         self.finish(search, Seen::since(Instant::now()), arguments, context).await
     }
 
-    /// Asks the model, if there is one and the rules have intent flows.
+    /// Calls the model to select a flow, if there is a model and the rules have intent flows.
     async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { said: None }));

@@ -14,15 +14,15 @@ use thiserror::Error;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The call failed.
+    /// The HTTP call failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The key cannot be sent in a header.
+    /// The API key cannot be sent in a header.
     #[error(transparent)]
     Key(#[from] HeaderError),
     /// The model responded without calling the tool: no id fits, or it cannot call tools.
     NoCall {
-        /// The model's text.
+        /// The model's text, in place of a tool call.
         text: String,
     },
     /// The model picked an id that is not in the list.
@@ -35,24 +35,24 @@ pub enum ModelError {
         /// The name of the tool.
         name: String,
     },
-    /// The arguments are not a JSON object with the id as a string.
+    /// The arguments of the tool call are not a JSON object with the id as a string.
     Arguments {
-        /// The name of the required parameter.
+        /// Name of the parameter that must contain the id.
         parameter: String,
         /// The arguments as sent.
         arguments: String,
     },
     /// The response is JSON, but not in the format of a chat-completions endpoint.
     Malformed {
-        /// The field that is missing or has another type.
+        /// Name of the field that is missing or has another type.
         missing: &'static str,
-        /// The response.
+        /// Text of the response.
         text: String,
     },
 }
 
 impl ModelError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ModelError::Http(error) => error.to_message(),
@@ -76,7 +76,7 @@ impl ModelError {
 }
 
 impl ModelError {
-    /// Applies `quote` to the texts that come from the model.
+    /// Replaces each text that comes from the model by the result of `quote`.
     pub(super) fn quoted(mut self, quote: impl Fn(&str) -> String) -> ModelError {
         match &mut self {
             ModelError::NoCall { text }
@@ -90,7 +90,7 @@ impl ModelError {
     }
 }
 
-/// Returns the id of the first call, and the further calls as `name(arguments)`.
+/// Returns the id that the first tool call picks, and the further tool calls as `name(arguments)`.
 pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
     let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
     let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
@@ -119,13 +119,13 @@ pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<Strin
     Ok((id, others.iter().map(show).collect()))
 }
 
-/// Returns the reason in the first call's arguments, if any.
+/// Returns the reason in the arguments of the first tool call, if any.
 pub(super) fn reason(answer: &Value) -> Option<String> {
     argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON).filter(|reason| !reason.is_empty())
 }
 
-/// Returns a string argument of a call. Most servers send the arguments as JSON text; some send an
-/// object.
+/// Returns a string argument of a tool call. Most servers send the arguments as JSON text; some
+/// send an object.
 fn argument(call: &Value, name: &str) -> Option<String> {
     let arguments = match call.pointer("/function/arguments")? {
         Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),

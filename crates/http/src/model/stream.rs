@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 const DATA: &str = "data:";
 const DONE: &str = "[DONE]";
 
-/// The response received so far.
+/// A streamed response, as far as it has arrived.
 #[derive(Default)]
 pub(super) struct Streamed {
-    /// An incomplete last line.
+    /// Bytes after the last line break: the start of a line that has not arrived completely.
     rest: Vec<u8>,
     /// Whether an event has arrived.
     any: bool,
@@ -19,7 +19,7 @@ pub(super) struct Streamed {
     calls: Vec<(String, String)>,
     /// Number of bytes of the reason that were passed on.
     passed_on: usize,
-    /// An event that is not part of a response, such as an error.
+    /// An event that is not part of a model's response, such as an error.
     other: Option<Value>,
 }
 
@@ -58,7 +58,7 @@ impl Streamed {
         }
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let at = call.get("index").and_then(Value::as_u64).unwrap_or(0);
-            // An index beyond the end starts a new call.
+            // An index beyond the end starts a new tool call.
             let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.calls.len());
             if at == self.calls.len() {
                 self.calls.push(Default::default());
@@ -88,7 +88,7 @@ impl Streamed {
     }
 }
 
-/// Returns the string value of [`REASON`] from incomplete JSON, as far as it has arrived.
+/// Returns the value of the field [`REASON`] in incomplete JSON, as far as the string has arrived.
 fn text_so_far(arguments: &str) -> Option<String> {
     let key = format!("\"{REASON}\"");
     let (at, _) = arguments.match_indices(&key).find(|(at, _)| {

@@ -17,9 +17,9 @@ pub enum TemplateError {
         /// The required type.
         wanted: Message,
     },
-    /// A field that endpoints do not have.
+    /// The endpoint has an unknown field.
     UnknownField {
-        /// The name of the field.
+        /// Name of the unknown field.
         name: String,
     },
     /// The method is unknown or not supported.
@@ -32,12 +32,12 @@ pub enum TemplateError {
         /// Why the URL is invalid.
         why: Message,
     },
-    /// A placeholder in the scheme, host or port.
+    /// The scheme, host or port of the URL contains a placeholder.
     PlaceholderInHost {
-        /// The placeholder.
+        /// The placeholder in scheme, host or port.
         placeholder: Placeholder,
     },
-    /// A header that cannot be sent.
+    /// A header of the endpoint cannot be sent.
     Header {
         /// The header, as in `headers.X-Token`.
         place: String,
@@ -47,7 +47,7 @@ pub enum TemplateError {
 }
 
 impl TemplateError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             TemplateError::Type { place, wanted } => message!("`{place}` of the endpoint must be {wanted}"),
@@ -86,7 +86,8 @@ impl FillError {
         message!("`{placeholder}` at `{place}` of the endpoint: {}", reason.to_message())
     }
 
-    /// Returns the field of the endpoint, such as `body.customer.tags[0]`.
+    /// Returns the path of the field that contains the placeholder, such as
+    /// `body.customer.tags[0]`.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -109,12 +110,12 @@ impl FillError {
 pub enum FillReason {
     /// There is no value with this name.
     Unfilled {
-        /// The source that was searched.
+        /// Where the value was looked up: in the arguments or in the context.
         wanted_from: Source,
         /// The names that have a value.
         known: Vec<String>,
     },
-    /// The value is null inside a longer text.
+    /// The value is null, but the placeholder is inside a longer text.
     Null,
     /// The value cannot be part of a header.
     HeaderValue,
@@ -123,7 +124,7 @@ pub enum FillReason {
 }
 
 impl FillReason {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             FillReason::Unfilled { wanted_from, known } => {

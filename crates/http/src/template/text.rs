@@ -8,13 +8,13 @@ use std::fmt;
 /// Where the value of a placeholder comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// `{name}`: the arguments of the call.
+    /// The arguments of the call; the placeholder is written `{name}`.
     Argument,
-    /// `#name#`: the context of the conversation.
+    /// The context of the conversation; the placeholder is written `#name#`.
     Context,
 }
 
-/// A placeholder of a template. Displays as it is written.
+/// A placeholder of a template. Displays as it is written in the template.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placeholder {
     pub(super) source: Source,
@@ -22,12 +22,12 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// Returns the source of the value.
+    /// Returns where the placeholder's value comes from.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Returns the name.
+    /// Returns the placeholder's name, without the delimiters.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -117,8 +117,8 @@ impl Text {
     }
 }
 
-/// Returns the length of `{{name}}` or `##name##` at the start of the text; these are escapes for
-/// the literal texts `{name}` and `#name#`.
+/// Returns the length of an escape at the start of the text; `None` if there is no escape. The
+/// escapes are `{{name}}` for the literal text `{name}`, and `##name##` for `#name#`.
 fn escaped(text: &str) -> Option<usize> {
     let (_, length) = enclosed(text, "{{", "}}").or_else(|| enclosed(text, "##", "##"))?;
     Some(length)
@@ -131,9 +131,9 @@ fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
     Some((Placeholder { source, name: name.to_owned() }, length))
 }
 
-/// Returns the name between two delimiters at the start of the text, and the length of all three. A
-/// name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in a regex and
-/// `#1#` in a ticket number are not placeholders.
+/// Returns the name between two delimiters at the start of the text, and the length including the
+/// delimiters. A name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in
+/// a regex and `#1#` in a ticket number are not placeholders.
 fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
     let inner = text.strip_prefix(open)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());

@@ -1,5 +1,5 @@
-//! URLs with placeholders: a value fills part of the path or the query and cannot reach beyond that
-//! part.
+//! URLs with placeholders. A value fills part of the path or of the query, and cannot change any
+//! other part of the URL.
 
 use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Piece, Placeholder, Text, Values, url_encoded};
@@ -15,7 +15,8 @@ pub(super) struct UrlTemplate {
 
 impl UrlTemplate {
     pub(super) fn parse(text: &str) -> Result<UrlTemplate, TemplateError> {
-        // The URL parser drops line breaks and tabs, so it would read another text than this check.
+        // The URL parser drops line breaks and tabs, so the parser would read another text than
+        // this check.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(TemplateError::Url {
                 why: message!("it holds white space; write `%20` for a space"),
@@ -27,7 +28,8 @@ impl UrlTemplate {
         Ok(url)
     }
 
-    /// Returns a URL with the same host, to check it against the list when the template is loaded.
+    /// Returns the URL with `x` in place of each placeholder, to check its host when the template
+    /// is loaded.
     pub(super) fn sample(&self) -> String {
         self.text
             .pieces
@@ -39,7 +41,7 @@ impl UrlTemplate {
             .collect()
     }
 
-    /// Checks that the first literal reaches beyond the host before the first placeholder.
+    /// Checks that the URL has no placeholder in scheme, host or port.
     fn host_is_written_out(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
         let reaches = match self.text.pieces.first() {

@@ -66,7 +66,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// Patterns only, and a working endpoint.
+    /// Returns settings with keyword patterns only, and a working endpoint.
     fn plain() -> Setting {
         let endpoint = Reply::json(200, json!({"run": 9}));
         Setting { classifier: None, model: None, endpoint, limits: limits() }
@@ -85,7 +85,7 @@ impl Setting {
     }
 }
 
-/// The outcome of a message, and the requests to the endpoint and the model.
+/// The outcome of a message, and the requests that the endpoint and the model received.
 struct Ran {
     outcome: FlowOutcome,
     executed: Vec<Seen>,

@@ -1,5 +1,5 @@
-//! Tests of plans from payload to finished workflow, with a real server: judging, running, failure,
-//! recovery and resuming.
+//! Tests of plans from payload to finished workflow, with a real server: validation, running,
+//! failure, recovery and resuming.
 
 use super::server::{Reply, Seen, Server};
 use rulec::Rules;
@@ -58,7 +58,7 @@ fn rows() -> Reply {
 }
 
 /// Sets a recovery strategy that answers the failures with these decisions, one after another. Also
-/// returns the failures received.
+/// returns the list to which the strategy adds each failure.
 fn recovering(
     builder: CoordinatorBuilder,
     answers: impl IntoIterator<Item = Json>,

@@ -45,20 +45,21 @@ impl Seen {
 pub enum Reply {
     /// A complete response.
     Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// The reply after a pause.
+    /// Sends the inner reply after a pause.
     After(Duration, Box<Reply>),
     /// Closes the connection without a response.
     Drop,
-    /// A truncated response: it announces `promised` bytes, sends `body`, and closes.
+    /// A truncated response: it announces `promised` bytes, but the server sends only `body` and
+    /// closes the connection.
     Cut { status: u16, promised: usize, body: Vec<u8> },
-    /// No response until the client closes the connection.
+    /// Sends no response until the client closes the connection.
     Silence,
     /// A response head with this status, then single bytes slowly until the client closes the
     /// connection.
     Drip(u16),
-    /// A success without a length and without an end.
+    /// A successful response without a declared length and without an end.
     Endless,
-    /// These raw bytes.
+    /// Sends these raw bytes.
     Raw(Vec<u8>),
 }
 

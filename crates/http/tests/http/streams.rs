@@ -28,8 +28,8 @@ fn run<T>(work: impl Future<Output = T> + Send) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Lets a model decide that sends these replies. Returns the answer, the streamed pieces of the
-/// reason, and the requests.
+/// Lets a model that sends these replies pick a branch. Returns the answer, the streamed pieces of
+/// the reason, and the requests.
 fn decide(replies: Vec<Reply>) -> (ChoiceAnswer, Vec<String>, Vec<Seen>) {
     let server = Server::replies(replies);
     let model = ChatModel::new(client(&server.host()), &server.url("/v1"), "small").unwrap();
@@ -98,8 +98,8 @@ fn what_fails_on_the_way_takes_the_default_and_is_not_told_twice() {
     assert_eq!(asked.len(), 2, "nothing was told, so it is tried again");
 }
 
-/// Regression test: the endpoint and the tool came only from the program; those in the rules were
-/// ignored.
+/// Regression test: the endpoint and the tool in the rules were ignored, and had to be set by the
+/// program.
 #[test]
 fn flows_are_executed_by_what_the_rules_say() {
     let server = Server::replies([Reply::json(200, json!({"ok": true}))]);

@@ -6,18 +6,18 @@ use std::time::Duration;
 /// The error of a middleware. Any error type or text converts to it.
 pub type MiddlewareError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A middleware's decision about an event.
+/// A middleware's decision about an event: pass the event on, or stop it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow<E> {
-    /// Passes this event on, changed or not.
+    /// Passes this event on. The middleware may have changed the event.
     Pass(E),
-    /// Stops the event, for this reason.
+    /// Stops the event, so that no subscriber receives it; the text is the reason.
     Stop(String),
 }
 
 /// A type that a middleware can return: a [`Flow`], or a `Result` of one with any error type.
 pub trait MiddlewareResult<E> {
-    /// Converts the value to the flow or the error.
+    /// Converts the middleware's return value to a [`Flow`] or an error.
     ///
     /// # Errors
     /// The middleware's own error.

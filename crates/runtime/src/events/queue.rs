@@ -1,9 +1,10 @@
-//! A subscriber's queue: bounded, with an explicit policy for when it is full.
+//! A subscriber's queue: bounded, with an explicit policy for when the queue is full.
 //!
 //! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
-//! and rounds its capacity up. None of them reports where in the stream events are missing. Here a
-//! gap has a position among the events, so the queue is a plain `VecDeque`. Tokio's semaphore makes
-//! publishers wait in their order of arrival, and its `Notify` wakes the subscriber.
+//! event and rounds its capacity up. None of them reports where in the stream events are missing.
+//! This queue stores the position of each gap among its events, so it is a plain `VecDeque`.
+//! Tokio's semaphore makes publishers wait in their order of arrival, and its `Notify` wakes the
+//! subscriber.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -29,8 +30,8 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub enum RecvError {
-    /// This number of events was dropped at this position. The next call returns the event after
-    /// the gap.
+    /// Events were dropped at this position of the stream; contains their number. The next call
+    /// returns the event after the gap.
     Lagged(u64),
     /// The queue is empty; only returned by [`Subscription::try_recv`].
     Empty,
@@ -39,7 +40,7 @@ pub enum RecvError {
 }
 
 impl RecvError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             RecvError::Lagged(dropped) => {
@@ -55,7 +56,7 @@ impl RecvError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Queued,
-    /// Queued, after the oldest event was dropped to make room.
+    /// The event was queued after the oldest queued event was dropped to make room.
     QueuedForAnother,
     Dropped,
     Closed,
@@ -72,9 +73,9 @@ pub(super) struct Queue<E> {
 }
 
 struct State<E> {
-    /// The events, each with the number of events dropped just before it.
+    /// The queued events, each with the number of events dropped just before it.
     events: VecDeque<(u64, E)>,
-    /// Number of events dropped after the last one in `events`.
+    /// Number of events dropped after the last event in `events`.
     dropped_behind: u64,
     dropped: u64,
     /// Whether the bus was dropped.
@@ -109,7 +110,8 @@ impl<E> Queue<E> {
         self.lock().subscriber_gone
     }
 
-    /// Queues an event. Returns the event as the error if the publisher must wait.
+    /// Queues an event if this needs no wait. Returns the event as the error if the publisher must
+    /// wait for room.
     pub(super) fn try_send(&self, event: E) -> Result<Sent, E> {
         if self.policy != Policy::Wait {
             return Ok(self.push(event));

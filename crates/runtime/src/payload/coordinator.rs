@@ -1,4 +1,4 @@
-//! The coordinator: judges decisions, recovers from failures, and proposes fallbacks.
+//! The coordinator: validates decisions, recovers from failures of nodes, and proposes fallbacks.
 
 use super::execute::{Factory, Run, RunSettings};
 use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's recovery strategy, and the payload kind of its decisions.
+/// The program's recovery strategy, and the payload kind of the decisions that it returns.
 struct Recovery {
     kind: String,
     strategy: Function<NodeFailure, Json>,
@@ -21,7 +21,8 @@ struct Recovery {
 
 type Fallback = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 
-/// Judges decisions and publishes the results. Cheap to clone; clones share the bus and the judges.
+/// Validates decisions and publishes the results. Cheap to clone; clones share the bus and the
+/// judges.
 #[derive(Clone)]
 pub struct Coordinator {
     pub(super) inner: Arc<Inner>,
@@ -41,13 +42,13 @@ pub(super) struct Inner {
     pub(super) workflows: Mutex<HashMap<String, Arc<Run>>>,
 }
 
-/// A rejected decision, sent to the agent that proposed it so that it can propose a better one.
+/// A request to the agent to replace a decision that was rejected.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RetryRequest {
-    /// The rejected decision; its `feedback` is the text for a language model.
+    /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of this request about the decision, from 1.
+    /// Number of requests so far to replace the same decision, including this one.
     pub attempt: u32,
 }
 
@@ -57,14 +58,15 @@ pub struct CoordinatorBuilder {
     inner: Inner,
 }
 
-/// The result of publishing an event, or of an event that followed from it.
+/// The result of processing one event: an event passed to [`Coordinator::publish`], or an event
+/// that followed from it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
     /// The event as published; `None` if a middleware stopped it.
     pub event: Option<DecisionEvent>,
-    /// The record of the publication; `None` for an event of an internal kind, which only the
-    /// caller receives.
+    /// How the event was delivered to subscribers. `None` for an event of an internal kind, which
+    /// only the caller receives.
     pub published: Option<Published>,
 }
 
@@ -81,16 +83,17 @@ impl fmt::Debug for CoordinatorBuilder {
 }
 
 impl CoordinatorBuilder {
-    /// Sets the bus, which may have its own middleware. The middleware receives decisions before
-    /// they are judged.
+    /// Sets the coordinator's event bus, which may have its own middleware. The middleware receives
+    /// decisions before they are validated.
     pub fn over(mut self, bus: BusBuilder<DecisionEvent>) -> Self {
         self.inner.bus = bus.build();
         self
     }
 
-    /// Sets the recovery strategy: it answers a node's failure with the payload of a decision. The
-    /// decision has this kind, such as `error_recovery`, or the kind named by the payload's
-    /// `action_type`. If the strategy fails or panics, the fallback of the kind is proposed.
+    /// Sets the recovery strategy: a function that returns the payload of a recovery decision for a
+    /// failed node. The decision has the given kind, such as `error_recovery`. If the payload's
+    /// `action_type` names a payload kind, the decision has that kind instead. If the strategy
+    /// fails or panics, the fallback of the given kind is proposed.
     pub fn recovery<F, Fut, E>(mut self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -111,15 +114,17 @@ impl CoordinatorBuilder {
     /// Sets the function that makes the payload of a fallback decision. If the function returns
     /// `None`, no fallback is proposed.
     ///
-    /// By default, the declared fields are copied from the node's failure and from the rejected
-    /// payload. The field `reason` defaults to a text that names the rejected kind.
+    /// By default, the payload has the fields that the fallback kind declares. Their values are
+    /// copied from the node's failure and from the rejected payload. The field `reason` defaults to
+    /// a text that names the rejected kind.
     pub fn fallback(mut self, make: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static) -> Self {
         self.inner.fallback = Some(Arc::new(make));
         self
     }
 
-    /// Sets the agent that is called when a [`Session`](super::Session) rejects a decision. The
-    /// agent returns other decisions, or none to give up. An error of the agent counts as none.
+    /// Sets the agent: a function that is called when a [`Session`](super::Session) rejects a
+    /// decision. The agent returns decisions to propose instead, or none to give up. An error of
+    /// the agent counts as none.
     pub fn agent<F, Fut, E>(mut self, agent: F) -> Self
     where
         F: Fn(RetryRequest) -> Fut + Send + Sync + 'static,
@@ -130,14 +135,14 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent is called about one decision. Default: 3.
+    /// Sets how often the agent may be called to replace one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
     }
 
-    /// Sets the handler that executes accepted decisions of a kind. It replaces the built-in
-    /// behaviour.
+    /// Sets the handler that executes accepted decisions of a kind. The handler replaces the
+    /// built-in execution of that kind, if there is one.
     pub fn on<F, Fut, E>(mut self, kind: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Validated) -> Fut + Send + Sync + 'static,
@@ -148,8 +153,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a node type. The factory is called for every attempt, after the placeholders in
-    /// the node's config are filled. `START` and `END` are built in: they pass their input on.
+    /// Registers a node type for plans. The factory creates the processor of a node. It is called
+    /// for every attempt, after the placeholders in the node's config are filled. `START` and `END`
+    /// are built in: they pass their input on.
     pub fn node_kind(
         mut self,
         kind: impl Into<String>,
@@ -179,8 +185,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a callback that runs after each node, with the run in the form that
-    /// [`Coordinator::restore`] takes. The callback runs inside the run, so it must be quick.
+    /// Registers a callback that runs after each node. It receives the run in the form that
+    /// [`Coordinator::restore`] takes. The run waits for the callback, so the callback must be
+    /// quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.crew().saving = Some(Arc::new(save));
         self
@@ -222,7 +229,7 @@ impl Coordinator {
         CoordinatorBuilder { inner }
     }
 
-    /// Returns the bus, for subscribing. Events published directly on the bus are not judged.
+    /// Returns the bus, for subscribing. Events published directly on the bus are not validated.
     pub fn bus(&self) -> &Bus<DecisionEvent> {
         &self.inner.bus
     }
@@ -238,10 +245,10 @@ impl Coordinator {
         self.inner.judges.store(Arc::new(self.knowing_all(judges)));
     }
 
-    /// Sends an event through the middleware, judges it if it is a decision, and publishes the
-    /// result. Then handles what follows: the recovery of a failed node, or the fallback of a
-    /// rejected kind. Returns all results in that order. The process ends, because no kind can
-    /// replace itself.
+    /// Sends an event through the middleware, validates it if it is a decision, and publishes the
+    /// result. Then processes the events that follow: the recovery of a failed node, or the
+    /// fallback of a rejected kind. Returns all results in that order. The sequence ends, because a
+    /// kind that was already rejected is not proposed again.
     ///
     /// Waits for middleware, recovery, and room in full queues; see [`Bus::publish`].
     pub async fn publish(&self, event: impl Into<DecisionEvent>) -> Vec<Handled> {
@@ -250,7 +257,8 @@ impl Coordinator {
         while let Some(event) = waiting.pop_front() {
             let judges = self.judges();
             let event = match event {
-                // The decision is rejected already: a failed strategy has no payload to judge.
+                // The recovery strategy failed, so there is no payload to validate: the decision is
+                // rejected.
                 DecisionEvent::Rejected(_) => Ok(event),
                 event => self.inner.bus.prepare(event).await,
             };
@@ -300,7 +308,8 @@ impl Coordinator {
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 
-    /// Returns the fallback decision that replaces a rejected one.
+    /// Returns the fallback decision that replaces a rejected one. `None` if there is no fallback,
+    /// or if its kind was already rejected.
     fn turn(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
@@ -321,8 +330,8 @@ impl Coordinator {
     }
 }
 
-/// Builds a fallback's payload from the fields of the rejected decision and of the node's
-/// failure.
+/// Builds a fallback's payload: the fields that `kind` declares, with values from the rejected
+/// decision and from the node's failure.
 fn carried_over(rejected: &Rejected, kind: &Payload) -> Json {
     let mut known = Map::new();
     known.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

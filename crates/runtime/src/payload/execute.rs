@@ -1,7 +1,7 @@
-//! Runs plans. A plan becomes a [`Workflow`] whose nodes consult the progress of the run. A node
-//! that already has an output is not run again, so a run can resume where it stopped, even under a
-//! changed plan. A failed node requests a recovery and executes it before the workflow sees the
-//! failure.
+//! Runs plans. A plan becomes a [`Workflow`] whose nodes read and update the progress of the run. A
+//! node that already has an output is not run again, so a run can resume where it stopped, even
+//! under a changed plan. A node that fails requests a recovery and follows it. The workflow sees
+//! the failure only if the recovery does not help.
 
 mod step;
 
@@ -28,17 +28,17 @@ pub(super) type Factory = Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, Proces
 #[derive(Clone)]
 pub(super) struct RunSettings {
     pub kinds: HashMap<String, Factory>,
-    /// The values that placeholders may name.
+    /// Values that placeholders in plans may name.
     pub values: Map<String, Json>,
-    /// Time limit of an attempt if the node sets none.
+    /// Time limit of one attempt at a node that sets no time limit.
     pub node_limit: Duration,
-    /// Maximum recovery requests per run.
+    /// Maximum number of recovery requests per run.
     pub recoveries: u64,
     /// Called after each node with the serialized run.
     pub saving: Option<Saving>,
 }
 
-/// Receives a run in a form that can be resumed.
+/// A callback that receives a run as JSON, from which the run can be resumed.
 type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
 
 /// How a run ended.
@@ -46,16 +46,17 @@ type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// Every reached node has an output or was skipped.
+    /// Every node that was reached has an output or was skipped.
     Completed,
-    /// A node failed and recovery did not help.
+    /// A node failed, and no recovery helped.
     Failed,
     /// A recovery decision aborted the run.
     Aborted,
 }
 
 impl RunStatus {
-    /// Returns the name used in the judges' context.
+    /// Returns the name of the status in the context that payloads are validated with, such as
+    /// `COMPLETED`.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -82,7 +83,7 @@ pub struct RunReport {
     pub failures: BTreeMap<String, u64>,
     /// Nodes that were skipped after a failure.
     pub skipped: Vec<String>,
-    /// Nodes that no taken edge reached.
+    /// Nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
 }
 
@@ -97,7 +98,7 @@ enum Ended {
 pub(super) struct Run {
     pub id: String,
     state: Mutex<State>,
-    /// The status as the judges' context shows it.
+    /// The run's status as shown in the judges' context, such as `RUNNING`.
     status: Mutex<&'static str>,
     /// Locked by the node that requests a recovery, so that there is one request at a time.
     asking: tokio::sync::Mutex<()>,
@@ -109,14 +110,17 @@ pub(super) struct State {
     ended: Option<Ended>,
     /// Number of recovery requests in this run.
     asked: u64,
-    /// A node and its first recovery, decided outside the run.
+    /// A failed node and the first recovery to apply to it, from a decision that was made outside
+    /// the run.
     pub order: Option<(String, Recovery)>,
     deadline: Option<Instant>,
 }
 
-/// Requests the recovery for a failure; `None` if there is none.
+/// A function that requests a recovery for a node's failure. Returns `None` if there is no
+/// recovery.
 pub(super) type Ask = Function<NodeFailure, Option<Recovery>>;
-/// Judges a plan; the error is the feedback.
+/// A function that validates a plan and returns it with corrections. The error is feedback for a
+/// language model.
 pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl Run {
@@ -139,7 +143,7 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the progress, with a new input.
+    /// Discards all progress, so that the next run starts from the beginning with this input.
     pub fn restart(&self, input: Json) {
         self.state().progress = Progress { input, ..Progress::default() };
     }
@@ -187,8 +191,8 @@ impl Run {
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// Converts the plan to a workflow whose nodes run as soon as they are ready. Every edge
-    /// delivers; each node itself evaluates which of its incoming edges are taken.
+    /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
+    /// delivers along every edge. Each node itself evaluates which of its incoming edges are taken.
     fn workflow(
         self: &Arc<Run>,
         crew: &Arc<RunSettings>,
@@ -257,9 +261,9 @@ impl State {
         before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
-    /// Builds the values for an edge's condition: the fields of the source's output, and the whole
-    /// output as `output`. The output of each predecessor of `target` is available under that
-    /// node's id.
+    /// Builds the message that an edge's condition is evaluated on. It has the fields of the source
+    /// node's output, and the whole output as `output`. The output of each predecessor of `target`
+    /// is available as `ID.output`.
     fn facts(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());
@@ -268,7 +272,7 @@ impl State {
         Json::Object(facts)
     }
 
-    /// Computes the input of a node; `None` if none of its incoming edges is taken.
+    /// Computes the input of a node; `None` if none of the node's incoming edges is taken.
     fn input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
@@ -290,7 +294,8 @@ impl State {
         }
     }
 
-    /// Returns a node with its config filled, and the node's input.
+    /// Returns the node and its input, with the placeholders in the node's config and
+    /// `input_mapping` filled.
     fn prepared(&self, node: &PlanNode, input: &Json, crew: &RunSettings) -> Result<(Node, Json), String> {
         let nothing = Map::new();
         let fields = input.as_object().unwrap_or(&nothing);
@@ -313,8 +318,8 @@ impl State {
         Ok((made, given.map_or_else(|| input.clone(), Json::Object)))
     }
 
-    /// Adds the fields of `output_mapping` to the output. In the mapping, `${output.x}` is a field
-    /// of the node's own output.
+    /// Adds the fields of the node's `output_mapping` to the output. In the mapping, `${output.x}`
+    /// is a field of the node's own output.
     fn mapped(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own = Map::from_iter([("output".to_owned(), output.clone())]);

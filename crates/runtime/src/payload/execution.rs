@@ -30,7 +30,7 @@ impl UnknownWorkflow {
     }
 }
 
-/// The outcome of an executed decision.
+/// The result of executing a decision, and the report if the decision ran a plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acted {
     pub result: Option<Result<Json, String>>,
@@ -145,7 +145,7 @@ impl Coordinator {
     /// date.
     async fn run(&self, run: &Arc<Run>) -> RunReport {
         self.tell(run, "RUNNING");
-        // The status if the run is dropped; replaced when the run ends.
+        // This status is reported if the future is dropped. It is replaced when the run ends.
         let mut ending = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let judged: Judged = Arc::new(move |plan: &Plan| {
@@ -158,7 +158,8 @@ impl Coordinator {
         report
     }
 
-    /// Returns the function that sends a failure to the recovery strategy and judges its decision.
+    /// Returns the function that publishes a node's failure, and returns the recovery from the
+    /// resulting decision.
     fn asking(&self) -> Ask {
         let coordinator = self.clone();
         task::boxed(
@@ -180,7 +181,7 @@ impl Coordinator {
         self.know(&run.id, described);
     }
 
-    /// Adds a workflow to the judges' context.
+    /// Adds or updates a workflow in the judges' context.
     fn know(&self, id: &str, described: Json) {
         self.inner.judges.rcu(|judges| judges.knowing(id, described.clone()));
     }
@@ -204,8 +205,8 @@ impl Coordinator {
         run.map(|run| run.saved())
     }
 
-    /// Restores a saved workflow, which replaces one with the same id. Its plan is judged again.
-    /// Returns the workflow's id.
+    /// Restores a saved workflow, which replaces one with the same id. The workflow's plan is
+    /// validated again. Returns the workflow's id.
     ///
     /// # Errors
     /// If the JSON is not a saved workflow, or its plan is rejected.
@@ -234,7 +235,8 @@ impl Coordinator {
     }
 }
 
-/// Reports the final status of a run to the judges on drop, even if the run is cancelled.
+/// A guard that, when it is dropped, writes a run's status to the judges' context. So the status is
+/// correct even if the run is cancelled.
 struct FinalReport<'r> {
     coordinator: &'r Coordinator,
     run: &'r Run,
@@ -253,8 +255,8 @@ impl Judges {
     }
 }
 
-/// Returns the plan as corrected by its judge; the error is the feedback. If the rules declare no
-/// plans, the plan is accepted.
+/// Validates a plan and returns it as corrected by the rules. The error is feedback for a language
+/// model. If the rules declare no plans, the plan is accepted.
 fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN).is_none() {
         return Ok(plan.clone());
@@ -269,7 +271,8 @@ fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Reads the recovery from an accepted decision, if the event is one.
+/// Returns the recovery that an accepted decision requests. `None` if the event is not an accepted
+/// recovery.
 fn recovery(handled: Handled) -> Option<Recovery> {
     match handled.event? {
         DecisionEvent::Validated(validated) => Recovery::read(&validated.decision.kind, validated.payload()),

@@ -5,24 +5,25 @@
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The values for placeholders.
+/// The values that placeholders can refer to.
 pub(super) struct Scope<'s> {
-    /// Returns the output of an earlier node by its id.
+    /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
-    /// The ids of all nodes.
+    /// Ids of all nodes of the plan.
     pub ids: Vec<&'s str>,
     /// Maps of named values; earlier maps take precedence.
     pub values: Vec<&'s Map<String, Json>>,
 }
 
-/// The field with source code. Placeholders in it are not filled, because filled values would be
-/// executed.
+/// Name of the field with source code. Placeholders in it are not filled, because filled values
+/// would be executed.
 const CODE: &str = "code";
-/// The field with a URL. Values filled into its text are percent-encoded.
+/// Name of the field with a URL. Values filled into its text are percent-encoded.
 const URL: &str = "url";
 
 impl<'s> Scope<'s> {
-    /// Fills the placeholders in an object. The error names the first placeholder without a value.
+    /// Fills the placeholders in an object. The error names the first placeholder without a value,
+    /// and its path below `place`.
     pub fn fill(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let place = format!("{place}.{key}");
@@ -48,7 +49,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Fills a text. A text that is exactly one placeholder becomes the value itself.
+    /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the value
+    /// itself, which may have any type. Otherwise `write` converts each value to text.
     fn text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
         let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = whole.filter(|name| !name.contains('}')) {

@@ -1,4 +1,5 @@
-//! A plan as read from a payload: nodes, and edges with conditions; and the changes to a plan.
+//! Plans: workflows that a language model writes as payloads. Reads a plan from a payload, and
+//! applies changes to a plan.
 
 use super::NodeFailure;
 use rulec::condition::Condition;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A valid plan.
+/// A plan whose node ids are unique and whose edges connect existing nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub(super) struct Plan {
@@ -67,13 +68,13 @@ pub(super) struct PlanEdge {
     pub condition: Option<Condition>,
 }
 
-/// Why a plan cannot be run.
+/// Why a plan cannot be read, changed or run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct PlanError(pub(super) Message);
 
 impl PlanError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }
@@ -121,7 +122,7 @@ impl From<Plan> for Written {
 }
 
 impl Plan {
-    /// Reads the payload of a judged plan.
+    /// Reads a plan from a payload that was validated.
     pub fn read(payload: &Json) -> Result<Plan, PlanError> {
         let wrong = |why: Message| PlanError(message!("this is no plan: {why}"));
         let written: Written = serde_json::from_value(payload.clone())
@@ -141,7 +142,8 @@ impl Plan {
         Plan::read(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// Copies the retry settings of another plan's nodes, because the rules for plans drop them.
+    /// Copies the retry settings of `other`'s nodes, because validation by the rules removes these
+    /// settings.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -157,7 +159,7 @@ impl Plan {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
-    /// Returns the description of the plan as a workflow for the judges' context.
+    /// Returns the description of the plan for the judges' context: status, inputs and nodes.
     pub fn described(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
@@ -205,25 +207,26 @@ impl Plan {
         before
     }
 
-    /// Returns the time limit of a whole run.
+    /// Returns the time limit of a whole run, if the plan sets one.
     pub fn time_limit(&self) -> Option<Duration> {
         seconds(&self.written.others.get("global_config")?["timeout"])
     }
 
-    /// Returns the plan's own values for placeholders.
+    /// Returns the values for placeholders that the plan itself sets.
     pub fn values(&self) -> Option<&Map<String, Json>> {
         self.written.others.get("global_config")?["env"].as_object()
     }
 
-    /// Changes a node's fields. A key is `config`, a dotted path such as `config.timeout`, or
-    /// another field.
+    /// Changes fields of a node. A key of `changes` is the name of a field, or a dotted path such
+    /// as `config.timeout`.
     pub fn change(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
         let Some(at) = self.nodes.iter().position(|known| known.id == node) else {
             return Err(PlanError(message!("the plan has no node `{node}`")));
         };
         let before = serde_json::to_value(&self.nodes[at]).unwrap_or(Json::Null);
         let changes = Json::Object(changes.clone());
-        // The same function that the rules use when they judge changes.
+        // Validation by the rules applies changes with this same function, so both results are
+        // equal.
         let limits = rulec_lang::limits::Limits::default();
         let arena = Arena::new(&limits);
         let updated = builtins::TABLE[Function::Updated as usize].implementation;
@@ -267,7 +270,7 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// Returns the time limit of one attempt.
+    /// Returns the time limit of one attempt at the node, if the node sets one.
     pub fn time_limit(&self) -> Option<Duration> {
         seconds(self.config.get("timeout")?)
     }
@@ -280,14 +283,14 @@ impl PlanNode {
     }
 }
 
-/// The field with a node's retry settings.
+/// Name of the field with a node's retry settings.
 const RETRY: &str = "retry_config";
 /// Maximum number of attempts that a plan or a recovery can request at once.
 const MAX_ATTEMPTS: u64 = 100;
-/// Maximum time limit or pause in a plan, in seconds.
+/// Longest time limit or pause that a plan can request, in seconds.
 const LONGEST: f64 = 7.0 * 24.0 * 3600.0;
 
-/// Reads a positive number of seconds.
+/// Reads a positive number of seconds, capped at [`LONGEST`]. Returns `None` for any other value.
 fn seconds(value: &Json) -> Option<Duration> {
     let seconds = value.as_f64().filter(|seconds| *seconds > 0.0)?;
     Some(Duration::from_secs_f64(seconds.min(LONGEST)))
@@ -296,19 +299,19 @@ fn seconds(value: &Json) -> Option<Duration> {
 /// How to recover from a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Recovery {
-    /// Retry the node, with changes, after a pause; `instead` names another node to run in its
-    /// place.
+    /// Attempts the node again after a pause, with changes to the node. `instead` names another
+    /// node to run in place of the failed one.
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, instead: Option<String> },
-    /// Continue as if the node's output were an empty object.
+    /// Skips the node: the run continues as if the node's output were an empty object.
     Skip,
-    /// End the run.
+    /// Ends the run.
     Abort,
-    /// Continue under another plan.
+    /// Continues the run under a changed plan; contains the payload with the changes.
     Replan(Json),
 }
 
 impl Recovery {
-    /// Reads the recovery from the payload of a judged decision; `None` if the kind is not a
+    /// Reads the recovery from the payload of a validated decision; `None` if the kind is not a
     /// recovery.
     pub fn read(kind: &str, payload: &Json) -> Option<Recovery> {
         if kind == REPLAN {
@@ -329,17 +332,18 @@ impl Recovery {
     }
 }
 
-/// The payload kind of a changed plan.
+/// The payload kind of a decision that changes a plan during its run.
 pub(super) const REPLAN: &str = "replan_workflow";
 
-/// The saved state of a run: its input, the nodes' outputs, and the fate of the other nodes.
+/// The state of a run that is saved: its input, the nodes' outputs, and the nodes that failed, were
+/// skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The input of the run.
     pub input: Json,
     /// Outputs by node id; an empty object for each node skipped after a failure.
     pub outputs: BTreeMap<String, Json>,
-    /// Nodes that no taken edge reached.
+    /// Nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
     /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,
@@ -348,7 +352,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Builds the failure of a node, with facts about the run for a judge and a planner.
+    /// Builds the failure of a node. It includes facts about the run, for the rules and for the
+    /// recovery strategy.
     pub fn failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let nothing = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&nothing);

@@ -1,5 +1,6 @@
-//! A conversation with an agent. The session executes its waiting decisions in order of rank, the
-//! lowest first, until none is left or a decision waits for the user.
+//! A conversation with an agent. The session executes accepted decisions one after another, in the
+//! order of the ranks that the rules give their kinds. It stops when no decision is left, or when
+//! one waits for the user.
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
@@ -17,7 +18,7 @@ use std::pin::pin;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The decisions of one conversation; see [`Coordinator::session`].
+/// One conversation with an agent and its decisions; see [`Coordinator::session`].
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
@@ -33,7 +34,8 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Inbox(UnboundedSender<Proposal>);
 
-/// The results of one call, which ends when the session has no more work or must wait.
+/// The results of one call of [`Session::offer`] or [`Session::answer`]. The call ends when no
+/// decision is left to execute, or when a decision waits for the user.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Turn {
@@ -41,11 +43,12 @@ pub struct Turn {
     pub done: Vec<Done>,
     /// The rejected decisions, including those that the agent replaced.
     pub rejected: Vec<Rejected>,
-    /// The decisions dropped because of an interrupting decision, even during execution.
+    /// The decisions that were dropped because another decision interrupted them, possibly during
+    /// their execution.
     pub interrupted: Vec<Proposal>,
-    /// The decision whose answer the session waits for; see [`Session::answer`].
+    /// The decision that waits for the user's answer; see [`Session::answer`].
     pub question: Option<Validated>,
-    /// Number of decisions that wait for that answer.
+    /// Number of decisions that are executed only after that answer.
     pub waiting: usize,
 }
 
@@ -53,9 +56,10 @@ pub struct Turn {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Done {
-    /// The accepted decision.
+    /// The decision that was accepted and executed.
     pub decision: Validated,
-    /// The result; null for a kind that needs no execution beyond being published.
+    /// The result of the execution; null for a kind that is only published. The error says why the
+    /// execution failed.
     pub result: Result<Json, String>,
     /// The report of the plan's run, if the decision ran one.
     pub report: Option<RunReport>,
@@ -74,8 +78,9 @@ impl NothingAsked {
 }
 
 impl Inbox {
-    /// Sends a decision to the session; returns false if the session was dropped. The decision is
-    /// judged. An interrupting decision replaces the one being executed; any other is queued.
+    /// Sends a decision to the session, which validates it. Returns false if the session was
+    /// dropped. An accepted decision is queued. If its kind interrupts others, the decision that is
+    /// being executed is cancelled.
     pub fn send(&self, decision: Proposal) -> bool {
         self.0.send(decision).is_ok()
     }
@@ -92,7 +97,7 @@ impl Coordinator {
 /// The next step of a session.
 enum Next {
     Act(Validated),
-    /// No decision to execute: all wait for an answer, or there is none.
+    /// No decision can be executed: there is none, or all wait for the user's answer.
     Rest,
 }
 
@@ -102,7 +107,7 @@ impl Session {
         Inbox(self.sender.clone())
     }
 
-    /// Judges decisions and executes those that can run. The decision of the lowest rank runs
+    /// Validates decisions and executes those that can run. The decision of the lowest rank runs
     /// first; decisions of one kind run in order of arrival.
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
@@ -112,8 +117,8 @@ impl Session {
         self.work(turn).await
     }
 
-    /// Answers the decision that the session waits for, then executes the decisions that waited.
-    /// The answer becomes the result of the decision that asked.
+    /// Passes the user's answer to the decision that waits for it, then executes the decisions that
+    /// waited. The answer becomes the result of the decision that requested it.
     ///
     /// # Errors
     /// If the session waits for no answer.
@@ -124,8 +129,8 @@ impl Session {
         Ok(self.work(turn).await)
     }
 
-    /// Judges a decision. While it is rejected, calls the agent for replacements, up to the
-    /// configured number of times.
+    /// Validates a decision. If it is accepted, adds it to the waiting decisions. If it is
+    /// rejected, calls the agent for replacements, up to the configured number of times.
     async fn admit(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut open = VecDeque::from([(decision, 0)]);
@@ -152,8 +157,8 @@ impl Session {
         }
     }
 
-    /// Returns whether an event accepts or rejects a decision. A valid plan that cannot run is
-    /// rejected too, so that the agent can correct it.
+    /// Returns the decision that an event accepts or rejects; `None` for any other event. A valid
+    /// plan that cannot run is rejected too, so that the agent can correct it.
     fn answer_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
@@ -184,7 +189,8 @@ impl Session {
         turn
     }
 
-    /// Arbitrates between all waiting decisions, including the open question.
+    /// Selects the decision to execute next among all waiting decisions and the one that waits for
+    /// the user. Drops the decisions that the selected one interrupts.
     fn next(&mut self, turn: &mut Turn) -> Next {
         let asked = self.waiting.len();
         let all = self.waiting.iter().chain(&self.question);
@@ -230,8 +236,8 @@ impl Session {
             };
             let Some(more) = more else { continue };
             let before = self.waiting.len();
-            // The execution pauses here: judging is quick, and the agent's answer is worth the
-            // wait.
+            // The execution pauses while the new decision is validated. Validation is quick, and an
+            // answer of the agent is worth the wait.
             self.admit(more, turn).await;
             let interrupts = |one: &Validated| {
                 let other = &one.decision.kind;

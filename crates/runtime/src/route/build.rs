@@ -125,7 +125,7 @@ impl RouterBuilder {
     ///
     /// # Errors
     /// All problems found: targets without a handler, handlers registered twice, policies of
-    /// unregistered handlers, wrong fallbacks, an entry that the rules lack.
+    /// unregistered handlers, wrong fallbacks, an entry table that the rules lack.
     pub fn build(mut self) -> Result<Router, RouterError> {
         for (name, policy) in std::mem::take(&mut self.policies) {
             for fallback in &policy.fallbacks {
@@ -205,7 +205,7 @@ pub(super) fn validate(
     live.guard(guard);
     // Merges pending edits first, so that they are checked too. A failed merge is a bug of the
     // library and leaves the rules unchanged. An edit that was not merged may then target an
-    // unregistered handler; its messages end with an error.
+    // unregistered handler. Messages routed there end with an error.
     let _ = live.merge();
     let rules = live.rules();
     let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
@@ -253,40 +253,40 @@ impl RouterError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Problem {
-    /// The rules do not contain the entry.
+    /// The rules do not contain the entry table that was set.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// A route targets an unregistered handler.
     NoHandler {
-        /// The target, which names a handler.
+        /// Name of the handler that the route targets.
         target: String,
-        /// A similar registered name, if there is one.
+        /// A similar name of a registered handler, if there is one.
         near: Option<String>,
     },
     /// Two handlers are registered under one name.
     RegisteredTwice {
-        /// The name of the handler.
+        /// The name that was registered twice.
         name: String,
     },
     /// A policy or time limit is set for an unregistered handler.
     PolicyWithoutHandler {
-        /// The name of the handler.
+        /// Name of the unregistered handler.
         name: String,
-        /// A similar registered name, if there is one.
+        /// A similar name of a registered handler, if there is one.
         near: Option<String>,
     },
     /// A policy names an unregistered handler as fallback.
     NoFallback {
-        /// The handler that has the policy.
+        /// Name of the handler that has the policy.
         name: String,
-        /// The name of the fallback.
+        /// Name of the fallback, which is not registered.
         fallback: String,
-        /// A similar registered name, if there is one.
+        /// A similar name of a registered handler, if there is one.
         near: Option<String>,
     },
     /// A handler is its own fallback.
     OwnFallback {
-        /// The name of the handler.
+        /// Name of the handler that is its own fallback.
         name: String,
     },
 }
@@ -332,12 +332,12 @@ fn remedy(near: Option<&str>, name: &str) -> Message {
 pub enum Warning {
     /// No route targets this registered handler, and no policy names it as fallback.
     UnusedHandler {
-        /// The name of the handler.
+        /// Name of the unused handler.
         name: String,
     },
-    /// The entry has no route and no default, so every message ends without a route.
+    /// The entry table has no route and no default, so every message ends without a route.
     EmptyEntry {
-        /// The name of the entry.
+        /// Name of the entry table.
         name: String,
     },
 }

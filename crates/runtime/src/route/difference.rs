@@ -3,10 +3,10 @@
 use rulec::Decision;
 use serde::Serialize;
 
-/// The final position of a message in the rules: a route in its table.
+/// Where a message ended in the rules: the selected route and its table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
-    /// Name of the table; the entry if no route matched.
+    /// Name of the route's table. If no route matched, name of the entry table.
     pub table: String,
     /// Name of the route, or `default`; `None` if no route matched.
     pub route: Option<String>,
@@ -31,8 +31,8 @@ pub(super) enum Part {
     Metadata,
 }
 
-/// How a decision differs from the one that was acted on. In the decision log it is the field
-/// `shadow`.
+/// How the shadow rules' decision of a message differs from the active rules' decision. The
+/// decision log writes the difference as the field `shadow`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]
@@ -45,9 +45,9 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares the decision that was acted on with `instead`, a decision by rules of this
-    /// generation. `instead` is `None` if those rules could not decide. Returns `None` if the
-    /// decisions are equal.
+    /// Compares `decided`, the decision of the active rules, with `instead`, the decision of the
+    /// shadow rules. `instead` is `None` if the shadow rules could not decide. Returns `None` if
+    /// the decisions are equal.
     pub fn between(decided: &Decision, instead: Option<&Decision>, generation: u64) -> Option<Difference> {
         let from = RoutePosition::from_decision(decided);
         let to = instead.map_or_else(

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 /// The result of running a handler and its fallbacks.
 pub(super) struct Run {
     pub ending: HandlerOutcome,
-    /// The handler that `ending` belongs to.
+    /// Name of the handler that was tried last and ended with `ending`.
     pub by: String,
     /// Number of calls of that handler.
     pub attempts: u32,
-    /// The handlers tried before, which did not reply.
+    /// Handlers that were tried before this one and did not reply.
     pub tried: Vec<Attempt>,
 }
 
@@ -41,8 +41,8 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         return Run { ending, by: target, attempts: 0, tried: Vec::new() };
     }
     let Some(registered) = shared.handlers.get(&target) else {
-        // Building, swapping and editing ensure that the handler exists. If one is missing all the
-        // same, the message must not be lost.
+        // Building, swapping and editing ensure that the handler exists. If the handler is missing
+        // nevertheless, the message must not be lost.
         let error = format!("no handler is registered for `{target}`");
         return Run {
             ending: HandlerOutcome::Failed { route, error },
@@ -97,7 +97,7 @@ impl Deadline {
     }
 }
 
-/// Calls a handler, with retries, within its policy and the deadline.
+/// Calls a handler, with retries, within the limits of its policy and the deadline.
 async fn call(
     shared: &Shared,
     registered: &Registered,
@@ -153,7 +153,8 @@ fn ending(route: String, result: Result<Json, Failure>) -> HandlerOutcome {
     }
 }
 
-/// A running call. Dropping the value counts the call, with the result `cancelled` by default.
+/// A running handler call. Dropping the value adds the call to the statistics, with the result
+/// `cancelled` unless another one was set.
 struct Counted<'r> {
     stats: &'r Stats,
     handler: &'r str,

@@ -52,7 +52,7 @@ impl Request {
 
 /// A type that a handler can return: a JSON value, or a `Result` of one with any error type.
 pub trait HandlerResult {
-    /// Converts the value to the reply or the error.
+    /// Converts the handler's return value to a reply or an error.
     ///
     /// # Errors
     /// The handler's own error.

@@ -3,7 +3,7 @@
 use rulec::LiveRules;
 use std::collections::VecDeque;
 
-/// Earlier rule sets, the latest last.
+/// Rule sets that were active before the current one, the latest last.
 pub(super) struct Previous {
     most: usize,
     rules: VecDeque<LiveRules>,
@@ -21,17 +21,17 @@ impl Previous {
         }
     }
 
-    /// Returns the rules of this generation, if they are kept.
+    /// Returns the rule set of this generation, if it is kept.
     pub fn get(&self, generation: u64) -> Option<LiveRules> {
         self.rules.iter().find(|rules| rules.generation() == generation).cloned()
     }
 
-    /// Removes a generation.
+    /// Removes the rule set of this generation.
     pub fn forget(&mut self, generation: u64) {
         self.rules.retain(|rules| rules.generation() != generation);
     }
 
-    /// Returns the kept generations, the latest first.
+    /// Returns the generations of the kept rule sets, the latest first.
     pub fn generations(&self) -> Vec<u64> {
         self.rules.iter().rev().map(LiveRules::generation).collect()
     }

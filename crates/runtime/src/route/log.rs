@@ -38,9 +38,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// }
 /// ```
 ///
-/// `route` and `handler` are null if no route matched. `result` is the [`super::HandlerOutcome`]'s kind, or
-/// `cancelled` if the caller stopped waiting. Empty lists and parts that the log's settings exclude
-/// are omitted.
+/// `route` and `handler` are null if no route matched. `result` is the kind of the
+/// [`super::HandlerOutcome`], or `cancelled` if the caller stopped waiting. Empty lists and parts
+/// that the log's settings exclude are omitted.
 ///
 /// Values of `@private` fields are masked in arguments, message and explanation. If a message
 /// contains such values, error texts are masked too, because a handler may have quoted them.
@@ -58,13 +58,14 @@ struct Inner {
     /// The queue; `None` only while the last handle is being dropped.
     queue: Option<mpsc::Sender<Task>>,
     counters: Arc<Counters>,
-    /// Disconnects when the writer's thread ends.
+    /// Channel that disconnects when the writer's thread ends.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
 enum Task {
     Write(Box<Entry>),
-    /// Replies on `done` once all earlier lines were written or failed; closes the log if `end`.
+    /// Request to reply on `done` once all earlier lines were written or failed. Closes the log if
+    /// `end` is true.
     Flush {
         end: bool,
         done: oneshot::Sender<()>,

@@ -7,9 +7,10 @@ use serde_json::Value as Json;
 use std::fmt;
 use std::time::Duration;
 
-/// The outcome of a message. Serializes to the following object, with `requires`, `fallback` and
-/// `tried` only if they have values: `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,
-/// "breaches":[…],"missing_args":[…],"attempts":…,"result":…,"elapsed_us":…}`
+/// The outcome of a message. Serializes to the following object. The fields `requires`, `fallback`
+/// and `tried` are added if they have values.
+/// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,"breaches":[…],"missing_args":[…],
+/// "attempts":…,"result":…,"elapsed_us":…}`
 ///
 /// The outcome contains no arguments. Parts of the message appear only if the handler's reply or
 /// error quotes them.
@@ -21,7 +22,7 @@ pub struct Outcome {
     pub route: Option<String>,
     /// Name of the handler that the route selects.
     pub handler: Option<String>,
-    /// The tables from the entry to the table of the selected route, both included.
+    /// The tables from the entry table to the table of the selected route, both included.
     pub path: Vec<String>,
     /// Generation of the rules that decided.
     pub generation: u64,
@@ -32,12 +33,12 @@ pub struct Outcome {
     /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// The fallback that was called last instead of the handler, if any.
+    /// Name of the fallback handler that was called last, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// Number of calls of the last handler: more than one if it was retried.
+    /// Number of calls of the handler that was called last: more than one if it was retried.
     pub attempts: u32,
-    /// The handlers before the last one, which did not reply.
+    /// Handlers that were tried before the last one and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
     /// How the message ended.
@@ -53,9 +54,9 @@ pub struct Outcome {
 pub struct Attempt {
     /// Name of the handler.
     pub handler: String,
-    /// Number of calls.
+    /// Number of calls of the handler.
     pub attempts: u32,
-    /// Kind of its ending; see [`HandlerOutcome::kind`].
+    /// How the handler ended, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
     /// The handler's error or panic message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ impl Attempt {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HandlerOutcome {
-    /// The handler replied.
+    /// The handler returned this reply.
     Handled(Json),
     /// The handler returned an error.
     Failed {

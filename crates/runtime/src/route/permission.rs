@@ -19,12 +19,12 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Returns a value without any permission.
+    /// Returns a value that grants no permission.
     pub fn none() -> Permissions {
         Permissions::default()
     }
 
-    /// Returns a value with every permission, for messages that the program itself creates.
+    /// Returns a value that grants every permission, for messages that the program itself creates.
     pub fn all() -> Permissions {
         Permissions { all: true, granted: BTreeSet::new() }
     }

@@ -87,7 +87,7 @@ impl Policy {
         self
     }
 
-    /// Returns the pauses between attempts; `None` without retries.
+    /// Returns the pauses between attempts; `None` if the policy has no retries.
     pub(super) fn pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first) = self.retries.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first);
@@ -99,11 +99,11 @@ impl Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
-    /// The handler is called.
+    /// The circuit is closed: the handler is called as usual.
     Closed,
-    /// The handler is not called.
+    /// The circuit is open after failures: the handler is not called.
     Open,
-    /// One message tests whether the handler has recovered.
+    /// The circuit was open for its full time: one message tests whether the handler has recovered.
     HalfOpen,
 }
 
@@ -111,7 +111,8 @@ pub enum CircuitState {
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, Watcher>,
     state: Arc<AtomicU8>,
-    /// Whether a message is testing the handler. The library alone would let all messages test it.
+    /// Whether a message is testing the handler. The `failsafe` library itself would let all
+    /// messages test the handler.
     trying: Arc<AtomicBool>,
 }
 
@@ -131,7 +132,8 @@ impl Circuit {
         }
     }
 
-    /// Returns a permit to call the handler; `None` while the circuit is open.
+    /// Returns a permit to call the handler. `None` while the circuit is open, or while another
+    /// message tests the handler.
     pub fn leave(&self) -> Option<Leave<'_>> {
         if !self.machine.is_call_permitted() {
             return None;
@@ -158,7 +160,8 @@ impl Leave<'_> {
 }
 
 impl Drop for Leave<'_> {
-    /// Ends the test call, even if the caller stopped waiting; the next message may test then.
+    /// Ends the test call, even if the caller stopped waiting. Afterwards the next message may test
+    /// the handler.
     fn drop(&mut self) {
         if self.trial {
             self.circuit.trying.store(false, Ordering::Release);
@@ -166,7 +169,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Stores the state of a circuit where it can be read, and logs its changes.
+/// A listener of the circuit breaker. It stores each new state for [`Circuit::state`] and logs it.
 struct Watcher {
     handler: Arc<str>,
     state: Arc<AtomicU8>,

@@ -29,28 +29,30 @@ struct Tally {
     pairs: BTreeMap<(RoutePosition, RoutePosition), Differences>,
 }
 
-/// Counts of messages whose two decisions differ between one pair of routes. One message may differ
-/// in several parts.
+/// Counts for one pair of routes: the route that the active rules selected, and the route that the
+/// shadow rules selected. Each count is the number of messages whose two decisions differ in one
+/// part. One message may differ in several parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {
-    /// Number of messages that differ in any part.
+    /// Number of messages whose two decisions differ in any part.
     pub messages: u64,
-    /// Number of messages with a different handler.
+    /// Number of messages for which the two decisions select different handlers.
     pub handler: u64,
-    /// Number of messages with different arguments.
+    /// Number of messages for which the two decisions compute different arguments.
     pub args: u64,
-    /// Number of messages with different metadata.
+    /// Number of messages for which the two decisions have different metadata.
     pub metadata: u64,
 }
 
-/// Differences between one pair of routes. The names may be equal if only arguments, say, differ.
+/// Counts of the differences for one pair of routes. Both routes may be the same, for example if
+/// only the arguments differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PairStats {
     /// The route that the active rules selected.
     pub from: RoutePosition,
     /// The route that the shadow rules selected.
     pub to: RoutePosition,
-    /// Counts of the differing messages, by part.
+    /// Counts of the messages whose two decisions differ, by the part that differs.
     pub differences: Differences,
 }
 
@@ -61,21 +63,22 @@ pub struct ShadowStats {
     pub generation: u64,
     /// Number of messages that both rule sets decided.
     pub messages: u64,
-    /// Number of messages decided differently.
+    /// Number of messages that the two rule sets decided differently.
     pub different: u64,
     /// The pairs of routes with differences, the most frequent first. At most 10,000 pairs are
     /// listed; later ones are counted only in `different`.
     pub pairs: Vec<PairStats>,
 }
 
-/// The generations that a router can make active, and the active one.
+/// The active generation of a router, and the generations that can become active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
     /// The active generation.
     pub in_force: u64,
     /// The shadow generation, if any.
     pub shadow: Option<u64>,
-    /// The kept generations that were active before, the latest first.
+    /// Generations that were active before and are kept for [`Router::roll_back`], the latest
+    /// first.
     pub previous: Vec<u64>,
 }
 
@@ -86,27 +89,28 @@ pub struct Generations {
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The shadow rules are of another generation.
+    /// The shadow rules have another generation than the caller named.
     OtherShadow {
         /// The generation that the caller named.
         asked: u64,
         /// The generation of the shadow rules.
         is: u64,
     },
-    /// The generation was never active, is no longer kept, or was edited since.
+    /// No kept rule set has this generation. It was never active, is no longer kept, or was edited
+    /// since.
     NotKept {
         /// The generation that the caller named.
         asked: u64,
-        /// The kept generations, the latest first.
+        /// Generations that are kept, the latest first.
         kept: Vec<u64>,
     },
-    /// The rules do not fit the router.
+    /// The rules lack the entry table, or one of their targets has no handler.
     #[error(transparent)]
     Router(#[from] RouterError),
 }
 
 impl SwitchError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             SwitchError::NoShadow => {
@@ -131,7 +135,8 @@ impl Shadow {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides a message again with the shadow rules, and counts the differences from `decided`.
+    /// Decides a message again with the shadow rules. Counts and returns the difference from
+    /// `decided`, the decision of the active rules.
     pub fn observe(&self, shared: &Shared, decided: &Decision, message: &Json) -> Option<Difference> {
         let rules = &self.active.rules;
         // An edit may have removed the entry from the shadow rules, so that they cannot decide.
@@ -180,7 +185,8 @@ impl Router {
     /// decision log also records the difference in the line of each message that differs.
     ///
     /// # Errors
-    /// If the rules could not become active: they lack the entry, or a target has no handler.
+    /// If the rules could not become active, because they lack the entry table or one of their
+    /// targets has no handler.
     pub fn shadow(&self, rules: impl Into<LiveRules>) -> Result<Vec<Warning>, RouterError> {
         let active = self.validated(rules.into())?;
         let (generation, warnings) = (active.rules.generation(), active.warnings.clone());
@@ -201,12 +207,12 @@ impl Router {
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
-    /// Makes the shadow rules active. The caller names their generation, so that rules that someone
-    /// else has set in the meantime are not promoted by mistake.
+    /// Makes the shadow rules active. The caller names their generation. So the call fails if
+    /// another caller has replaced the shadow rules in the meantime.
     ///
     /// # Errors
-    /// If there are no shadow rules, if their generation is another, or if edits made them unfit
-    /// for the router.
+    /// If there are no shadow rules, if they have another generation, or if the edited rules no
+    /// longer pass the checks of [`Router::swap`].
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
@@ -219,11 +225,12 @@ impl Router {
         Ok(self.put_in_force(next, &mut previous))
     }
 
-    /// Makes earlier rules active again, by a generation from [`Router::generations`].
-    /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets how many are kept.
+    /// Makes an earlier rule set active again, given its generation from [`Router::generations`].
+    /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets how many rule sets are kept.
     ///
     /// # Errors
-    /// If the generation is not kept, or if edits made its rules unfit for the router.
+    /// If no rule set of this generation is kept, or if the edited rules no longer pass the checks
+    /// of [`Router::swap`].
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.switching();
         let Some(rules) = previous.get(generation) else {
@@ -234,7 +241,7 @@ impl Router {
         Ok(self.put_in_force(next, &mut previous))
     }
 
-    /// Returns the active, shadow and earlier generations.
+    /// Returns the generations of the active, shadow and earlier rules.
     pub fn generations(&self) -> Generations {
         let previous = self.switching();
         Generations {

@@ -39,8 +39,9 @@ impl Latencies {
         self.counts.iter().sum()
     }
 
-    /// Returns an upper bound of a quantile, such as 0.99: the upper bound of its bucket. Returns
-    /// `None` if there are no latencies or the quantile is above the last bound.
+    /// Returns an upper bound of the quantile `share`, such as 0.99: the upper bound of the bucket
+    /// that contains the quantile. Returns `None` if there are no latencies, or if the quantile is
+    /// above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -52,24 +53,25 @@ impl Latencies {
     }
 }
 
-/// Counts of messages or calls by how they ended.
+/// Counts of messages, or of handler calls, by how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Ended with a reply.
+    /// Number of messages or calls that ended with a reply.
     pub handled: u64,
-    /// Ended with an error.
+    /// Number of messages or calls that ended with an error.
     pub failed: u64,
-    /// Stopped at the time limit.
+    /// Number of messages or calls that were stopped at the time limit.
     pub timed_out: u64,
-    /// Ended with a panic.
+    /// Number of messages or calls that ended with a panic.
     pub panicked: u64,
-    /// Not called, because a permission was missing.
+    /// Number of messages or calls that were refused, because the sender lacked a permission.
     pub refused: u64,
-    /// Not called, because the circuit was open.
+    /// Number of messages or calls for which the handler was not called, because its circuit was
+    /// open.
     pub circuit_open: u64,
-    /// Ended without a matching route.
+    /// Number of messages that no route matched.
     pub no_route: u64,
-    /// Cancelled, because the caller stopped waiting.
+    /// Number of messages or calls that were cancelled, because the caller stopped waiting.
     pub cancelled: u64,
     /// Durations of all counted messages or calls.
     pub latency: Latencies,
@@ -91,16 +93,17 @@ impl Counts {
         self.latency.add(latency);
     }
 
-    /// Returns the total over all endings.
+    /// Returns the number of all messages or calls, however they ended.
     pub fn total(&self) -> u64 {
         self.latency.count()
     }
 }
 
-/// Counts of the messages that took one route; latencies are from arrival to end.
+/// Counts of the messages that took one route. Latencies are measured from the arrival of a message
+/// to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RouteStats {
-    /// Table of the route; the entry for messages without a route.
+    /// Name of the route's table. For messages without a route, name of the entry table.
     pub table: String,
     /// Name of the route, or `default`; `None` for messages without a route.
     pub route: Option<String>,
@@ -150,7 +153,8 @@ impl Stats {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a message.
+    /// Counts one message by its route and by its result, a word of
+    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) or `cancelled`.
     pub fn message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
         let numbers = &mut *self.numbers();
         numbers.messages.add(result, latency);
@@ -165,7 +169,7 @@ impl Stats {
         }
     }
 
-    /// Counts a call of a handler.
+    /// Counts one call of a handler by its result, a word such as `handled`.
     pub fn call(&self, handler: &str, result: &str, latency: Duration) {
         let numbers = &mut *self.numbers();
         match numbers.handlers.get_mut(handler) {

@@ -1,5 +1,6 @@
-//! Watches rule files. A new version becomes active if it compiles and fits the router. Otherwise
-//! the last good version stays active, and the error is available in [`WatchStatus`].
+//! Watches rule files. A new version becomes active if it compiles and each of its targets has a
+//! handler. Otherwise the last good version stays active, and the error is available in
+//! [`WatchStatus`].
 
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -33,7 +34,7 @@ pub enum WatchError {
     Compile(#[from] CompileError),
     /// The main file has no statement, as if it were still being written.
     Empty(PathBuf),
-    /// The rules do not fit the router.
+    /// The rules lack the router's entry table, or one of their targets has no handler.
     #[error(transparent)]
     Router(#[from] RouterError),
     /// The operating system cannot watch the files.
@@ -43,7 +44,7 @@ pub enum WatchError {
 }
 
 impl WatchError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             WatchError::Compile(error) => error.to_message(),
@@ -68,7 +69,7 @@ pub struct WatchStatus {
     pub loaded: u64,
     /// Number of versions that were refused.
     pub refused: u64,
-    /// Why the current version of the files is not active; `None` if it is.
+    /// Why the current version of the files is not active; `None` if it is active.
     pub error: Option<Message>,
 }
 
@@ -134,7 +135,7 @@ struct Files {
     path: PathBuf,
 }
 
-/// One version of the rule files.
+/// One version of the rule files: the compiled rules, and digests that detect later changes.
 struct Version {
     rules: Result<LiveRules, WatchError>,
     seen: Seen,
@@ -190,7 +191,7 @@ fn digest(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     hasher.finish()
 }
 
-/// The state of the files at the last read.
+/// The files as they were at the last read, to detect changes.
 #[derive(Default)]
 struct Seen {
     /// The loader; `None` if the folder of the files was not found.
@@ -214,7 +215,7 @@ impl Seen {
     }
 }
 
-/// The folders that the operating system watches.
+/// The folders that the operating system watches for changes.
 struct Folders {
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,

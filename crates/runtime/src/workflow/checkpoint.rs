@@ -22,9 +22,9 @@ const FORMAT: u32 = 1;
 pub struct SavedRun {
     format: u32,
     start: NodeId,
-    /// Kind, next nodes and routes of each node, as text for comparison.
+    /// Kind, next nodes and routes of each node, as text to compare with the graph at resumption.
     graph: BTreeMap<NodeId, String>,
-    /// The memory of each node's processor.
+    /// The value that each node's processor keeps between calls.
     memory: BTreeMap<NodeId, Value>,
     state: State,
 }
@@ -36,7 +36,7 @@ pub struct SavedRun {
 pub enum ResumeError {
     /// Another version of the library saved the run.
     Format {
-        /// The format of the saved run.
+        /// Number of the format in which the run was saved.
         found: u32,
     },
     /// The run was saved from a workflow with another graph.
@@ -47,7 +47,7 @@ pub enum ResumeError {
 }
 
 impl ResumeError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ResumeError::Format { found } => {

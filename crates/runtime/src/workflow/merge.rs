@@ -21,12 +21,12 @@ pub trait MergeStrategy: Send + Sync {
 }
 
 /// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the complete
-/// inputs. Every other key has its first value in order of arrival. A key of an input that equals
-/// one of these `branch_N` names is overwritten.
+/// inputs. Every other key has the value of the first input with that key, in order of arrival. A
+/// key of an input that equals one of these `branch_N` names is overwritten.
 ///
-/// If a join lies in a loop, a processor that returns all its input also returns the branches of
-/// earlier rounds, which double each round. To prevent that, let one processor of the loop return
-/// only its own fields.
+/// A join inside a loop needs care. If a processor returns all its input, its output includes the
+/// `branch_N` fields of earlier rounds. Each merge nests these fields again, so the data doubles
+/// each round. To prevent that, let one processor of the loop return only its own fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 

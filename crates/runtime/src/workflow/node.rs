@@ -15,10 +15,11 @@ pub struct Node {
     /// Name of the node, unique in the workflow.
     pub id: NodeId,
     /// Kind of the node: the name that its processor's factory is registered under. The engine uses
-    /// it for this lookup only.
+    /// the kind for this lookup only.
     #[serde(rename = "type", default)]
     pub kind: String,
-    /// The possible next nodes, in the order of `next[0]`, `next[1]` and so on.
+    /// The possible next nodes. Routers refer to them by position, as `next[0]`, `next[1]` and so
+    /// on.
     #[serde(default)]
     pub next: Vec<NodeId>,
     /// Whether the node is parallel: it has no processor and runs its next nodes concurrently.

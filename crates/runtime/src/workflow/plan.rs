@@ -31,7 +31,8 @@ pub(super) struct Step {
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
-    /// Sources of the incoming edges that a join counts, one entry per edge.
+    /// Sources of the incoming edges along which an input must arrive before the node runs; one
+    /// entry per edge.
     pub(super) incoming: Vec<NodeId>,
 }
 

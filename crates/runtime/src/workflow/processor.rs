@@ -30,8 +30,9 @@ pub trait Processor: Send + Sync {
         None
     }
 
-    /// Returns the field from which the processor reads its round number. The engine increments the
-    /// number when the node's output is a loop-back. It restarts at 1 when the loop has been left.
+    /// Returns the name of the input field with the number of the loop's round; `None` if the
+    /// processor counts no rounds. The engine increments the number when the node's output loops
+    /// back. The number restarts at 1 after the loop was left.
     fn round_field(&self) -> Option<&str> {
         None
     }
@@ -55,7 +56,7 @@ impl Call {
         &self.node
     }
 
-    /// Locks the value that calls for this node share within one run of the workflow. Initially
+    /// Locks the node's memory: a value that all calls of this node within one run share. Initially
     /// null.
     pub fn memory(&self) -> MutexGuard<'_, Value> {
         // A panic under this lock failed only that call; the value remains usable.

@@ -19,13 +19,14 @@ const ROUND: &str = "iteration";
 /// A drop of the score by more than this between two rounds is a regression.
 const REGRESSION: f64 = 10.0;
 
-/// The exit conditions of a loop. Read from a node's `config`.
+/// A processor that decides after each round whether a loop exits. The exit conditions are read
+/// from the node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loop {
     /// Maximum number of rounds, at least 1. The loop exits in this round at the latest.
     pub max_rounds: i64,
-    /// The loop exits at this score or above; 0 disables the check.
+    /// Score at which or above which the loop exits; 0 disables this condition.
     #[serde(default)]
     pub exit_on_score: f64,
 }
@@ -36,13 +37,14 @@ pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// Why a loop exits, or what the loop noticed about its score.
+/// Why a loop exits, or an observation about its score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {
     /// The last round was reached.
     MaxRoundsReached,
-    /// The score dropped. This alone does not end the loop.
+    /// The score dropped by more than 10 since the previous round. This alone does not end the
+    /// loop.
     RegressionDetected,
     /// The score reached the threshold.
     ScoreThresholdReached,
@@ -53,16 +55,16 @@ pub enum LoopReason {
 pub struct LoopDecision {
     /// Number of the round, from 1.
     pub current_round: i64,
-    /// Whether the loop ends here.
+    /// Whether the loop exits after this round.
     pub should_exit: bool,
-    /// The reason. Serializes as `max_rounds_reached` and so on, or as an empty text if there is
-    /// none.
+    /// The reason for an exit, or an observation about the score. Serializes as
+    /// `max_rounds_reached` and so on, or as an empty text if there is none.
     #[serde(serialize_with = "reason_text")]
     pub exit_reason: Option<LoopReason>,
 }
 
 impl LoopReason {
-    /// Returns the reason's name in outputs.
+    /// Returns the reason's name as written in outputs.
     pub fn name(self) -> &'static str {
         match self {
             LoopReason::MaxRoundsReached => "max_rounds_reached",
@@ -83,7 +85,7 @@ impl LoopState {
         let score = score_of(input);
         let previous = self.previous.replace(score);
         let mut decision = LoopDecision { current_round, should_exit: false, exit_reason: None };
-        // The last matching reason is kept.
+        // If several conditions are true, the last one determines the reason.
         if current_round >= settings.max_rounds {
             decision.should_exit = true;
             decision.exit_reason = Some(LoopReason::MaxRoundsReached);
@@ -99,8 +101,8 @@ impl LoopState {
     }
 }
 
-/// Returns `score`, else `structured_score.weighted_score`, else 0. Values that are not numbers are
-/// ignored.
+/// Returns the score of an input: `score`, else `structured_score.weighted_score`, else 0. Values
+/// that are not numbers are ignored.
 fn score_of(input: &Value) -> f64 {
     let number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
     number("/score").or_else(|| number("/structured_score/weighted_score")).unwrap_or(0.0)
@@ -142,20 +144,21 @@ impl Processor for Loop {
     }
 }
 
-/// The share of votes needed for approval. Read from a node's `config`.
+/// A processor that counts votes and approves if enough are in favour. The settings are read from
+/// the node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vote {
-    /// The smallest share of votes in favour that approves, from 0 to 1.
+    /// The smallest fraction of votes in favour that approves, from 0 to 1.
     pub threshold: f64,
 }
 
 /// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
-    /// Whether the share in favour reaches the threshold.
+    /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes: the input fields that are texts; 1 if there are none.
+    /// Number of votes. Each input field that is a text is one vote; 1 if there are none.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,

@@ -67,7 +67,7 @@ impl From<Delivery> for (NodeId, NodeId, bool, bool) {
 pub struct Stall {
     /// The waiting node.
     pub node: NodeId,
-    /// The nodes that have delivered, in order.
+    /// The nodes whose inputs have arrived, in order of arrival.
     pub received: Vec<NodeId>,
     /// The nodes whose delivery is missing. A node with two edges to the waiting node may be listed
     /// twice.
@@ -100,8 +100,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns the node and the failure as a localized message. The failure's own text stays as it
-    /// is.
+    /// Returns the node and its failure as a localized message. The failure's own text is not
+    /// translated.
     pub fn to_message(&self) -> Message {
         message!("`{}` failed: {}", self.node, self.message)
     }

@@ -21,12 +21,15 @@ pub(super) fn round_of(input: &Value, field: &str) -> i64 {
 pub(super) struct Rounds {
     /// The current round of each node whose loop is still running.
     current: BTreeMap<NodeId, i64>,
-    /// The fields that this counter has written. A value in them no longer comes from the caller.
+    /// Names of the fields that this counter has written. A value in such a field no longer comes
+    /// from the caller.
     written: BTreeSet<String>,
 }
 
 impl Rounds {
-    /// Sets or reads the round number in a node's input before the node runs.
+    /// Prepares the round number before a node runs. Inside a loop, writes the current round to the
+    /// input. At the start of a loop, the count starts at the number in the input. A number that
+    /// this counter wrote for an earlier loop is reset to 1 first.
     pub(super) fn enter(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write(input, field, *round),

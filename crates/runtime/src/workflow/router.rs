@@ -1,6 +1,6 @@
 //! Routers select the nodes that receive an output. A router names targets, and the engine resolves
-//! the names. The rule that selects an edge declares whether the edge is a loop-back; the engine
-//! never infers it from node order.
+//! the names to nodes. The rule that selects an edge declares whether the edge is a loop-back. The
+//! engine never infers loop-backs from the order of the nodes.
 
 use rulec_lang::graph::{NodeId, Route, Target};
 use serde_json::Value;
@@ -13,15 +13,15 @@ pub trait ConditionalRouter: Send + Sync {
     /// Selects where this output goes. `next` lists the node's next nodes, in order.
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
-    /// Returns every possible result of `route`, in order. Called when the graph is built: edges of
-    /// a loop-back are not counted at joins, and mutually exclusive paths are detected.
+    /// Returns every possible result of `route`, in order. Called when the graph is built, to find
+    /// loop-back edges and mutually exclusive paths. A join does not wait for loop-back edges.
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
 type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// A router of Rust predicates: the first that is true decides. Without `otherwise`, an output
-/// that no predicate matches goes to every next node.
+/// A router of Rust predicates: the route of the first predicate that is true is taken. Without
+/// `otherwise`, an output that no predicate matches is sent to every next node.
 pub struct FirstMatch {
     rules: Vec<(Test, Route)>,
     otherwise: Route,

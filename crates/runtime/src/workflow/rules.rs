@@ -1,5 +1,5 @@
-//! Makes a `router` of a rules file a [`ConditionalRouter`], so that a workflow's routing needs no
-//! Rust code.
+//! Uses a `router` of a rules file as a [`ConditionalRouter`], so that a workflow's routing needs
+//! no Rust code.
 
 use super::build::{Workflow, WorkflowBuilder};
 use super::node::{Node, NodeId};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A `router NAME(output) { … }` of a rule set.
+/// A `router NAME(output) { … }` of a rule set, as a [`ConditionalRouter`].
 #[derive(Clone, Debug)]
 pub struct RulesRouter {
     rules: Rules,
@@ -22,7 +22,7 @@ pub struct RulesRouter {
 }
 
 impl RulesRouter {
-    /// Returns the router with this name.
+    /// Returns the router of the rules with this name.
     ///
     /// # Errors
     /// If the rules have no router with this name.

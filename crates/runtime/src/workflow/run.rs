@@ -72,7 +72,7 @@ pub struct Run {
 pub(super) struct State {
     /// The node that runs next.
     pending: Option<Ready>,
-    /// The outputs still to be delivered; the last one is delivered next.
+    /// The outputs still to be delivered. The last output is delivered next.
     stack: Vec<Outgoing>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: Rounds,
@@ -108,7 +108,7 @@ struct PendingDelivery {
 type NodeError = (FailureKind, String);
 
 impl Run {
-    /// Runs to the end and returns the report.
+    /// Runs all remaining nodes and returns the report.
     pub async fn to_end(mut self) -> Report {
         let start = self.plan.start().map(|step| step.id.clone());
         let span = info_span!("workflow", start = start.as_deref());
@@ -173,7 +173,7 @@ impl Run {
         self.state.again.pop_front()
     }
 
-    /// Returns the report so far.
+    /// Returns the report of the run so far.
     pub fn report(&self) -> &Report {
         &self.state.report
     }
@@ -254,10 +254,10 @@ impl Run {
         }
     }
 
-    /// Returns the jobs of a node, or of the children of a parallel node.
+    /// Returns the processor calls to make for a node, or for the children of a parallel node.
     async fn enter(&mut self, plan: &Plan, Ready { node, input }: Ready) -> Vec<Job> {
-        // Yields to other tasks during a long run of processors that never wait, and allows
-        // cancellation here.
+        // Yields to other tasks during a long run of processors that never wait. The run can be
+        // cancelled here.
         tokio::task::consume_budget().await;
         let Some(step) = plan.find(&node) else { return Vec::new() };
         let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
@@ -376,7 +376,7 @@ fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
-    /// The input as delivered.
+    /// The node's input as delivered, before the round number was set.
     given: Arc<Value>,
     /// The input with the round number set.
     input: Value,

@@ -1,4 +1,4 @@
-//! Tests of the event bus: middleware, the policies of full queues, and a middleware that judges
+//! Tests of the event bus: middleware, the policies of full queues, and a middleware that validates
 //! decisions.
 
 use rulec_runtime::events::{Bus, Flow, MiddlewareError, Policy, RecvError, StopReason, Subscription};
@@ -273,7 +273,7 @@ enum DecisionEvent {
 #[tokio::test]
 async fn a_middleware_can_judge_decisions() {
     use DecisionEvent::*;
-    // The rules judge; the bus does not interpret events.
+    // The rules validate the decisions; the bus does not interpret events.
     let rules = rulec::Rules::from_text(
         r#"
         route empty when not (len(response) > 0) -> violation { message: "response must not be empty" }
@@ -285,7 +285,7 @@ async fn a_middleware_can_judge_decisions() {
     let bus = Bus::builder()
         .middleware("recover", |event: DecisionEvent| async move {
             Flow::Pass(match event {
-                // A failure becomes a decision, which is judged like any other.
+                // A failure becomes a decision, which is validated like any other.
                 NodeExecutionFailed { node, error } => {
                     let response = format!("retry {node} after {error}");
                     Proposal { payload: json!({"response": response, "confidence": 0.5}) }

@@ -90,7 +90,7 @@ async fn statements_of_every_kind_are_edited_through_the_router() {
         let refused = router.edit(&[edit]).unwrap_err();
         assert!(refused.to_string().contains("the rules lead to `c`"), "{refused}");
     }
-    // If the entry was removed, the message ends with an error that says so.
+    // If the entry table was removed, the message ends with an error that says so.
     router.edit(&[Edit::remove("table t")]).unwrap();
     let outcome = router.route(json!({ "text": "y" })).await;
     assert!(

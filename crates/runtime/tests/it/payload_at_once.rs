@@ -142,7 +142,7 @@ async fn what_runs_while_the_run_is_ended_comes_to_its_end_and_is_kept() {
     assert_eq!(*log.lock().unwrap(), ["fail", "sleep"]);
 }
 
-/// The node's output belongs to the replaced plan.
+/// A node that runs while its plan is replaced must run again: its output belongs to the old plan.
 #[tokio::test(start_paused = true)]
 async fn what_runs_while_the_plan_is_made_anew_runs_again_under_the_new_one() {
     let (builder, log) = builder();

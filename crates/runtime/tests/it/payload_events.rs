@@ -1,4 +1,4 @@
-//! Tests of decisions on the event bus: judging, correction, rejection, recovery and fallback.
+//! Tests of decisions on the event bus: validation, correction, rejection, recovery and fallback.
 
 use rulec::Rules;
 use rulec_runtime::events::{Bus, Flow, Policy, RecvError, StopReason, Subscription};
@@ -44,8 +44,8 @@ fn names(handled: &[Handled]) -> Vec<String> {
     handled.iter().map(|one| one.event.as_ref().map_or("stopped".to_owned(), name)).collect()
 }
 
-/// Publishes a node failure with this recovery strategy. Returns the received events and the
-/// results.
+/// Publishes a node failure to a coordinator with this recovery strategy. Returns the received
+/// events and the results.
 async fn failing<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
 where
     F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -196,8 +196,8 @@ async fn the_program_may_make_the_fallback_itself() {
     assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionValidated replan_workflow"]);
     assert_eq!(handled[1].event.as_ref().unwrap().decision().unwrap().id, "d");
 
-    // Without known fields, the fallback is a plan that is rejected too, and no further fallback
-    // follows.
+    // Without known fields, the fallback is an invalid plan. The fallback is rejected too, and no
+    // further fallback follows.
     let handled = builder().build().publish(Proposal::new("error_recovery", json!({}))).await;
     assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]);
 }

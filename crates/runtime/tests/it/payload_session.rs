@@ -158,7 +158,7 @@ async fn the_agent_is_asked_again_so_often_and_no_more() {
     let bad = || Proposal::new("respond", json!({"response": 3, "intent": "greeting", "confidence": 1}));
     let turn = coordinator.session().offer([bad()]).await;
     assert_eq!((*asked.lock().unwrap(), turn.rejected.len(), turn.done.len()), (3, 4, 0));
-    // Without an agent, or if the agent fails, a rejection is final.
+    // Without an agent, or if the agent fails, a rejected decision is not replaced.
     let silent = builder().0.agent(|_| async { Err::<Vec<Proposal>, _>("gone") }).build();
     assert_eq!(silent.session().offer([bad()]).await.rejected.len(), 1);
 }

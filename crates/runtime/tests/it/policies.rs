@@ -75,7 +75,8 @@ async fn a_handler_is_tried_again() {
     let start = Instant::now();
     let (outcome, attempts) = ended(&[Act::Fail, Act::Hang], policy()).await;
     assert_eq!((outcome.reply(), outcome.attempts, attempts), (Some(&json!("main")), 3, vec![1, 2, 3]));
-    // A pause of one to two units, the time limit of one, and a pause of two to four.
+    // The total is a pause of one to two units, the time limit of one unit, and a pause of two to
+    // four units.
     assert!((PAUSE * 4..=PAUSE * 7).contains(&start.elapsed()), "{:?}", start.elapsed());
 
     let (outcome, attempts) = ended(&[Act::Fail; 9], policy()).await;
@@ -110,7 +111,8 @@ async fn another_handler_takes_over() {
         json!(["third", "third", [["main", "timed_out", null], ["second", "panicked", "second panicked"]]]),
     )
     .await;
-    // Only the chain of the first handler counts; the policy of `second` would call `third` again.
+    // Only the fallbacks of the first handler count; the policy of `second` would call `third`
+    // again.
     check(
         [&[Act::Fail], &[Act::Fail], &[Act::Fail]],
         json!([
@@ -212,7 +214,7 @@ async fn one_message_tries_whether_a_handler_has_recovered() {
         tokio::task::yield_now().await;
     }
     assert_eq!(router.route(json!({})).await.result.kind(), "circuit_open");
-    // The trial's caller is gone, so the next message is the trial.
+    // The caller of the trial stopped waiting, so the next message is the trial.
     trial.abort();
     assert!(trial.await.unwrap_err().is_cancelled());
     assert_eq!(router.route(json!({})).await.result.kind(), "handled");

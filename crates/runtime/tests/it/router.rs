@@ -250,7 +250,7 @@ fn building_tells_everything_that_is_wrong() {
          a policy or time limit is set for `b`, which has no handler; register one: `.handler(\"b\", …)`",
     );
 
-    // Only targets reachable from the entry need a handler; an unused handler is a warning.
+    // Only targets reachable from the entry table need a handler; an unused handler is a warning.
     let router = Router::builder(handlers)
         .entry("inner")
         .handler("refund_handler", echo)

@@ -49,7 +49,8 @@ async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
     assert_eq!((handler(&router, "x").await.as_str(), second.loaded, second.error), ("c", 2, None));
     assert!(second.generation > first.generation);
 
-    // Versions that do not compile or do not fit the router: the last good version stays active.
+    // These versions do not compile, target an unregistered handler, or are empty: the last good
+    // version stays active.
     let wrong =
         [("default > b", "E0101"), ("default -> d", "`d`, which has no handler"), ("\n", "no statement")];
     for (text, expected) in wrong {

@@ -27,7 +27,8 @@ impl Processor for Step {
 /// The error of a node that would start or continue after the run has ended.
 const ENDED: &str = "the run has ended";
 
-/// The attempts at a node that a recovery decision, or at first the plan, requires.
+/// How often and with which pauses a node is attempted. The plan determines the first attempts;
+/// recovery decisions determine the later ones.
 struct Attempts {
     count: u64,
     pause: Duration,
@@ -64,7 +65,8 @@ impl Step {
         }
     }
 
-    /// Returns the node's input; `None` if the node need not run.
+    /// Returns the node's input. `None` if the node need not run: it has an output already, or no
+    /// edge to it is taken.
     fn begin(&self) -> Result<Option<Json>, String> {
         let mut state = self.run.state();
         if state.ended.is_some() {
@@ -81,7 +83,8 @@ impl Step {
         Ok(input)
     }
 
-    /// Applies a recovery. Returns the attempts to make; `None` if the node is finished.
+    /// Applies a recovery; without one, the plan's retry settings. Returns the attempts to make;
+    /// `None` if the node is skipped.
     fn follow(&self, order: Option<Recovery>) -> Result<Option<Attempts>, String> {
         let mut state = self.run.state();
         if state.ended.is_some() {
@@ -154,7 +157,7 @@ impl Step {
                 Ok(()) => {
                     if let Some(saving) = &self.crew.saving {
                         let saved = self.run.saved();
-                        // User code: its panics must not end the run.
+                        // The callback is user code, and its panics must not end the run.
                         let _ = task::caught(|| saving(&saved));
                     }
                     return true;

@@ -14,21 +14,21 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// The optional parts of a line.
+/// Which optional parts a log line contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub message: bool,
     pub explanation: bool,
 }
 
-/// The inputs of a line, apart from the outcome. They are kept unconverted: the writer's thread
-/// does all the slow work.
+/// The data for a log line, except the outcome. The data is not converted yet, because the writer's
+/// thread does all slow work.
 pub(in crate::route) struct Record {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    /// How the decision of the shadow rules differs, if it does.
+    /// Difference between the decision of the shadow rules and this decision, if there is one.
     pub instead: Option<Difference>,
 }
 
@@ -93,7 +93,7 @@ impl Entry {
         Entry { record, outcome: facts, result, error, missing_permissions }
     }
 
-    /// Returns the line, including the line feed.
+    /// Returns the log line as JSON, including the line feed.
     pub(super) fn to_line(&self, options: Options) -> Result<Vec<u8>, serde_json::Error> {
         let Entry {
             record: Record { time, rules, decision, message: whole, instead }, outcome, result, ..

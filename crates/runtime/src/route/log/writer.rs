@@ -23,7 +23,7 @@ pub(super) struct Writer<W> {
     taken: usize,
     /// Number of lines written completely since the last flush.
     unflushed: u64,
-    /// Whether the last attempt failed. A warning is logged only when a series of failures begins.
+    /// Whether the last write failed. A warning is logged only when a series of failures begins.
     failing: bool,
 }
 
@@ -32,7 +32,7 @@ impl<W: Write> Writer<W> {
         Writer { out, options, counters, line: Vec::new(), taken: 0, unflushed: 0, failing: false }
     }
 
-    /// Processes tasks until the log is closed or its last handle is dropped.
+    /// Processes queued tasks until the log is closed or its last handle is dropped.
     pub(super) fn run(&mut self, mut tasks: mpsc::Receiver<Task>) {
         let mut closing = Vec::new();
         while let Some(task) = tasks.blocking_recv() {

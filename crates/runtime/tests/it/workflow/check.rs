@@ -95,9 +95,9 @@ fn faults_in_joins() {
         ("s > v; v vote > a b; a > j l; b > j; j > end; l loop > v out", {
             vec![(ExclusiveJoin, WARNING, "s v a j")]
         }),
-        // An output may list both nodes.
+        // The output may list both nodes as its targets.
         ("s > r; r pick > a b; a > j; b > j", vec![]),
-        // With such a router in the graph, the finding is only a warning.
+        // With a router that reads its targets from the output, the finding is only a warning.
         ("s > r; r pick > a v; v vote > x y; x > j; y > j", vec![(ExclusiveJoin, WARNING, "s r v x j")]),
         ("s > o p; o > a; p parallel > a b", vec![(JoinNeverFills, ERROR, "s o a")]),
     ] {
