@@ -7,7 +7,7 @@
 //! ```
 //! use rulec::Rules;
 //! use rulec::classifier::Options;
-//! use rulec::flow::{FlowMatcher, Found};
+//! use rulec::flow::{FlowMatcher, FlowSelection};
 //!
 //! let rules = Rules::from_text(
 //!     r#"
@@ -17,9 +17,9 @@
 //!     "#,
 //! )?;
 //! let flows = FlowMatcher::new(&rules)?.with_classifier(Options::default())?;
-//! assert!(matches!(flows.find(" 你好 "), Found::Keyword(hit) if hit.id == "greeting"));
-//! assert!(matches!(flows.find("please give my money back"), Found::Intent(hit) if hit.id == "refund_v2"));
-//! assert!(matches!(flows.find("who wrote hamlet"), Found::Nothing { .. }));
+//! assert!(matches!(flows.find(" 你好 "), FlowSelection::Keyword(hit) if hit.id == "greeting"));
+//! assert!(matches!(flows.find("please give my money back"), FlowSelection::Intent(hit) if hit.id == "refund_v2"));
+//! assert!(matches!(flows.find("who wrote hamlet"), FlowSelection::Nothing { .. }));
 //! assert!(flows.prompt().contains("- `status`: says where an order is"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

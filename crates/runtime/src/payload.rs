@@ -2,9 +2,9 @@
 //! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
 //!
 //! ```text
-//! Made ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
-//!                             └─▶ Rejected ──fallback──▶ Made (of the fallback kind)
-//! NodeExecutionFailed ──recovery──▶ Made (such as error_recovery)
+//! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
+//!                             └─▶ Rejected ──fallback──▶ Proposal (of the fallback kind)
+//! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
 //!
 //! [`Judges`] validate decisions. They can serve as middleware for any [`Bus`](crate::events::Bus)
@@ -20,7 +20,7 @@
 //! ```
 //! use rulec::Rules;
 //! use rulec_runtime::events::Policy;
-//! use rulec_runtime::payload::{Coordinator, DecisionEvent, Judges, Made};
+//! use rulec_runtime::payload::{Coordinator, DecisionEvent, Judges, Proposal};
 //! use serde_json::json;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -29,10 +29,10 @@
 //! let coordinator = Coordinator::builder(Judges::new(&rules)).build();
 //! let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
 //!
-//! coordinator.publish(Made::new("respond", json!({"response": "hello"}))).await;
+//! coordinator.publish(Proposal::new("respond", json!({"response": "hello"}))).await;
 //! assert!(matches!(inbox.recv().await?, DecisionEvent::Validated(_)));
 //!
-//! coordinator.publish(Made::new("respond", json!({"response": " "}))).await;
+//! coordinator.publish(Proposal::new("respond", json!({"response": " "}))).await;
 //! let DecisionEvent::Rejected(rejected) = inbox.recv().await? else { panic!("it is blank") };
 //! assert!(rejected.feedback.contains("`response` must not be blank"));
 //! # Ok(())

@@ -50,7 +50,7 @@ use time::OffsetDateTime;
 ///
 /// ```
 /// use rulec::Rules;
-/// use rulec_runtime::route::{Ending, HandlerError, Request, Router};
+/// use rulec_runtime::route::{HandlerOutcome, HandlerError, Request, Router};
 /// use serde_json::json;
 ///
 /// async fn chat(request: Request) -> Result<serde_json::Value, HandlerError> {
@@ -75,7 +75,7 @@ use time::OffsetDateTime;
 ///
 /// // A failure is a result that names the route.
 /// let outcome = router.route(json!({ "text": "hello" })).await;
-/// assert!(matches!(&outcome.result, Ending::Failed { route, .. } if route == "default"));
+/// assert!(matches!(&outcome.result, HandlerOutcome::Failed { route, .. } if route == "default"));
 /// # Ok(())
 /// # }
 /// ```
