@@ -68,9 +68,9 @@ impl EngineChoice {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Returns the form in which this entry reads a prepared message. The slots are usable only
-    /// with the rules that prepared the message. Otherwise, and for the reference evaluator, this
-    /// is the JSON tree.
+    /// Returns the form in which this entry reads a prepared message. If these
+    /// rules prepared the message, the form is its slots. Otherwise, and for the reference
+    /// evaluator, the form is its JSON tree.
     #[inline]
     fn input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {

@@ -33,8 +33,7 @@ pub enum SearchResult<P, R = RuleId> {
 }
 
 impl SearchResult<usize> {
-    /// Returns the result for the instruction at address `at`, with which a condition or table
-    /// ended.
+    /// Returns the search result if the last executed instruction is `instr`, at address `at`.
     #[inline(always)]
     pub fn at(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {

@@ -236,7 +236,8 @@ impl Declarations {
         (0..self.statements.len() as u32).collect()
     }
 
-    /// Checks routes of one file that were inserted later, so that they can be compiled together.
+    /// Checks the routes of one file that edits inserted after the rule set was compiled. They are
+    /// checked together, so that they can be compiled into one segment.
     pub fn check_all(
         &self,
         base: &Rules,

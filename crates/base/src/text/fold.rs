@@ -16,8 +16,8 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Number of characters per page. Bound on memory, not tuned: the table has about forty pages of
-/// 1 KB.
+/// Number of characters per page. The size bounds memory and is not tuned: with it, the table has
+/// about forty pages of 1 KB.
 const PAGE: usize = 256;
 
 /// A two-level table that maps a character to its folded form. `index[c / 256]` is 0 if no

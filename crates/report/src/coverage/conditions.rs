@@ -11,7 +11,7 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The part of a program that evaluates a condition.
+/// The statement that contains a condition: a rule, a default, a payload kind, or another item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// The condition belongs to a rule's own condition.

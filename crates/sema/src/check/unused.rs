@@ -11,7 +11,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_syntax::ast::StatementKind as Kind;
 use std::sync::Arc;
 
-/// A set of paths, and all their prefixes.
+/// The field paths that a program reads, and all prefixes of these paths.
 struct Touched<'p> {
     own: HashSet<&'p [Arc<str>]>,
     above: HashSet<&'p [Arc<str>]>,

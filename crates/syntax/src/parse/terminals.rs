@@ -344,7 +344,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// The code of a name without a special meaning.
 pub(super) const PLAIN_NAME: u8 = code("plain_name");
-/// The code of an unreadable token, which was already reported.
+/// The code character of a token that the lexer could not read and already reported.
 pub(super) const UNREADABLE: u8 = code("unreadable");
 pub(super) const DOT: u8 = code("dot");
 pub(super) const MEMBER_DOT: u8 = code("member_dot");

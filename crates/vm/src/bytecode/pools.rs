@@ -70,8 +70,8 @@ enum Compiled {
     Texts(Box<[Finder<'static>]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
     Many(Box<Automaton>),
-    /// Operator `contains word`: a whole-word searcher for each keyword, or one for all of many
-    /// keywords.
+    /// Operator `contains word`: whole-word searchers. There is one for each keyword; many
+    /// keywords share a single searcher.
     Words(Box<[WordSearcher<'static>]>),
     /// Operator `starts_with`: the prefixes.
     Starts(Box<[Box<str>]>),

@@ -44,7 +44,8 @@ impl<'a> Checker<'a> {
         FIELDS.into_iter().chain(names).collect()
     }
 
-    /// Builds a call of a built-in analysis function.
+    /// Builds a call of the built-in function that analyses a text for `feature`, such as its
+    /// keywords or its length.
     fn feature(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
         let text = self.analysed_text(span)?;
         let externs = &mut self.program.externs;

@@ -35,7 +35,8 @@ impl Position {
         self.0 as u8
     }
 
-    /// Returns the levels of possible grams, one bit each.
+    /// Returns a bit set of gram levels: a literal may contain, at this position, a gram of the
+    /// levels whose bits are set.
     #[inline(always)]
     pub fn levels(self) -> u32 {
         u32::from(self.0) >> 8
