@@ -77,8 +77,8 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
 fn page() -> String {
     let mut page = String::from(
         "# Operators and functions\n\n*For authors who look up what an operator or a function does.*\n\n\
-         Written from the tables in `src/ops.rs` and `src/builtins.rs` by `INSTA_UPDATE=always cargo test --test tables`.\n\n\
-         ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
+         Generated from `crates/lang/src/operators/table.rs` and `crates/lang/src/builtins.rs` by\n`INSTA_UPDATE=always cargo test --test it tables`.\n\n\
+         ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it tests or computes | example |\n|---|---|---|---|---|---|\n",
     );
     for row in operators::TABLE {
         let kinds: Vec<String> = row

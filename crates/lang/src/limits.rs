@@ -46,32 +46,32 @@ macro_rules! limits {
 
 limits! {
     QuantifierElements "quantifier_elements" 1_000_000, "1_000_000", message!("elements"),
-        "The elements that `any`, `all` and `count` read, and that an `each` of a payload walks over. In a nest of them, d deep, each reads at most the d-th root of it: 1,000 of two, 100 of three.",
-        "the quantifier is unknown, the count and the list of `each` missing";
+        "The elements that `any`, `all`, `count` and the `each` of a payload read. If they are nested d deep, each reads at most the d-th root of the limit: 1,000 elements if d is 2, 100 if d is 3.",
+        "the quantifier is unknown; the count and the list of `each` are missing";
     SimilarityCharacters "similarity_characters" 4_096, "4_096", message!("characters"),
-        "The characters of either text that `similarity` compares.",
+        "The characters of each text that `similarity` compares.",
         "the similarity is missing";
     RegexBytes "regex_bytes" 1 << 20, "1MiB", message!("bytes"),
-        "The bytes of a text that `matches` looks through.",
+        "The bytes of a text that `matches` searches.",
         "the condition is unknown";
     RegexWork "regex_work" 1 << 30, "1_073_741_824", message!("bytes × states"),
-        "The bytes of a text that `matches` looks through, times the states of the expression's automaton.",
+        "The bytes of a text that `matches` searches, times the states of the expression's automaton.",
         "the condition is unknown";
     ValueBytes "value_bytes" 1 << 20, "1MiB", message!("bytes"),
         "The size of a value that a function or a list in the rules builds: the bytes of its texts, and 8 for each element.",
         "the value is missing";
     SearchWork "search_work" 1 << 28, "268_435_456", message!("bytes × bytes"),
-        "The work of searching one value of the message for another: the product of their sizes, where an element of a list counts as 8 bytes.",
+        "The work of searching one value of the message for another: the product of their sizes, with 8 bytes for each element of a list.",
         "the condition is unknown";
     RequestBytes "request_bytes" 1 << 20, "1MiB", message!("bytes"),
         "The bytes of the text that `request` analyses.",
-        "what `request` finds is missing";
+        "the values of `request` are missing";
     RequestWork "request_work" 1 << 30, "1_073_741_824", message!("bytes × parts"),
-        "The bytes of that text, times the states of an entity's expressions or the number of intents.",
-        "what `request` finds is missing";
+        "The bytes of the text that `request` analyses, times the states of an entity's expressions or the number of intents.",
+        "the values of `request` are missing";
     Violations "violations" 100_000, "100_000", message!("violations"),
-        "The violations of a payload that are collected, in the order of its rules.",
-        "what else is wrong with the payload is left out";
+        "The number of violations that are collected for a payload, in the order of its rules.",
+        "further violations are left out";
 }
 
 /// Maximum of the total bytes that a function builds inside quantifiers, as a multiple of the limit

@@ -66,7 +66,7 @@ codes! {
     ImportTooDeep = "E0008", "imports are nested too deep";
     JsonFile = "E0009", "a rules file holds JSON";
     BidiControl = "E0010", "a bidirectional control character outside a string";
-    StrayCharacter = "E0011", "a character that no statement can hold";
+    StrayCharacter = "E0011", "a character that no statement can contain";
     NoArtifact = "E0012", "a file is not a compiled rules file";
     ArtifactVersion = "E0013", "compiled rules are of another version";
     ArtifactDamaged = "E0014", "compiled rules are damaged";
@@ -80,11 +80,11 @@ codes! {
     TooDeep = "E0106", "brackets or operators are nested too deep";
     BadEscape = "E0107", "an unknown escape in a string";
     NumberOutOfRange = "E0108", "a number is out of range or not a number";
-    ReservedWord = "E0109", "a reserved word stands where a name is wanted";
+    ReservedWord = "E0109", "a reserved word is used as a name";
     UnknownOperator = "E0110", "an unknown operator";
     ChainedComparison = "E0111", "comparisons cannot be chained";
-    MisplacedStatement = "E0112", "a statement cannot stand here";
-    TooComplex = "E0113", "a statement is too complex to read";
+    MisplacedStatement = "E0112", "a statement is not allowed here";
+    TooComplex = "E0113", "a statement is too complex";
 
     UnknownName = "E0201", "a name is not declared";
     UnknownField = "E0202", "a record has no such field";
@@ -127,7 +127,7 @@ codes! {
     MissingArgument = "E0503", "a handler's required argument is not given";
     ReservedTableName = "E0504", "a table cannot have this name";
     UnknownExpectation = "E0505", "a test expects a route that does not exist";
-    ExpansionTooLarge = "E0506", "definitions expand to too much";
+    ExpansionTooLarge = "E0506", "definitions expand to too many parts";
     HostFunction = "E0507", "a host function is missing or differs from its declaration";
     UnknownEntry = "E0508", "there is no such entry";
     JumpsTooDeep = "E0509", "jumps are nested too deep";
@@ -139,7 +139,7 @@ codes! {
     BadDestination = "E0522", "a router leads to no next node";
     BranchForm = "E0523", "a branch has too many or too few parts";
     FlowTool = "E0524", "a flow tool has too many or too few parts";
-    WorkflowNode = "E0530", "a workflow leads where there is nothing";
+    WorkflowNode = "E0530", "a workflow edge leads to no node";
     WorkflowStalls = "E0531", "a workflow cannot run as it is written";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
@@ -163,7 +163,7 @@ codes! {
     GroupCycle = "E0710", "groups form a cycle";
     UnknownParameter = "E0711", "a group has no such parameter, or needs one that is not given";
     LimitType = "E0712", "the allowed values do not fit the field";
-    NotAnalysed = "E0801", "a part of `request` that nothing declares";
+    NotAnalysed = "E0801", "a part of `request` that is not declared";
     NoText = "E0802", "`request` has no text to analyse";
     RequestTaken = "E0803", "`request` means two things";
     LexiconName = "E0804", "a lexicon cannot have this name";
@@ -173,7 +173,7 @@ codes! {
 
     BidiInString = "W0001", "a bidirectional control character in a string";
     MixedScript = "W0002", "a name mixes look-alike scripts";
-    UnusedAllow = "W0003", "an `allow` that silences nothing";
+    UnusedAllow = "W0003", "an `allow` that suppresses nothing";
     LooksLikeName = "W0101", "a message field is spelled almost like a definition";
     Unused = "W0102", "a definition is not used";
     UnusedDeclaration = "W0103", "a handler or table is not used";
@@ -184,7 +184,7 @@ codes! {
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";
     EmptyText = "W0204", "every text contains the empty text";
-    SqlPattern = "W0205", "a pattern of `like` has the wildcards of SQL";
+    SqlPattern = "W0205", "a pattern of `like` has SQL wildcards";
     NullInList = "W0206", "a null in a list never matches";
     NumberInQuotes = "W0207", "a number in quotes is ordered as a text";
     TemplateText = "W0208", "a text with a placeholder that is never replaced";
