@@ -1,5 +1,5 @@
-//! Result tables as Markdown, for the terminal and for docs/performance.md. Each part of the page
-//! is a [`Section`].
+//! Result tables as Markdown, for the terminal and for `benches/notes/peers.md`. Each part of the
+//! page is a [`Section`].
 
 use crate::mix::HitPosition;
 use std::fmt::Write;
@@ -172,22 +172,17 @@ pub fn targets(tables: &[Table]) -> Option<Section> {
 
 /// Returns the head of the page: date, machine and facts about the measurement.
 pub fn head(date: &str, facts: &[String]) -> String {
-    let mut out = String::from("# Performance\n\n");
+    let mut out = String::from("# Comparison with peers\n\n");
     let command: Vec<String> = std::env::args().skip(1).collect();
     let features = if cfg!(feature = "hyperscan") { " --features hyperscan" } else { "" };
     let _ = writeln!(
         out,
-        "The output of [`benches/peers`](../benches/peers/README.md), whose README says what is compared, how, and \
-         what the engines and the mixes are. Times are nanoseconds a message, the message already in the engine's \
-         own form: medians of rounds in which all engines take turns, in one process and one thread, in the \
-         thread's processor time. `–`: not expressible, or left out at that size.\n\n\
-         `straight-line` is Rust generated from the rules and compiled by rustc, `closures` a tree of boxed closures \
-         scanned in order, both written to be fast; the `proto-` columns are textbook indexes over another's \
-         text scan; `rulec` is what a user gets, `rulec-vm` and `rulec-jit` its engines without the index, \
-         `rulec-index` the index for whatever size. In `rare` and `sparse` rules most routes have words of their own; \
-         of words that rules ask for a text has none by chance in `rare` rules, one or two in `sparse` ones and \
-         seven in `dense` ones, which share their words. \
-         `subset` rules leave out what wirefilter cannot express.\n\n\
+        "The tables of `benches/peers`: rulec, two baselines written by hand, a prototype index and other engines.\n\
+         [The README of `peers`](../peers/README.md) describes the workload, the engines and how the answers are \
+         checked.\n\n\
+         Times are nanoseconds for each message, with the message already in the engine's own form. They are \
+         medians of rounds in which all engines take turns, in one process and one thread, in processor time of \
+         the thread. `–`: not expressible, or left out at that size.\n\n\
          - date: {date}\n- machine: {}\n- command: `cargo run --release -p rulec-peers{features} -- {}`",
         machine(),
         command.join(" ")
