@@ -33,6 +33,8 @@ mod tools;
 mod why;
 mod why_not;
 mod workflow;
+#[cfg(feature = "http")]
+mod workflow_http;
 
 #[path = "../../../../tests/support/golden.rs"]
 mod golden;
