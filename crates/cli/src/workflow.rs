@@ -9,7 +9,7 @@ use rulec::Rules;
 use rulec_base::diag::Message;
 use rulec_base::json::JsonError;
 use rulec_base::message;
-use rulec_runtime::workflow::processors::{Loop, Vote, echo};
+use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
 use rulec_sema::hir::{PARALLEL, Workflow as Declared};
 use serde_json::{Map, Value as Json};
@@ -126,7 +126,8 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
         .map_err(|error| CliError::usage(error.to_message()))?
         .kind("echo", echo)
         .kind("loop", Loop::factory)
-        .kind("vote", Vote::factory);
+        .kind("vote", Vote::factory)
+        .kind("council", Council::factory(|_| Err(without_http())));
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
     }
@@ -140,9 +141,10 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
         )));
     }
     let calling = || declared.nodes.iter().find(|node| matches!(&*node.kind, "http" | "council"));
-    if let Some(node) = calling().filter(|_| !cfg!(feature = "http")) {
-        let (id, kind) = (&node.id, &node.kind);
-        return Err(CliError::error(message!("`{id}` has the kind `{kind}`, but {}", without_http())));
+    if !cfg!(feature = "http")
+        && let Some(node) = declared.nodes.iter().find(|node| &*node.kind == "http")
+    {
+        return Err(CliError::error(message!("`{}` has the kind `http`, but {}", node.id, without_http())));
     }
     let built = outside(builder, &args.allow)?.build();
     built.map_err(|error| {

@@ -43,7 +43,6 @@ fn a_graph_is_drawn_for_mermaid_and_for_graphviz() {
     assert!(ran.err.contains("`repat`") && ran.err.contains("`repeat`"), "{}", ran.err);
 }
 
-#[cfg(feature = "http")]
 #[test]
 fn a_workflow_runs_from_its_artifact_too_and_reports_as_data() {
     let folder = Folder::with(LOOP);
@@ -70,10 +69,12 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     for (rules, what) in [
         ("workflow w { node a http { url: \"http://127.0.0.1:9/\" } }", "`--allow HOST`"),
         ("workflow w { node a http { ulr: \"x\" } }", "ulr"),
-        ("workflow w { node a council { member: 1 } }", "`members`"),
     ] {
         refused(rules, input, 1, if cfg!(feature = "http") { what } else { "--features http" });
     }
+    refused("workflow w { node a council { member: 1 } }", input, 1, "`members`");
+    let asks = "workflow w { node a council { members: { b: { url: \"http://127.0.0.1:9/\" } } } }";
+    refused(asks, input, 1, if cfg!(feature = "http") { "`--allow HOST`" } else { "--features http" });
     refused("workflow w { node a echo }", &["--input", "[1]"], 1, "E0602");
     refused("workflow w { node a echo } workflow v { node a echo }", input, 2, "`--name`");
     refused("workflow w { node a echo -> b }", input, 1, "E0530");

@@ -4,6 +4,10 @@
 //! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` or
 //! `when output.approved -> next[0]  otherwise -> next[1]`.
 
+mod council;
+
+pub use council::Council;
+
 use super::node::Node;
 use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 use super::rounds::round_of;
