@@ -223,7 +223,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Runs `visit` as a loop over a list, so that its work counts for each element. `None` if the
     /// value is no list, or the list exceeds a limit.
-    /// there is no list, or it exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
@@ -235,7 +234,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Runs `compute` as if outside the enclosing loops, because its value does not depend on them.
     /// Its work then counts only once against the limits.
-    /// only once.
     #[inline]
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let entered = self.arena.step_out();

@@ -36,7 +36,6 @@ impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
 
 /// Receiver of the fields of one message from a source. Stores the values of slots, and checks the
 /// input contract.
-/// input contract.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
     /// The arena for values that cannot be borrowed from the source.
