@@ -49,9 +49,9 @@ fn stages(c: &mut Criterion) {
     });
     let (program, _) = rulec_sema::check::check(&loaded);
     group.bench_function("normal", |bencher| {
-        bencher.iter_with_large_drop(|| rulec_sema::normal::build(black_box(&program)));
+        bencher.iter_with_large_drop(|| rulec_sema::normal::build_normal_form(black_box(&program)));
     });
-    let (normal, _) = rulec_sema::normal::build(&program);
+    let (normal, _) = rulec_sema::normal::build_normal_form(&program);
     group.bench_function("lower", |bencher| {
         bencher.iter_batched(
             || (),

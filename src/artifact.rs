@@ -19,7 +19,7 @@
 #[cfg(feature = "signatures")]
 pub(crate) mod signature;
 
-use rulec_base::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
+use rulec_base::codec::{Codec, DecodeError, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -72,7 +72,7 @@ impl ArtifactError {
                 message!("it was built by rulec {written}, but this is rulec {}", env!("CARGO_PKG_VERSION"))
             }
             ArtifactError::Zones(written) => {
-                let known = zone::version();
+                let known = zone::tzdata_version();
                 message!("it was built with time zone data {written}, but this rulec has {known}")
             }
             ArtifactError::Unsigned => {
@@ -144,20 +144,20 @@ pub fn write(
 ) -> Vec<u8> {
     let mut writer = Writer::new();
     sources.write(strip, &mut writer);
-    writer.number(warnings.len() as u64);
+    writer.write_number(warnings.len() as u64);
     warnings.iter().for_each(|warning| warning.write(&mut writer));
     program.write(&mut writer);
-    let conditions = writer.take_parts(Counts::default());
-    let counts = program.counts(sources.len());
+    let conditions = writer.take_parts(TableCounts::default());
+    let counts = program.table_counts(sources.len());
     let content = writer.into_bytes();
 
     let mut body = Writer::default();
-    for numbered in Numbered::ALL {
-        body.number(counts.get(numbered) as u64);
+    for numbered in IndexedTable::ALL {
+        body.write_number(counts.get(numbered) as u64);
     }
-    body.number(conditions.bytes.len() as u64);
-    body.raw(&conditions.bytes);
-    body.raw(&content);
+    body.write_number(conditions.bytes.len() as u64);
+    body.write_raw(&conditions.bytes);
+    body.write_raw(&content);
     let body = body.into_bytes();
 
     let version = env!("CARGO_PKG_VERSION");
@@ -186,26 +186,26 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     if Sha256::digest(body)[..] != hash[..] {
         return Err(ArtifactError::Damaged);
     }
-    let mut reader = Reader::new(body, Counts::default());
-    let mut counts = Counts::default();
-    for numbered in Numbered::ALL {
+    let mut reader = Reader::new(body, TableCounts::default());
+    let mut counts = TableCounts::default();
+    for numbered in IndexedTable::ALL {
         // `count` rejects more items than bytes left: each item takes at least one byte.
-        counts = counts.with(numbered, reader.count()?);
+        counts = counts.with_count(numbered, reader.read_count()?);
     }
-    let length = reader.count()?;
-    reader.parts = Arc::new(Parts { bytes: reader.raw(length)?.into(), counts });
+    let length = reader.read_count()?;
+    reader.parts = Arc::new(EncodedParts { bytes: reader.read_raw(length)?.into(), counts });
     reader.counts = counts;
     let sources = SourceMap::read(&mut reader)?;
     let warnings = Vec::read(&mut reader)?;
     let mut program = Program::read(&mut reader)?;
-    reader.end()?;
-    if program.counts(sources.len()) != counts {
+    reader.expect_end()?;
+    if program.table_counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
     // Sorting compares table ids, which `program.counts` has just checked.
-    program.order_rules();
+    program.sort_rules();
     // Another time zone database may give another local hour, and users would not notice.
-    if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::version()) {
+    if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::tzdata_version()) {
         return Err(ArtifactError::Zones(zones.clone()));
     }
     program.verify()?;

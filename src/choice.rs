@@ -40,9 +40,9 @@ pub use tool::tool;
 
 use super::prompt::{PickTool, branch_prompt};
 use crate::engine::{Entry, Rules};
-use rulec_base::diag::{Message, listed, nearest};
+use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::message;
-use rulec_sema::hir::{self, ANSWERS, TableKind};
+use rulec_sema::hir::{self, ANSWERS_FIELD, TableKind};
 use serde_json::Value as Json;
 
 const TEXT: &str = "text";
@@ -105,7 +105,7 @@ impl NoAnswer {
     pub fn to_message(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
-                message!("no model has answered: the message has no `{ANSWERS}.{choice}`")
+                message!("no model has answered: the message has no `{ANSWERS_FIELD}.{choice}`")
             }
             NoAnswer::NoText { found } => {
                 message!("the answer must be the id of a branch, but is {found}")
@@ -191,7 +191,7 @@ impl Question {
                 if message.get(TEXT).is_some_and(Json::is_string) {
                     fields.remove(TEXT);
                 }
-                fields.remove(ANSWERS);
+                fields.remove(ANSWERS_FIELD);
                 if fields.is_empty() {
                     return None;
                 }
@@ -206,7 +206,7 @@ impl Question {
     /// # Errors
     /// If there is no answer, or the answer is not a branch id.
     pub fn answer<'m>(&self, message: &'m Json) -> Result<&'m str, NoAnswer> {
-        match message.get(ANSWERS).and_then(|answers| answers.get(self.name())) {
+        match message.get(ANSWERS_FIELD).and_then(|answers| answers.get(self.name())) {
             None | Some(Json::Null) => Err(NoAnswer::Missing { choice: self.name().to_owned() }),
             Some(Json::String(answer)) if self.branches().any(|id| id == answer) => Ok(answer),
             Some(Json::String(answer)) => {
@@ -247,7 +247,7 @@ fn suggested(name: &str, names: &[&str], example: Message) -> Message {
         None if names.is_empty() => message!("no choice is declared: {example}"),
         None => {
             let names = names.iter().map(|name| format!("`{name}`"));
-            message!("the known names are {}", listed(names))
+            message!("the known names are {}", comma_list(names))
         }
     }
 }

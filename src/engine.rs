@@ -180,7 +180,7 @@ impl Rules {
     /// Returns all permissions that a handler requires; empty if its `handler` statement names
     /// none.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
-        self.set().program.required(handler)
+        self.set().program.required_permissions(handler)
     }
 
     /// Returns the message with the values of `@private` fields masked, for logs.

@@ -38,7 +38,7 @@ use rulec_eval::explain::{Explanation, IntentTrace, RankedIntent};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{self, Exceeded};
 use rulec_nlu::{self, Classifier, Options, Ranked, TrainError, Verdict};
-use rulec_sema::hir::{FLOWS, Program, TableKind, Trigger};
+use rulec_sema::hir::{FLOWS_TABLE, Program, TableKind, Trigger};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -242,7 +242,7 @@ impl FlowMatcher {
 
     /// Returns the entry that tests the patterns of all flows; every rule set with a flow has one.
     fn entry(&self) -> Option<Entry<'_>> {
-        self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()
+        self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }
 
     fn keyword(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {

@@ -47,7 +47,7 @@ pub use why::Why;
 
 use crate::engine::Rules;
 use judgement::Findings;
-use rulec_base::diag::{Message, listed, nearest};
+use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_eval::trace::Truths;
@@ -132,7 +132,7 @@ fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> 
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),
         None if names.is_empty() => message!("there are no {what}"),
-        None => message!("the {what} are {}", listed(names)),
+        None => message!("the {what} are {}", comma_list(names)),
     }
 }
 

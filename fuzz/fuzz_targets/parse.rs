@@ -6,11 +6,11 @@
 use libfuzzer_sys::fuzz_target;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
-use rulec_syntax::lex::tokens;
+use rulec_syntax::lex::tokenize;
 use rulec_syntax::parse::parse;
 
 fuzz_target!(|text: &str| {
-    let whole: String = tokens(text, 0).map(|token| token.text(text)).collect();
+    let whole: String = tokenize(text, 0).map(|token| token.text(text)).collect();
     assert_eq!(whole, text, "tokens lose something");
     let parsed = parse(Threads::One, FileId(0), text);
     for finding in &parsed.diagnostics {

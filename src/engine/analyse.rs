@@ -3,11 +3,11 @@
 
 use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
-use rulec_analysis::cost::{TableCost, costs};
+use rulec_analysis::cost::{TableCost, table_costs};
 use rulec_analysis::diff::{self, Diff, Version};
-use rulec_analysis::overlaps::{Overlaps, overlaps};
-use rulec_analysis::why_not::{WhyNot, WhyNotQuery, why_not};
-use rulec_analysis::{self, AnalysisOptions, Finding, Subject};
+use rulec_analysis::overlaps::{Overlaps, find_overlaps};
+use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
+use rulec_analysis::{self, AnalysisOptions, AnalysisSubject, Finding};
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{RuleId, TableId};
 use serde_json::Value as Json;
@@ -34,8 +34,8 @@ impl Rules {
         let set = self.set();
         let mut findings = self.subject(options, rulec_analysis::analyse);
         let mut allows = set.allows.clone();
-        findings.retain(|finding| !allows.silences(&finding.diagnostic));
-        findings.extend(allows.unused(true).map(Finding::from));
+        findings.retain(|finding| !allows.suppresses(&finding.diagnostic));
+        findings.extend(allows.unused_suppressions(true).map(Finding::from));
         findings
     }
 
@@ -53,12 +53,12 @@ impl Rules {
     /// If no entry has this name.
     pub fn overlaps(&self, table: &str) -> Result<Overlaps, UnknownEntry> {
         let table = self.entry(table)?.id();
-        Ok(self.subject(AnalysisOptions::default(), |subject| overlaps(subject, table)))
+        Ok(self.subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
     }
 
     /// Calls `ask` with the rules as the subject of an analysis, including functions that evaluate
     /// messages.
-    fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&Subject<'_>) -> T) -> T {
+    fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&AnalysisSubject<'_>) -> T) -> T {
         let set = self.set();
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
@@ -73,8 +73,8 @@ impl Rules {
             let names = self.table(table).matched(message);
             names.into_iter().filter_map(|name| ids.get(&(table, name)).copied()).collect()
         };
-        let warnings = [&*set.warnings, set.allows.silenced()].concat();
-        let subject = Subject {
+        let warnings = [&*set.warnings, set.allows.suppressed()].concat();
+        let subject = AnalysisSubject {
             program: &set.program,
             sources: &set.sources,
             warnings: &warnings,
@@ -130,7 +130,7 @@ impl Rules {
     /// ```
     pub fn cost(&self) -> Vec<TableCost> {
         let set = self.set();
-        costs(&set.program, set.normal())
+        table_costs(&set.program, set.normal())
     }
 
     /// Returns the same rules, set to decide with the reference evaluator.
@@ -164,9 +164,11 @@ impl Entry<'_> {
         let session = RefCell::new(Entry { tier: Tier::Reference, ..*self }.session());
         let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
         let (program, sources, entry) = (&set.program, &set.sources, self.table);
-        why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(|known| {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            UnknownEntry::statement(route, &known)
-        })
+        explain_why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(
+            |known| {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                UnknownEntry::statement(route, &known)
+            },
+        )
     }
 }

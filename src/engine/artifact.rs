@@ -82,7 +82,7 @@ impl Compiler {
     /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
     /// function is missing or has other types.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        text::keeping_parsed(|| self.load(bytes))
+        text::with_parse_cache(|| self.load(bytes))
     }
 
     /// Loads an artifact from a file, like [`load_artifact`](Compiler::load_artifact).

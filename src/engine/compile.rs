@@ -4,7 +4,7 @@ use super::host_registry::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
 use super::{Indexing, Rules, Tier};
 use crate::files::DiskLoader;
-use rulec_base::diag::{Argument, Code, Diagnostic, Message, lines};
+use rulec_base::diag::{Argument, Code, Diagnostic, Message, join_lines};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
@@ -169,7 +169,7 @@ impl Compiler {
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        text::keeping_parsed(|| self.compile_loaded(loader, path))
+        text::with_parse_cache(|| self.compile_loaded(loader, path))
     }
 
     fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
@@ -180,7 +180,7 @@ impl Compiler {
         // The syntax trees are large and no longer needed. Another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
         let finish = || self.finish(threads, loaded, program, found, &mut allows);
-        threads.both(statements, || drop(trees), finish).1
+        threads.run_both(statements, || drop(trees), finish).1
     }
 
     /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
@@ -192,7 +192,7 @@ impl Compiler {
         path: &str,
         look: impl FnOnce(&Loaded, &Program) -> T,
     ) -> (Result<Rules, CompileError>, T) {
-        text::keeping_parsed(|| {
+        text::with_parse_cache(|| {
             let mut loaded = loader::load(Threads::All, loader, path);
             let (program, found) = check::check(&loaded);
             let (seen, mut allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
@@ -219,8 +219,8 @@ impl Compiler {
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
         let compiled = lower(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
-        allows.silence(&mut diagnostics);
-        diagnostics.extend(allows.unused(false));
+        allows.remove_suppressed(&mut diagnostics);
+        diagnostics.extend(allows.unused_suppressions(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         let sources = loaded.sources;
@@ -261,7 +261,7 @@ pub(super) fn lower(
     }
     let statements = program.rules.len();
     let hosts = link(&program, diagnostics);
-    let (normal, warnings) = normal::build(&program);
+    let (normal, warnings) = normal::build_normal_form(&program);
     diagnostics.extend(warnings);
     let bytecode = match bytecode::lower(&program, &normal) {
         Ok(code) => match bytecode::verify(code.chunk()) {
@@ -279,9 +279,9 @@ pub(super) fn lower(
     let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
     // Decisions need only the bytecode and the index. Syntax trees and normal form are rebuilt on
     // demand.
-    let pack = || files.map(|files| program.pack(files));
+    let pack = || files.map(|files| program.pack_conditions(files));
     let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
-    let (_, index) = threads.both(statements, pack, index);
+    let (_, index) = threads.run_both(statements, pack, index);
     drop(normal);
     Some(RuleSet::new(program, bytecode, hosts, index))
 }
@@ -350,7 +350,7 @@ impl CompileError {
             }
         };
         let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-        lines(&errors.map(line).collect::<Vec<_>>())
+        join_lines(&errors.map(line).collect::<Vec<_>>())
     }
 
     /// Returns every error and warning, in source order.

@@ -133,7 +133,7 @@ impl Decision {
 
     /// Returns the permissions that another handler requires, by the rules of this decision.
     pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
-        self.rules.program.required(handler)
+        self.rules.program.required_permissions(handler)
     }
 
     /// Returns the arguments for the chosen handler; empty if there are none.

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::set::{Handle, Shared};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
-use rulec_base::diag::{Message, listed, nearest};
+use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
@@ -51,8 +51,8 @@ fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
         (None, []) => message!("the rules declare none"),
-        (None, known) if known.len() > 20 => message!("{there_are} {}, …", listed(&known[..20])),
-        (None, known) => message!("{there_are} {}", listed(known)),
+        (None, known) if known.len() > 20 => message!("{there_are} {}, …", comma_list(&known[..20])),
+        (None, known) => message!("{there_are} {}", comma_list(known)),
     }
 }
 

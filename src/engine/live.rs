@@ -32,7 +32,7 @@ use rulec_base::json::JsonError;
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
-use rulec_sema::hir::{ROUTES, TableId, TableKind};
+use rulec_sema::hir::{ROUTES_TABLE, TableId, TableKind};
 use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
@@ -430,7 +430,7 @@ impl Shared {
         edit: ParsedEdit<'_>,
         written: &Edit,
     ) -> Result<bool, EditError> {
-        let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES))?;
+        let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES_TABLE))?;
         self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
         let mut writer = self.lock();
         if !Arc::ptr_eq(base, writer.base()) {

@@ -61,7 +61,7 @@ impl RuleSet {
     /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
-            promises: program.promised().map(|record| InputContract::new(&record)),
+            promises: program.input_contract().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
@@ -102,7 +102,7 @@ impl RuleSet {
 
     fn breaches_of(&self, message: &Json) -> Vec<InputViolation> {
         match &self.promises {
-            Some(promises) if !promises.surely_kept(message) => self.program.breaches(message),
+            Some(promises) if !promises.surely_kept(message) => self.program.contract_violations(message),
             _ => Vec::new(),
         }
     }
@@ -127,7 +127,7 @@ impl RuleSet {
 
     /// Returns the normal form; builds it if necessary.
     pub fn normal(&self) -> &Normal {
-        self.normal.get_or_init(|| normal::build(&self.program).0)
+        self.normal.get_or_init(|| normal::build_normal_form(&self.program).0)
     }
 
     /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.

@@ -34,9 +34,9 @@ impl Rules {
     /// runs the tests of payloads and intent flows.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         let tests = &self.set().program.tests;
-        let parts = tests.chunks(tests.len().div_ceil(Threads::All.for_statements(tests.len())).max(1));
+        let parts = tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
         let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
-        parallel::each(parts, run).into_iter().flatten().collect()
+        parallel::map_in_parallel(parts, run).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision; `None` for a test of a payload or of intent flows.

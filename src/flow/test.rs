@@ -5,7 +5,7 @@ use super::{FlowMatcher, FlowSelection, text_of};
 use crate::engine::{Rules, TestOutcome};
 use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
-use rulec_sema::hir::{Expect, FLOWS, Program, TableKind, Test};
+use rulec_sema::hir::{Expect, FLOWS_TABLE, Program, TableKind, Test};
 
 /// Runs the `test` blocks about flows, if the rules have intent flows. Without intent flows,
 /// [`Rules::run_tests`] runs these tests.
@@ -99,5 +99,5 @@ fn is_within(score: f64, sign: &str, bound: f64) -> bool {
 /// Formats the expected or actual flow in the syntax of a test; `None` means that no flow was
 /// selected.
 fn shown(name: Option<&str>) -> String {
-    name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS}.{name}"))
+    name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS_TABLE}.{name}"))
 }

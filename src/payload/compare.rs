@@ -3,7 +3,7 @@
 
 use super::{kinds, schema};
 use crate::engine::Rules;
-use rulec_base::diag::{Message, one_of};
+use rulec_base::diag::{Message, list_alternatives};
 use rulec_base::message;
 use rulec_sema::hir::{Payload, Program, RuleId};
 use serde::Serialize;
@@ -95,7 +95,7 @@ impl Changes<'_> {
     fn schema(&mut self, path: &str, old: &Json, new: &Json) {
         let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
         if !lost.is_empty() {
-            self.add(path, message!("it may no longer be {}", one_of(lost)));
+            self.add(path, message!("it may no longer be {}", list_alternatives(lost)));
         }
         self.values(path, old, new);
         self.range(path, old, new);
@@ -156,7 +156,7 @@ impl Changes<'_> {
                 let lost: Vec<String> =
                     before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
                 if !lost.is_empty() {
-                    self.add(path, message!("it may no longer be {}", one_of(lost)));
+                    self.add(path, message!("it may no longer be {}", list_alternatives(lost)));
                 }
             }
         }

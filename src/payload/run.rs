@@ -11,7 +11,7 @@ use crate::engine::ThreadWorkspace;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
-use rulec_base::text::shortened;
+use rulec_base::text::truncate_chars;
 use rulec_eval::trace::{TraceNode, Tracer, Truths};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, Limit};
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
         let repair = match &mend {
             _ if !advice.is_empty() => advice,
             Some(Mend::Default(value) | Mend::Clamp(value)) => {
-                message!("write {}", shortened(&value.to_string(), SHOWN))
+                message!("write {}", truncate_chars(&value.to_string(), SHOWN))
             }
             _ => requirement.message.clone(),
         };
@@ -350,10 +350,10 @@ impl<'a> Run<'a> {
         Some((path, false))
     }
 
-    fn step(&mut self, step: &'a hir::Step) -> Option<Step<&'a str>> {
+    fn step(&mut self, step: &'a hir::ObjectStep) -> Option<Step<&'a str>> {
         match step {
-            hir::Step::Key(key) => Some(Step::Key(key)),
-            hir::Step::At(id) => match self.engine.value(*id) {
+            hir::ObjectStep::Key(key) => Some(Step::Key(key)),
+            hir::ObjectStep::At(id) => match self.engine.value(*id) {
                 Value::Str(key) => Some(Step::Key(key)),
                 Value::Int(index) => usize::try_from(index).ok().map(Step::Index),
                 _ => None,
@@ -374,5 +374,5 @@ fn shown(value: &Json) -> Message {
         }
         other => other.to_string(),
     };
-    Message::verbatim(shortened(&text, SHOWN))
+    Message::verbatim(truncate_chars(&text, SHOWN))
 }

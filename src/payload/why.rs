@@ -4,7 +4,7 @@
 use super::judgement::Violation;
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_base::text::on_one_line;
+use rulec_base::text::to_one_line;
 use rulec_eval::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
@@ -72,6 +72,6 @@ impl Why {
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lines().iter().try_for_each(|line| writeln!(f, "{}", on_one_line(line)))
+        self.lines().iter().try_for_each(|line| writeln!(f, "{}", to_one_line(line)))
     }
 }

@@ -13,7 +13,7 @@ use crate::workload;
 use rulec::{Compiler, DiskLoader, LoadError, Loader, Rules};
 use rulec_sema::hir::{Condition, Program};
 use rulec_syntax::format::format;
-use rulec_syntax::lex::{Token, TokenKind, tokens};
+use rulec_syntax::lex::{Token, TokenKind, tokenize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use workload::detection::Detection;
@@ -160,7 +160,7 @@ fn scattered(random: &mut Random, text: &str) -> String {
         kind if kind.is_trivia() => format!("{}\n", token.text(text)),
         _ => token.text(text).to_owned(),
     };
-    tokens(text, 0).map(scattered).collect()
+    tokenize(text, 0).map(scattered).collect()
 }
 
 /// Formats two large files in parallel.
@@ -187,8 +187,8 @@ fn large_files_keep_their_meaning() {
 /// Returns the text with tokens removed, duplicated, inserted and moved, and with changed white
 /// space.
 fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
-    let mut pieces: Vec<&str> = tokens(text, 0).map(|token| token.text(text)).collect();
-    let others: Vec<&str> = tokens(other, 0).map(|token| token.text(other)).collect();
+    let mut pieces: Vec<&str> = tokenize(text, 0).map(|token| token.text(text)).collect();
+    let others: Vec<&str> = tokenize(other, 0).map(|token| token.text(other)).collect();
     const ODD: [&str; 24] = [
         "(", ")", "[", "]", "{", "}", ";", ",", ":", "->", "\n", " ", "\n\n\n", "# a\n", " ## b\n", "\"",
         "`", "route", "list", "default", "each", "\r\n", "\u{feff}", "if",

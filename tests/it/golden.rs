@@ -6,7 +6,7 @@ use crate::support::golden as support;
 use crate::support::layout;
 use rulec::{Code, Compiler, Rules};
 use rulec_syntax::format::format;
-use rulec_syntax::lex::{TokenKind, tokens};
+use rulec_syntax::lex::{TokenKind, tokenize};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::index::PostingList;
 use rulec_vm::index::index_terms::LAST;
@@ -137,7 +137,7 @@ fn odd(text: &str) -> [String; 2] {
     };
     let (mut wide, mut tight) = (String::new(), String::new());
     let mut before = '\n';
-    for (at, token) in tokens(text, 0).filter(|token| !plain(token.kind)).enumerate() {
+    for (at, token) in tokenize(text, 0).filter(|token| !plain(token.kind)).enumerate() {
         let slice = token.text(text);
         wide.push_str(slice);
         wide.push_str(&if at % 23 == 11 { format!(" # {at}\n") } else { " ".to_owned() });

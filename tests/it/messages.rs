@@ -6,7 +6,7 @@ use crate::chinese;
 use chinese::{english_in, is_chinese};
 use proc_macro2::{TokenStream, TokenTree};
 use rulec::{AnalysisOptions, Compiler, Diagnostic, Language};
-use rulec_base::diag::{Arg, Message, placeholders};
+use rulec_base::diag::{Arg, Message, placeholder_names};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -69,8 +69,9 @@ fn words(template: &str) -> String {
             out.push_str(piece);
         }
     }
-    for placeholder in
-        ["{}".to_owned()].into_iter().chain(placeholders(template).iter().map(|name| format!("{{{name}}}")))
+    for placeholder in ["{}".to_owned()]
+        .into_iter()
+        .chain(placeholder_names(template).iter().map(|name| format!("{{{name}}}")))
     {
         out = out.replace(&placeholder, "");
     }
@@ -98,7 +99,7 @@ fn every_template_has_a_chinese_text_with_the_same_placeholders() {
     }
     for (template, chinese) in &catalogue {
         let sorted = |text| {
-            let mut names = placeholders(text);
+            let mut names = placeholder_names(text);
             names.sort();
             names
         };

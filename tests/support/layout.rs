@@ -3,13 +3,13 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use rulec_syntax::format::format;
-use rulec_syntax::lex::{Token, TokenKind, tokens};
+use rulec_syntax::lex::{Token, TokenKind, tokenize};
 
 /// Returns the significant tokens and comments in order, without trailing white space of comments.
 fn kept(text: &str) -> Vec<(TokenKind, &str)> {
     let matters =
         |token: &Token| !matches!(token.kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
-    tokens(text, 0)
+    tokenize(text, 0)
         .filter(matters)
         .map(|token| {
             let slice = token.text(text);

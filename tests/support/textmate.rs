@@ -4,7 +4,7 @@
 use rulec_lang::builtins;
 use rulec_lang::operators;
 use rulec_lang::ty::Ty;
-use rulec_syntax::parse::{self, Role};
+use rulec_syntax::parse::{self, WordRole};
 use serde_json::{Value as Json, json};
 
 /// Literal words, and the words in tests of presence (`is missing`).
@@ -29,8 +29,9 @@ fn pattern(name: &str, expression: &str) -> Json {
 
 /// Returns the grammar as file text.
 pub fn grammar() -> String {
-    let of =
-        |role: Role| any(parse::keywords().filter(move |(_, known)| *known == role).map(|(word, _)| word));
+    let of = |role: WordRole| {
+        any(parse::keywords().filter(move |(_, known)| *known == role).map(|(word, _)| word))
+    };
     // A word after a dot is a field, and a word before a colon is a key.
     let word = |words: &str| format!(r"(?<![.\w`])(?:{words})(?![\w`]|\s*:)");
     let words = operators::reserved_words().filter(|word| !CONSTANTS.contains(word));
@@ -55,13 +56,13 @@ pub fn grammar() -> String {
             pattern("variable.other.quoted", "`[^`\\r\\n]+`"),
             pattern("constant.numeric", r"(?<![\w.])[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9][0-9_]*)?\w*|(?<=\.\.|=|\.)[0-9][0-9_]*\w*"),
             pattern("keyword.operator.arrow", "->|=>|→"),
-            pattern("keyword.control.statement", &format!(r"^\s*(?:{})(?![\w`])(?!\s*:)", of(Role::Statement))),
+            pattern("keyword.control.statement", &format!(r"^\s*(?:{})(?![\w`])(?!\s*:)", of(WordRole::Statement))),
             pattern("support.function", &format!(r"(?<![.\w`])(?:{functions})(?=\s*\()")),
             pattern("support.type", &format!(r"(?<=:\s|:|\bas\s|<)(?:{})(?![\w`])", any(Ty::BUILTIN_NAMES))),
             pattern("constant.language", &word(&any(CONSTANTS))),
             pattern("keyword.operator.word", &format!(r"(?<![.\w`])(?:{})(?![\w`])", any(words))),
-            pattern("keyword.control.clause", &format!(r"(?<![.\w`])(?:{})(?![\w`])", of(Role::Clause))),
-            pattern("keyword.other", &word(&format!("{}|{}|is", of(Role::Word), of(Role::Statement)))),
+            pattern("keyword.control.clause", &format!(r"(?<![.\w`])(?:{})(?![\w`])", of(WordRole::Clause))),
+            pattern("keyword.other", &word(&format!("{}|{}|is", of(WordRole::Word), of(WordRole::Statement)))),
             pattern("variable.other.member", r"(?<=\.)\w+"),
             pattern("keyword.operator", SYMBOLS),
         ],

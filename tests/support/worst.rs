@@ -17,7 +17,7 @@ pub use statements::WITHOUT;
 use rulec::payload::Judge;
 use rulec::{CompileError, Compiler, Exceeded, Rules};
 use rulec_base::json::MAX_OBJECTS;
-use rulec_base::text::{automaton_states, parsed};
+use rulec_base::text::{automaton_states, parse_cached};
 use rulec_lang::limits::{Limit, Limits};
 use serde_json::{Value as Json, json};
 
@@ -90,7 +90,7 @@ impl Size {
 
 /// Returns the number of bytes of a text that a regex may search within the limits.
 pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
-    let states = parsed(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
+    let states = parse_cached(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
     (size.get(Limit::RegexWork) / states).min(size.get(Limit::RegexBytes)).min(size.bytes / 2)
 }
 

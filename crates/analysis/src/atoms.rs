@@ -3,7 +3,7 @@
 //! message fields that it reads.
 
 use super::lift::{self, NormalToHir};
-use super::shape::{Shape, shape};
+use super::shape::{PredicateShape, predicate_shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
@@ -19,12 +19,12 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A set of truth values (true, false, unknown), one bit for each.
-pub(super) type Truths = u8;
-pub(super) const TRUE: Truths = 1;
-pub(super) const FALSE: Truths = 2;
-pub(super) const UNKNOWN: Truths = 4;
+pub(super) type TruthSet = u8;
+pub(super) const TRUE: TruthSet = 1;
+pub(super) const FALSE: TruthSet = 2;
+pub(super) const UNKNOWN: TruthSet = 4;
 
-pub(super) fn bit(truth: Tri) -> Truths {
+pub(super) fn truth_bit(truth: Tri) -> TruthSet {
     match truth {
         Tri::True => TRUE,
         Tri::False => FALSE,
@@ -34,9 +34,9 @@ pub(super) fn bit(truth: Tri) -> Truths {
 
 /// The requirement that the truth value of an atom is in the set `allowed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Literal {
+pub(super) struct AtomLiteral {
     pub atom: usize,
-    pub allowed: Truths,
+    pub allowed: TruthSet,
 }
 
 /// A predicate or a quantifier, as the solver sees it. For a quantifier, only "true" and "not true"
@@ -48,8 +48,8 @@ pub(super) struct Atom {
     /// Index of the term, the operand that is compared with the constant; and a condition that
     /// tests the term's value without a message.
     pub term: Option<(usize, Cond)>,
-    pub shape: Option<Shape>,
-    /// Message fields that the atom reads, as indexes into `Atoms::paths`.
+    pub shape: Option<PredicateShape>,
+    /// Message fields that the atom reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth also depends on host functions or on bindings of a payload, not only on
@@ -62,10 +62,10 @@ pub(super) struct Atom {
 }
 
 /// An operand that predicates compare with constants.
-pub(super) struct Term {
+pub(super) struct TermInfo {
     pub expr: ExprId,
     pub kinds: KindSet,
-    pub range: Range,
+    pub range: ResultRange,
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
     pub paths: SmallVec<[usize; 2]>,
@@ -78,7 +78,7 @@ pub(super) struct Term {
 
 /// Bounds of the results that an expression can have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Range {
+pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
     /// The idempotent function, such as `lower`, of which the expression is a call. Its results are
@@ -87,7 +87,7 @@ pub(super) struct Range {
 }
 
 /// A message field that some atom reads.
-pub(super) struct Path {
+pub(super) struct ReadPath {
     pub keys: Vec<Arc<str>>,
     /// Union of the kinds of all slots at this path.
     pub kinds: KindSet,
@@ -95,13 +95,13 @@ pub(super) struct Path {
 
 /// Name of an artificial message field. It contains a term's value while conditions on that value
 /// are evaluated.
-const VALUE: &str = "$value";
+const TERM_VALUE_FIELD: &str = "$value";
 
 /// The atoms of a program, with their terms and paths. All of them are created on demand.
-pub(super) struct Atoms {
+pub(super) struct AtomTable {
     pub atoms: Vec<Atom>,
-    pub terms: Vec<Term>,
-    pub paths: Vec<Path>,
+    pub terms: Vec<TermInfo>,
+    pub paths: Vec<ReadPath>,
     by_pred: HashMap<PredId, usize>,
     by_cond: HashMap<CondId, usize>,
     by_expr: HashMap<ExprId, usize>,
@@ -113,9 +113,9 @@ pub(super) struct Atoms {
     externs: Vec<KindSet>,
 }
 
-impl Atoms {
-    pub fn new(program: &Program) -> Atoms {
-        Atoms {
+impl AtomTable {
+    pub fn new(program: &Program) -> AtomTable {
+        AtomTable {
             atoms: Vec::new(),
             terms: Vec::new(),
             paths: Vec::new(),
@@ -130,15 +130,15 @@ impl Atoms {
     }
 
     /// Returns the index of the predicate's atom; the first call creates the atom.
-    pub fn of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
+    pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
         if let Some(known) = self.by_pred.get(&id) {
             return *known;
         }
         let pred = normal.pred(id);
         let raise = NormalToHir { normal, instead: None };
-        let cond = raise.pred(pred);
-        let mut reads = Reads::default();
-        reads.add(normal, Part::Pred(id.0));
+        let cond = raise.lift_pred(pred);
+        let mut reads = SlotReads::default();
+        reads.add_reads_of(normal, Part::Pred(id.0));
         let constants = (normal.constant(pred.left), pred.right.map(|right| normal.constant(right)));
         let (operand, constant, reversed) = match constants {
             (None, Some(Some(constant))) => (Some(pred.left), Some(constant), false),
@@ -146,36 +146,37 @@ impl Atoms {
             (Some(constant), Some(None)) => (pred.right, Some(constant), true),
             _ => (None, None, false),
         };
-        let op = lift::op(pred);
+        let op = lift::predicate_op(pred);
         let term = operand.map(|operand| {
-            let term = self.term(normal, operand);
+            let term = self.term_of(normal, operand);
             let value = self.terms[term].value;
-            (term, NormalToHir { normal, instead: Some((operand, value)) }.pred(pred))
+            (term, NormalToHir { normal, instead: Some((operand, value)) }.lift_pred(pred))
         });
-        let shape = term.as_ref().and_then(|_| shape(op, pred.mode, constant, reversed));
+        let shape = term.as_ref().and_then(|_| predicate_shape(op, pred.mode, constant, reversed));
         let missing = match normal.expr(pred.left) {
             NExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
             _ => None,
         };
-        let atom = self.add(Atom { shape, term, missing, pred: Some(id), ..self.atom(cond, reads) });
+        let atom =
+            self.push_atom(Atom { shape, term, missing, pred: Some(id), ..self.new_atom(cond, reads) });
         self.by_pred.insert(id, atom);
         atom
     }
 
     /// Returns the index of the quantifier's atom; the first call creates the atom.
-    pub fn of_each(&mut self, normal: &Normal, id: CondId) -> usize {
+    pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(known) = self.by_cond.get(&id) {
             return *known;
         }
-        let mut reads = Reads::default();
-        reads.add(normal, Part::Cond(id.0));
-        let cond = NormalToHir { normal, instead: None }.cond(id);
-        let atom = self.add(self.atom(cond, reads));
+        let mut reads = SlotReads::default();
+        reads.add_reads_of(normal, Part::Cond(id.0));
+        let cond = NormalToHir { normal, instead: None }.lift_cond(id);
+        let atom = self.push_atom(self.new_atom(cond, reads));
         self.by_cond.insert(id, atom);
         atom
     }
 
-    fn atom(&self, cond: Cond, reads: Reads) -> Atom {
+    fn new_atom(&self, cond: Cond, reads: SlotReads) -> Atom {
         let outside =
             reads.outside || reads.slots.iter().any(|slot| self.fields.slots[slot.index()].root.is_some());
         Atom {
@@ -190,18 +191,18 @@ impl Atoms {
         }
     }
 
-    fn add(&mut self, mut atom: Atom) -> usize {
-        atom.paths = self.paths_of(&atom.slots);
+    fn push_atom(&mut self, mut atom: Atom) -> usize {
+        atom.paths = self.path_ids(&atom.slots);
         self.atoms.push(atom);
         self.atoms.len() - 1
     }
 
-    fn paths_of(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
+    fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
         let mut paths = SmallVec::new();
         for slot in slots {
             let Slot { path, kinds, .. } = &self.fields.slots[slot.index()];
             let at = *self.by_keys.entry(path.clone()).or_insert_with(|| {
-                self.paths.push(Path { keys: path.clone(), kinds: KindSet::EMPTY });
+                self.paths.push(ReadPath { keys: path.clone(), kinds: KindSet::EMPTY });
                 self.paths.len() - 1
             });
             self.paths[at].kinds = self.paths[at].kinds.union(*kinds);
@@ -212,30 +213,30 @@ impl Atoms {
         paths
     }
 
-    fn term(&mut self, normal: &Normal, expr: ExprId) -> usize {
+    fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
         if let Some(known) = self.by_expr.get(&expr) {
             return *known;
         }
-        let kinds = self.kinds(normal, expr);
+        let kinds = self.possible_kinds(normal, expr);
         let slots = &mut self.fields.slots;
         let value = *self.value_slots.entry(kinds).or_insert_with(|| {
-            slots.push(Slot { root: None, path: vec![VALUE.into()], kinds, private: false });
+            slots.push(Slot { root: None, path: vec![TERM_VALUE_FIELD.into()], kinds, private: false });
             SlotId(slots.len() as u32 - 1)
         });
-        let mut reads = Reads::default();
-        reads.add(normal, Part::Expr(expr.0));
+        let mut reads = SlotReads::default();
+        reads.add_reads_of(normal, Part::Expr(expr.0));
         let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
-        let paths = self.paths_of(&reads.slots);
-        let missing_with = self.missing_with(normal, expr);
-        let range = range(normal.expr(expr));
-        self.terms.push(Term { expr, kinds, range, is_slot, paths, missing_with, value });
+        let paths = self.path_ids(&reads.slots);
+        let missing_with = self.slot_missing_with(normal, expr);
+        let range = result_range(normal.expr(expr));
+        self.terms.push(TermInfo { expr, kinds, range, is_slot, paths, missing_with, value });
         self.by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }
 
     /// Returns the slot that is missing exactly when a term is missing. The term is the slot
     /// itself, or a function of the slot that has a result for every argument.
-    fn missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
+    fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
             NExpr::Call(function, args) => {
@@ -266,7 +267,7 @@ impl Atoms {
     }
 
     /// Returns the kinds of value that an expression may have.
-    fn kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
+    fn possible_kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
         match normal.expr(expr) {
             NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
             NExpr::Slot(slot) => self.fields.slots[slot.index()].kinds,
@@ -276,7 +277,7 @@ impl Atoms {
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
             NExpr::Extern(id, _) => self.externs.get(id.index()).copied().unwrap_or(KindSet::EVERY),
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
-                self.kinds(normal, *then).union(self.kinds(normal, *other))
+                self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
             }
             NExpr::Op(op, ..) => {
                 let results = op.info().forms.iter().map(|form| match form.result {
@@ -288,7 +289,8 @@ impl Atoms {
                 results.fold(KindSet::EMPTY, KindSet::union)
             }
             NExpr::Call(function, args) => {
-                let args: Vec<Ty> = args.iter().map(|arg| Ty::plain(self.kinds(normal, *arg))).collect();
+                let args: Vec<Ty> =
+                    args.iter().map(|arg| Ty::plain(self.possible_kinds(normal, *arg))).collect();
                 function.info().result_ty(&args).kinds
             }
             NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY,
@@ -296,13 +298,13 @@ impl Atoms {
     }
 
     /// Evaluates an atom for a message; returns the truth value as a set of one bit.
-    pub fn truth(&self, atom: usize, message: &Json) -> Truths {
-        self.ask(&self.atoms[atom].cond, message)
+    pub fn truth_of_atom(&self, atom: usize, message: &Json) -> TruthSet {
+        self.evaluate(&self.atoms[atom].cond, message)
     }
 
     /// True if a message satisfies the literal: its atom has one of the allowed truth values.
-    pub fn holds(&self, literal: Literal, message: &Json) -> bool {
-        self.truth(literal.atom, message) & literal.allowed != 0
+    pub fn holds(&self, literal: AtomLiteral, message: &Json) -> bool {
+        self.truth_of_atom(literal.atom, message) & literal.allowed != 0
     }
 
     /// Returns the typed condition of an atom.
@@ -312,22 +314,22 @@ impl Atoms {
 
     /// True if the literal is satisfied when the term of its atom has this value. Also true if the
     /// atom has no term.
-    pub fn holds_for(&self, literal: Literal, value: &Json) -> bool {
+    pub fn holds_for(&self, literal: AtomLiteral, value: &Json) -> bool {
         let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
         let message = match value {
             Json::Null => Map::new(),
-            value => Map::from_iter([(VALUE.to_owned(), value.clone())]),
+            value => Map::from_iter([(TERM_VALUE_FIELD.to_owned(), value.clone())]),
         };
-        self.ask(cond, &Json::Object(message)) & literal.allowed != 0
+        self.evaluate(cond, &Json::Object(message)) & literal.allowed != 0
     }
 
-    fn ask(&self, cond: &Cond, message: &Json) -> Truths {
+    fn evaluate(&self, cond: &Cond, message: &Json) -> TruthSet {
         let arena = Arena::new(&self.fields.limits);
-        bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
+        truth_bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
     }
 
     /// True if two paths are equal, or one is a prefix of the other.
-    pub fn touch(&self, path: usize, other: usize) -> bool {
+    pub fn paths_overlap(&self, path: usize, other: usize) -> bool {
         let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
         a.starts_with(b) || b.starts_with(a)
     }
@@ -338,9 +340,9 @@ impl Atoms {
 }
 
 /// Returns bounds on the results of a function call or `count`, valid for all arguments.
-fn range(expr: &NExpr) -> Range {
-    let between = |low, high| Range { low: Some(low), high: Some(high), fixed_by: None };
-    let from = |low| Range { low: Some(low), ..Range::default() };
+fn result_range(expr: &NExpr) -> ResultRange {
+    let between = |low, high| ResultRange { low: Some(low), high: Some(high), fixed_by: None };
+    let from = |low| ResultRange { low: Some(low), ..ResultRange::default() };
     match expr {
         NExpr::Count { .. } => from(0),
         NExpr::Call(function, args) => match function {
@@ -353,24 +355,24 @@ fn range(expr: &NExpr) -> Range {
             Function::Bucket if args.len() <= 2 => between(0, 99),
             Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => from(0),
             Function::Lower | Function::Upper | Function::Trim => {
-                Range { fixed_by: Some(*function), ..Range::default() }
+                ResultRange { fixed_by: Some(*function), ..ResultRange::default() }
             }
-            _ => Range::default(),
+            _ => ResultRange::default(),
         },
-        _ => Range::default(),
+        _ => ResultRange::default(),
     }
 }
 
 /// The slots that a condition reads, and whether the condition reads anything outside the message.
 #[derive(Default)]
-struct Reads {
+struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     outside: bool,
 }
 
-impl Reads {
+impl SlotReads {
     /// Adds the slots that a node and its descendants read.
-    fn add(&mut self, normal: &Normal, part: Part) {
+    fn add_reads_of(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
                 NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
@@ -378,6 +380,6 @@ impl Reads {
                 _ => {}
             }
         }
-        normal.each_part(part, &mut |part| self.add(normal, part));
+        normal.for_each_child(part, &mut |part| self.add_reads_of(normal, part));
     }
 }

@@ -1,7 +1,7 @@
 //! Finds conditions that are never or always true, and redundant parts of conditions.
 
-use super::report::Report;
-use super::solver::{Answer, Solver};
+use super::report::AnalysisReport;
+use super::solver::{Solver, SolverAnswer};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 /// Results of the analysis of one rule's condition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct ConditionFacts {
     /// The normal form of "the condition is true".
     pub holds: CondId,
     /// A message for which the condition is true, if one was found.
@@ -24,53 +24,63 @@ pub(super) struct Facts {
 }
 
 /// Parts of a condition, each with the constant that replaces it.
-type Replaced = Vec<(*const Cond, bool)>;
+type Replacements = Vec<(*const Cond, bool)>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `told` is true if
 /// compilation already reported that the condition is constant.
-pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, told: bool) -> Facts {
+pub(super) fn analyse_condition(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    rule: &Rule,
+    told: bool,
+) -> ConditionFacts {
     let cond: &Cond = &rule.condition;
-    let holds = solver.builder.cond(cond, true);
-    let mut facts = Facts { holds, ..Facts::default() };
-    if let NCond::Const(value) = solver.builder.normal().cond(holds) {
+    let holds = solver.builder.build_cond(cond, true);
+    let mut facts = ConditionFacts { holds, ..ConditionFacts::default() };
+    if let NCond::Const(value) = solver.builder.normal_so_far().cond(holds) {
         (facts.never, facts.always) = (!value, *value);
         if !told && !*value && !matches!(cond.kind, CondKind::Const(_)) {
-            never(solver, report, cond, Some(&rule.name));
+            report_never_true(solver, report, cond, Some(&rule.name));
         }
         return facts;
     }
-    match solver.ask(&[(holds, true)]) {
-        Answer::Never(_) => {
+    match solver.solve(&[(holds, true)]) {
+        SolverAnswer::Never(_) => {
             facts.never = true;
-            never(solver, report, cond, Some(&rule.name));
+            report_never_true(solver, report, cond, Some(&rule.name));
             return facts;
         }
-        Answer::Yes(message) => facts.witness = Some(message),
-        Answer::Unknown => {}
+        SolverAnswer::Yes(message) => facts.witness = Some(message),
+        SolverAnswer::Unknown => {}
     }
-    if solver.ask(&[(holds, false)]).is_never() {
+    if solver.solve(&[(holds, false)]).is_unsatisfiable() {
         facts.always = true;
         let message = message!("the condition of `{}` always holds", rule.name);
         let help =
             message!("write `default -> …` for the remaining messages, or add a condition that can be false");
-        report.say(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
+        report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
     let mut replaced = Vec::new();
-    Parts { solver, report, root: cond, holds }.collect(cond, &mut replaced);
+    RedundancySearch { solver, report, root: cond, holds }.collect_redundant(cond, &mut replaced);
     facts
 }
 
 /// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
 /// exclude each other.
-fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Option<&str>) {
+fn report_never_true(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    cond: &Cond,
+    name: Option<&str>,
+) {
     let mut parts: Vec<&Cond> = match &cond.kind {
         CondKind::And(_) => operands(cond).to_vec(),
         _ => vec![cond],
     };
     let mut excludes = |parts: &[&Cond]| {
-        let goals: Vec<_> = parts.iter().map(|part| (solver.builder.cond(part, true), true)).collect();
-        solver.ask(&goals).is_never()
+        let goals: Vec<_> = parts.iter().map(|part| (solver.builder.build_cond(part, true), true)).collect();
+        solver.solve(&goals).is_unsatisfiable()
     };
     let mut at = 0;
     while parts.len() > 1 && at < parts.len() {
@@ -82,11 +92,11 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
     }
     match parts.as_slice() {
         [one] if matches!(one.kind, CondKind::And(_)) && !std::ptr::eq(*one, cond) => {
-            never(solver, report, one, name)
+            report_never_true(solver, report, one, name)
         }
-        [one] => report.say(alone(report, one, name), None),
+        [one] => report.add_finding(never_true_alone(report, one, name), None),
         [first, second, ..] => {
-            let quoted: Vec<String> = parts.iter().map(|part| report.part(part)).collect();
+            let quoted: Vec<String> = parts.iter().map(|part| report.quote_part(part)).collect();
             let message = match quoted.split_last() {
                 Some((last, others)) if quoted.len() <= 4 => {
                     message!("`{}` and `{last}` never hold together", others.join("`, `"))
@@ -107,20 +117,20 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
             }
             let help =
                 message!("no message can satisfy all of them: correct one of them, or join them with `or`");
-            report.say(found.help(help), None);
+            report.add_finding(found.help(help), None);
         }
         [] => {}
     }
 }
 
 /// Builds the diagnostic for a part that can never be true on its own.
-fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
+fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Test(test) = &cond.kind {
-        if let Some(found) = empty_range(report, test, cond.span) {
+        if let Some(found) = empty_range_error(report, test, cond.span) {
             return found;
         }
-        if let Some(values) = values(test) {
-            let message = message!("`{}` can never hold: {values}", report.part(cond));
+        if let Some(values) = describe_function_results(test) {
+            let message = message!("`{}` can never hold: {values}", report.quote_part(cond));
             return Diagnostic::new(Code::OutOfRange, cond.span, message)
                 .help(message!("compare with a value that the function can return"));
         }
@@ -129,13 +139,13 @@ fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
         Some(name) if matches!(cond.kind, CondKind::And(_) | CondKind::Or(_)) => {
             message!("the condition of `{name}` can never hold")
         }
-        _ => message!("`{}` can never hold", report.part(cond)),
+        _ => message!("`{}` can never hold", report.quote_part(cond)),
     };
     Diagnostic::new(Code::NeverMatches, cond.span, message)
         .help(message!("correct this condition, or remove the parts that depend on it"))
 }
 
-fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
+fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
     let Operand::Range { start, end, inclusive } = &test.right else { return None };
     let (low, high) = (start.as_const()?.value(), end.as_const()?.value());
     let order = rulec_lang::value::compare(low, high)?;
@@ -151,7 +161,7 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
 }
 
 /// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".
-fn values(test: &Predicate) -> Option<Message> {
+fn describe_function_results(test: &Predicate) -> Option<Message> {
     let of = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
         _ => None,
@@ -189,17 +199,19 @@ fn is_presence(cond: &Cond) -> bool {
 }
 
 /// Search for redundant parts of one rule's condition.
-struct Parts<'a, 's, 'p, 'r> {
+struct RedundancySearch<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
-    report: &'s mut Report<'r>,
+    report: &'s mut AnalysisReport<'r>,
     root: &'a Cond,
     holds: CondId,
 }
 
-impl<'a> Parts<'a, '_, '_, '_> {
-    fn collect(&mut self, cond: &'a Cond, replaced: &mut Replaced) {
+impl<'a> RedundancySearch<'a, '_, '_, '_> {
+    fn collect_redundant(&mut self, cond: &'a Cond, replaced: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => return self.collect(inner, replaced),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => {
+                return self.collect_redundant(inner, replaced);
+            }
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
             _ => return,
@@ -210,50 +222,56 @@ impl<'a> Parts<'a, '_, '_, '_> {
                 continue;
             }
             replaced.push((part, neutral));
-            if self.is_same(replaced) {
-                self.tell(cond, part, neutral);
+            if self.is_equivalent_with(replaced) {
+                self.report_redundant(cond, part, neutral);
             } else {
                 replaced.pop();
-                self.collect(part, replaced);
+                self.collect_redundant(part, replaced);
             }
         }
     }
 
     /// True if the rule's condition is true for the same messages before and after the
     /// replacements.
-    fn is_same(&mut self, replaced: &Replaced) -> bool {
-        let other = with(self.solver, self.root, true, replaced);
+    fn is_equivalent_with(&mut self, replaced: &Replacements) -> bool {
+        let other = build_with_replacements(self.solver, self.root, true, replaced);
         other == self.holds
-            || (self.solver.ask(&[(self.holds, true), (other, false)]).is_never()
-                && self.solver.ask(&[(self.holds, false), (other, true)]).is_never())
+            || (self.solver.solve(&[(self.holds, true), (other, false)]).is_unsatisfiable()
+                && self.solver.solve(&[(self.holds, false), (other, true)]).is_unsatisfiable())
     }
 
-    fn tell(&mut self, around: &'a Cond, part: &'a Cond, neutral: bool) {
-        let own = self.solver.builder.cond(part, true);
-        if self.solver.ask(&[(own, true)]).is_never() {
-            return never(self.solver, self.report, part, None);
+    fn report_redundant(&mut self, around: &'a Cond, part: &'a Cond, neutral: bool) {
+        let own = self.solver.builder.build_cond(part, true);
+        if self.solver.solve(&[(own, true)]).is_unsatisfiable() {
+            return report_never_true(self.solver, self.report, part, None);
         }
-        let quoted = self.report.part(part);
+        let quoted = self.report.quote_part(part);
         // The sibling operands that make this part redundant.
         let beside: Vec<&Cond> =
             operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
         let mut goals = vec![(own, !neutral)];
-        goals.extend(beside.iter().map(|other| (self.solver.builder.cond(other, true), neutral)));
-        let told = match self.solver.ask(&goals) {
-            Answer::Never(core) => {
+        goals.extend(beside.iter().map(|other| (self.solver.builder.build_cond(other, true), neutral)));
+        let told = match self.solver.solve(&goals) {
+            SolverAnswer::Never(core) => {
                 core.iter().filter_map(|at| beside.get(at.checked_sub(1)?).copied()).collect()
             }
             _ => Vec::new(),
         };
         let message = match (told.as_slice(), neutral) {
-            ([], _) if self.solver.ask(&[(own, false)]).is_never() => {
+            ([], _) if self.solver.solve(&[(own, false)]).is_unsatisfiable() => {
                 message!("`{quoted}` always holds, so it has no effect")
             }
             ([one], true) => {
-                message!("`{quoted}` has no effect: it holds whenever `{}` holds", self.report.part(one))
+                message!(
+                    "`{quoted}` has no effect: it holds whenever `{}` holds",
+                    self.report.quote_part(one)
+                )
             }
             ([one], false) => {
-                message!("`{quoted}` has no effect: whenever it holds, `{}` holds too", self.report.part(one))
+                message!(
+                    "`{quoted}` has no effect: whenever it holds, `{}` holds too",
+                    self.report.quote_part(one)
+                )
             }
             _ => message!("`{quoted}` has no effect"),
         };
@@ -261,7 +279,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
         for other in told {
             found = found.label(other.span, message!("this part decides"));
         }
-        self.report.say(
+        self.report.add_finding(
             found.help(message!("remove this part, or correct it if it should test something else")),
             None,
         );
@@ -270,7 +288,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
 
 /// Builds the normal form of "`cond` is definitely `want`", with some parts replaced by constants.
 /// An unknown condition is neither definitely true nor definitely false.
-pub(super) fn with(
+pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,
     want: bool,
@@ -280,16 +298,17 @@ pub(super) fn with(
         return solver.builder.constant_cond(*value == want);
     }
     match &cond.kind {
-        CondKind::Not(inner) => with(solver, inner, !want, replaced),
+        CondKind::Not(inner) => build_with_replacements(solver, inner, !want, replaced),
         CondKind::NotTrue(inner) => {
-            let holds = with(solver, inner, true, replaced);
-            if want { solver.builder.complement(holds) } else { holds }
+            let holds = build_with_replacements(solver, inner, true, replaced);
+            if want { solver.builder.build_complement(holds) } else { holds }
         }
         CondKind::And(parts) | CondKind::Or(parts) => {
             let all = matches!(cond.kind, CondKind::And(_)) == want;
-            let parts: Vec<CondId> = parts.iter().map(|part| with(solver, part, want, replaced)).collect();
-            solver.builder.join(parts, all)
+            let parts: Vec<CondId> =
+                parts.iter().map(|part| build_with_replacements(solver, part, want, replaced)).collect();
+            solver.builder.join_conds(parts, all)
         }
-        _ => solver.builder.cond(cond, want),
+        _ => solver.builder.build_cond(cond, want),
     }
 }

@@ -9,7 +9,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::limits::Limit;
 use rulec_lang::operators::{Cost as Class, Search};
 use rulec_sema::hir::{Program, TableId, TableKind};
-use rulec_sema::normal::{Ask, CondId, NCond, NExpr, NPred, Normal, Part};
+use rulec_sema::normal::{CondId, NCond, NExpr, NPred, Normal, Part, TestKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -52,21 +52,21 @@ impl Work {
         self.calls = self.calls.saturating_add(other.calls);
     }
 
-    fn times(self, count: u64) -> Work {
+    fn repeated(self, count: u64) -> Work {
         Work { steps: self.steps.saturating_mul(count), calls: self.calls.saturating_mul(count) }
     }
 }
 
 /// Computes the cost of each table that can be an entry point.
 #[doc(hidden)]
-pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
-    let mut walk = Walk { program, normal, known: HashMap::new() };
+pub fn table_costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
+    let mut walk = CostWalk { program, normal, known: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
     for (at, routes) in normal.tables.iter().enumerate() {
         let mut all = Work::default();
         let mut statements = Vec::new();
         for route in routes {
-            let work = walk.cond(route.cond);
+            let work = walk.work_of_cond(route.cond);
             all.add(work);
             let name = program.rules[route.route.index()].name.to_string();
             statements.push(StatementCost { name, steps: work.steps, calls: work.calls });
@@ -76,7 +76,7 @@ pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
         let jumps = routes.iter().filter_map(|route| route.goto).collect();
         tables.push((TableCost { table, steps: all.steps, calls: all.calls, statements }, jumps));
     }
-    let reached: Vec<Work> = (0..tables.len()).map(|at| reachable(program, &tables, at)).collect();
+    let reached: Vec<Work> = (0..tables.len()).map(|at| reachable_work(program, &tables, at)).collect();
     let entries = tables.into_iter().zip(reached).enumerate().filter(|(at, ((table, _), _))| {
         program.tables[*at].kind != TableKind::Requirements && !table.statements.is_empty()
     });
@@ -84,7 +84,7 @@ pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
 }
 
 /// Returns the work of a table and of all tables reachable by `goto`. Each table counts once.
-fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
+fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
     let (mut all, mut seen, mut open) = (Work::default(), vec![false; tables.len()], vec![from]);
     while let Some(at) = open.pop() {
         if std::mem::replace(&mut seen[at], true) {
@@ -101,25 +101,25 @@ fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usiz
 }
 
 /// A traversal of conditions and values, with the work of each node cached.
-struct Walk<'a> {
+struct CostWalk<'a> {
     program: &'a Program,
     normal: &'a Normal,
     known: HashMap<Part, Work>,
 }
 
-impl Walk<'_> {
-    fn cond(&mut self, id: CondId) -> Work {
-        self.part(Part::Cond(id.0))
+impl CostWalk<'_> {
+    fn work_of_cond(&mut self, id: CondId) -> Work {
+        self.work_of_part(Part::Cond(id.0))
     }
 
-    fn part(&mut self, part: Part) -> Work {
+    fn work_of_part(&mut self, part: Part) -> Work {
         if let Some(known) = self.known.get(&part) {
             return *known;
         }
         let mut parts = Vec::new();
-        self.normal.each_part(part, &mut |inner| parts.push(inner));
+        self.normal.for_each_child(part, &mut |inner| parts.push(inner));
         let mut work = Work::default();
-        parts.iter().for_each(|inner| work.add(self.part(*inner)));
+        parts.iter().for_each(|inner| work.add(self.work_of_part(*inner)));
         // The body of a quantifier is evaluated for each element.
         let looped = match part {
             Part::Cond(id) => match &self.normal.conds[id as usize] {
@@ -133,18 +133,18 @@ impl Walk<'_> {
             Part::Pred(_) => None,
         };
         if let Some(depth) = looped {
-            work = work.times(self.program.limits.elements(depth.max(1)));
+            work = work.repeated(self.program.limits.elements(depth.max(1)));
         }
-        work.add(self.own(part));
+        work.add(self.own_work(part));
         self.known.insert(part, work);
         work
     }
 
     /// Returns the work of a node without the work of its children.
-    fn own(&self, part: Part) -> Work {
+    fn own_work(&self, part: Part) -> Work {
         let steps = |steps| Work { steps, calls: 0 };
         match part {
-            Part::Pred(id) => steps(self.predicate(&self.normal.preds[id as usize])),
+            Part::Pred(id) => steps(self.predicate_steps(&self.normal.preds[id as usize])),
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
                 NExpr::Call(Function::Similarity, _) => {
                     let most = self.program.limits.get(Limit::SimilarityCharacters);
@@ -167,8 +167,8 @@ impl Walk<'_> {
         }
     }
 
-    fn predicate(&self, pred: &NPred) -> u64 {
-        let Ask::Op(op) = pred.ask else { return 1 };
+    fn predicate_steps(&self, pred: &NPred) -> u64 {
+        let TestKind::Op(op) = pred.ask else { return 1 };
         let limits = &self.program.limits;
         let constant = pred
             .right
@@ -185,7 +185,7 @@ impl Walk<'_> {
                     one => vec![one],
                 };
                 let states = patterns.iter().filter_map(|pattern| {
-                    let hir = text::parsed(pattern.as_str()?, pred.mode.text.fold).ok()?;
+                    let hir = text::parse_cached(pattern.as_str()?, pred.mode.text.fold).ok()?;
                     Some(text::automaton_states(&hir))
                 });
                 let states = states.fold(0_u64, u64::saturating_add).max(1);

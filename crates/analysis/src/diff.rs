@@ -8,15 +8,15 @@
 //! the route and that the other version decides differently.
 
 use super::joint_program::MergedPrograms;
-use super::pairing::twins;
-use super::sequence::{AnswerIds, Given, Leaf, Sequence, SequenceBuilder, is_entry};
-use super::solver::{Answer, Goal, Questions, Solver};
+use super::pairing::pair_statements;
+use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, is_entry};
+use super::solver::{LimitedSolver, Solver, SolverAnswer, SolverGoal};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::{Value, identical};
 use rulec_sema::hir::{Program, TableId, TableKind, Trigger};
-use rulec_sema::normal::{Builder, CondId};
+use rulec_sema::normal::{CondId, NormalBuilder};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -115,11 +115,11 @@ pub struct Example {
 impl Diff {
     /// Returns the worst verdict of all compared entry points.
     pub fn verdict(&self) -> Verdict {
-        worst(self.entries.iter().map(|entry| entry.verdict))
+        worst_verdict(self.entries.iter().map(|entry| entry.verdict))
     }
 }
 
-fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+fn worst_verdict(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.fold(Verdict::Same, |worst, verdict| match (worst, verdict) {
         (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
         (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
@@ -130,9 +130,10 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 /// Extracts the parts of a decision that a service acts on, such as the target and its arguments.
 /// Decisions with equal parts count as equal.
 pub fn answer(decision: &Json) -> Json {
-    const PARTS: [&str; 9] =
+    const ANSWER_PARTS: [&str; 9] =
         ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
-    let parts = PARTS.iter().filter_map(|part| Some(((*part).to_owned(), decision.get(part)?.clone())));
+    let parts =
+        ANSWER_PARTS.iter().filter_map(|part| Some(((*part).to_owned(), decision.get(part)?.clone())));
     let parts: Map<String, Json> = parts.filter(|(_, value)| !is_nothing(value)).collect();
     Json::Object(parts)
 }
@@ -157,10 +158,10 @@ pub struct Version<'p> {
     pub decide: &'p dyn Fn(TableId, &Json) -> (Choice, Json),
 }
 
-/// Maximum number of search rounds per statement. `QUESTIONS` limits the solver queries of a whole
-/// comparison.
-const ROUNDS: usize = 300;
-const QUESTIONS: usize = 20_000;
+/// Maximum number of search rounds per statement. `MAX_QUERIES` limits the solver queries of a
+/// whole comparison.
+const MAX_ROUNDS_PER_STATEMENT: usize = 300;
+const MAX_QUERIES: usize = 20_000;
 
 /// Compares two versions of rules by meaning.
 #[doc(hidden)]
@@ -169,12 +170,12 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let mut solver = Solver::new(&both.program);
     let mut answers = AnswerIds::default();
     let mut diff = Diff::default();
-    let mut left = QUESTIONS;
-    for (name, kind, tables) in entries(old.program, new.program) {
+    let mut left = MAX_QUERIES;
+    for (name, kind, tables) in entry_tables(old.program, new.program) {
         let halves = both.values.split_at(old.program.values.len());
         let mut read = |program, table, conditions, values| {
             SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers }
-                .read(table)
+                .build_sequence(table)
         };
         let before = read(old.program, tables.0, None, halves.0);
         let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);
@@ -184,31 +185,31 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
             continue;
         };
         let sides = [
-            Side { version: old, table: tables.0, own: before },
-            Side { version: new, table: tables.1, own: after },
+            VersionSide { version: old, table: tables.0, own: before },
+            VersionSide { version: new, table: tables.1, own: after },
         ];
-        let questions = Questions::new(&mut solver, &mut left);
-        let mut comparison = Comparison { questions, sides, comparable: both.comparable, open: 0 };
-        let mut entry = comparison.entry(name);
+        let questions = LimitedSolver::new(&mut solver, &mut left);
+        let mut comparison = TableComparison { questions, sides, comparable: both.comparable, open: 0 };
+        let mut entry = comparison.compare_entry(name);
         if kind == TableKind::Flows {
-            intents(old.program, new.program, &mut entry);
+            compare_intents(old.program, new.program, &mut entry);
         }
         diff.entries.push(entry);
     }
-    notes(old.program, new.program, &mut diff.notes);
+    add_notes(old.program, new.program, &mut diff.notes);
     diff
 }
 
 /// The name and kind of a table, and its id in the old and in the new version.
-type Named = (String, TableKind, (Option<TableId>, Option<TableId>));
+type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
 
 /// Returns the tables of either version that can be an entry point.
-fn entries(old: &Program, new: &Program) -> Vec<Named> {
+fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let ids = |program: &Program| {
         let all = (0..program.tables.len() as u32).map(TableId);
         all.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
     };
-    let mut found: Vec<Named> = Vec::new();
+    let mut found: Vec<ComparedTable> = Vec::new();
     for id in ids(new) {
         let table = &new.tables[id.index()];
         let before = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
@@ -226,7 +227,7 @@ fn entries(old: &Program, new: &Program) -> Vec<Named> {
 
 /// Compares the declarations of flows that are found by intent. Their decisions cannot be compared,
 /// because the classifier selects flows by similarity.
-fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
+fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     let all = |program: &Program| -> Vec<(String, Trigger, String)> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
         flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
@@ -247,11 +248,11 @@ fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
         say(ChangeKind::Removed, &flow.0);
     });
     if before != after {
-        entry.verdict = worst([entry.verdict, Verdict::Undecided].into_iter());
+        entry.verdict = worst_verdict([entry.verdict, Verdict::Undecided].into_iter());
     }
 }
 
-fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
+fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     let any = |has: fn(&Program) -> bool| has(old) || has(new);
     let mut left_out = Vec::new();
     if any(|program| !program.payloads.is_empty()) {
@@ -283,34 +284,35 @@ fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
 }
 
 /// The old or the new version of a table, with its sequence of statements.
-struct Side<'v, 'p> {
+struct VersionSide<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
     own: Sequence,
 }
 
-impl Side<'_, '_> {
+impl VersionSide<'_, '_> {
     /// Decides a message; returns the index of the selected statement, and the decision.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
             None => (Choice::nothing(), Json::Null),
         };
-        Some((self.own.place(&choice)?, decision))
+        Some((self.own.leaf_index(&choice)?, decision))
     }
 }
 
 /// The comparison of the old with the new version of a table.
-struct Comparison<'c, 'v, 'p, 's> {
-    questions: Questions<'c, 's>,
-    sides: [Side<'v, 'p>; 2],
+struct TableComparison<'c, 'v, 'p, 's> {
+    questions: LimitedSolver<'c, 's>,
+    sides: [VersionSide<'v, 'p>; 2],
     comparable: bool,
     open: usize,
 }
 
-impl Comparison<'_, '_, '_, '_> {
-    fn entry(&mut self, entry: String) -> EntryDiff {
-        let twins = twins(&self.sides[0].own.leaves, &self.sides[1].own.leaves, &mut self.questions);
+impl TableComparison<'_, '_, '_, '_> {
+    fn compare_entry(&mut self, entry: String) -> EntryDiff {
+        let twins =
+            pair_statements(&self.sides[0].own.leaves, &self.sides[1].own.leaves, &mut self.questions);
         let mut kept_old = vec![false; self.sides[0].own.leaves.len()];
         for (new, old) in twins.of_new.iter().enumerate() {
             if let (Some(old), true) = (old, twins.kept[new]) {
@@ -323,7 +325,7 @@ impl Comparison<'_, '_, '_, '_> {
         for new in 0..twins.of_new.len() {
             let old = twins.of_new[new];
             old.into_iter().for_each(|old| told[old] = true);
-            let names = (old.map(|old| self.leaf(0, old).name.clone()), self.leaf(1, new).name.clone());
+            let names = (old.map(|old| self.leaf_at(0, old).name.clone()), self.leaf_at(1, new).name.clone());
             let was = names.0.filter(|name| *name != names.1);
             let kind = match (old, twins.same[new], twins.kept[new]) {
                 (None, ..) => ChangeKind::Added,
@@ -335,38 +337,38 @@ impl Comparison<'_, '_, '_, '_> {
             let places = [old, Some(new)];
             let (examples, verdict) = match kind {
                 ChangeKind::Renamed => (Vec::new(), Verdict::Same),
-                _ => self.examples(places),
+                _ => self.find_examples(places),
             };
             verdicts.push(verdict);
             changes.push(Change { kind, route: names.1, was, examples, verdict });
         }
         for old in (0..told.len()).filter(|old| !told[*old]).collect::<Vec<_>>() {
-            let (examples, verdict) = self.examples([Some(old), None]);
+            let (examples, verdict) = self.find_examples([Some(old), None]);
             verdicts.push(verdict);
-            let (kind, route) = (ChangeKind::Removed, self.leaf(0, old).name.clone());
+            let (kind, route) = (ChangeKind::Removed, self.leaf_at(0, old).name.clone());
             changes.push(Change { kind, route, was: None, examples, verdict });
         }
         // The final leaf means "nothing is chosen". It does not count, because no author wrote it.
         let last = |side: usize| self.sides[side].own.leaves.len() - 1;
         let statements = (last(0), last(1));
         changes.retain(|change| change.route != "nothing" || !change.examples.is_empty());
-        let verdict = worst(verdicts.into_iter());
+        let verdict = worst_verdict(verdicts.into_iter());
         let verdict = if verdict == Verdict::Same && !self.comparable { Verdict::Undecided } else { verdict };
         EntryDiff { entry, verdict, statements, changes, asked: self.questions.asked, open: self.open }
     }
 
-    fn leaf(&self, side: usize, at: usize) -> &Leaf {
+    fn leaf_at(&self, side: usize, at: usize) -> &SequenceLeaf {
         &self.sides[side].own.leaves[at]
     }
 
     /// Finds messages that the versions decide differently: one that selects the old statement, and
     /// one that selects the new statement. Also returns the verdict on all such messages.
-    fn examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
+    fn find_examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
         for side in [0, 1] {
             let Some(at) = places[side] else { continue };
-            match self.difference(side, at) {
+            match self.find_difference(side, at) {
                 Some(Some(example)) => {
                     if !examples.iter().any(|other| other.message == example.message) {
                         examples.push(example);
@@ -385,31 +387,31 @@ impl Comparison<'_, '_, '_, '_> {
     /// Finds a message that selects a statement of one side and that the other side decides
     /// differently. Returns `Some(None)` if it is proven that there is no such message, and `None`
     /// if undecided.
-    fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
-        let mut goals: Vec<Goal> = vec![(self.leaf(side, at).cond, true)];
+    fn find_difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
+        let mut goals: Vec<SolverGoal> = vec![(self.leaf_at(side, at).cond, true)];
         let mut proves = true;
-        for _ in 0..ROUNDS {
-            let message = match self.questions.ask(&goals) {
-                Answer::Never(_) => return proves.then_some(None),
-                Answer::Unknown => return None,
-                Answer::Yes(message) => message,
+        for _ in 0..MAX_ROUNDS_PER_STATEMENT {
+            let message = match self.questions.solve(&goals) {
+                SolverAnswer::Never(_) => return proves.then_some(None),
+                SolverAnswer::Unknown => return None,
+                SolverAnswer::Yes(message) => message,
             };
             let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
             let places = [before.0, after.0];
             if places[side] != at {
                 // The message selects an earlier statement: exclude that statement and search
                 // again.
-                let earlier = (self.leaf(side, places[side]).cond, false);
+                let earlier = (self.leaf_at(side, places[side]).cond, false);
                 if places[side] > at || goals.contains(&earlier) {
                     return None;
                 }
                 goals.push(earlier);
                 continue;
             }
-            if !alike(&before.1, &after.1) {
+            if !is_same_answer(&before.1, &after.1) {
                 return Some(Some(Example { message, before: before.1, after: after.1 }));
             }
-            let (other, comparable) = self.otherwise((side, at), places[1 - side]);
+            let (other, comparable) = self.answers_differently((side, at), places[1 - side]);
             proves &= comparable;
             let other = (other, true);
             if goals.contains(&other) {
@@ -424,49 +426,55 @@ impl Comparison<'_, '_, '_, '_> {
     /// `at`. This is so if statement `other` does not match, an earlier statement with another
     /// answer matches, or arguments differ. The returned bool is false if the condition misses some
     /// messages with different answers; the condition then proves nothing.
-    fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
-        let own = self.leaf(side, at);
+    fn answers_differently(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
+        let own = self.leaf_at(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
         let leaves = &self.sides[1 - side].own.leaves;
         let leaf = &leaves[other];
         let builder = &mut self.questions.solver.builder;
-        let mut ways = vec![builder.complement(leaf.cond)];
+        let mut ways = vec![builder.build_complement(leaf.cond)];
         ways.extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
         let comparable = leaf.form == form;
         if comparable {
-            ways.extend(apart(builder, &args, &leaf.args));
+            ways.extend(arguments_differ(builder, &args, &leaf.args));
         }
-        (builder.join(ways, false), comparable)
+        (builder.join_conds(ways, false), comparable)
     }
 }
 
 /// Builds the conditions under which the arguments of two decisions differ.
-fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondId> {
-    let like = |given: &Given, among: &[Given]| among.iter().find(|like| like.name == given.name).cloned();
+fn arguments_differ(
+    builder: &mut NormalBuilder<'_>,
+    one: &[ComputedValue],
+    other: &[ComputedValue],
+) -> Vec<CondId> {
+    let like = |given: &ComputedValue, among: &[ComputedValue]| {
+        among.iter().find(|like| like.name == given.name).cloned()
+    };
     let mut ways = Vec::new();
     for given in one {
         let Some(like) = like(given, other) else {
-            ways.push(told(builder, given));
+            ways.push(contains_argument(builder, given));
             continue;
         };
-        let mut same = builder.alike(given.value, like.value);
+        let mut same = builder.build_same_value(given.value, like.value);
         if given.optional != like.optional {
             // One decision omits a missing value, the other decision contains null.
-            let present = builder.present(given.value);
-            same = builder.join([same, present], true);
+            let present = builder.build_present(given.value);
+            same = builder.join_conds([same, present], true);
         }
-        ways.push(builder.complement(same));
+        ways.push(builder.build_complement(same));
     }
     let own = other.iter().filter(|given| like(given, one).is_none());
-    ways.extend(own.map(|given| told(builder, given)));
+    ways.extend(own.map(|given| contains_argument(builder, given)));
     ways
 }
 
 /// Builds the condition under which a decision contains this argument.
-fn told(builder: &mut Builder<'_>, given: &Given) -> CondId {
-    if given.optional { builder.present(given.value) } else { builder.constant_cond(true) }
+fn contains_argument(builder: &mut NormalBuilder<'_>, given: &ComputedValue) -> CondId {
+    if given.optional { builder.build_present(given.value) } else { builder.constant_cond(true) }
 }
 
-fn alike(before: &Json, after: &Json) -> bool {
+fn is_same_answer(before: &Json, after: &Json) -> bool {
     identical(Value::from_json(&answer(before)), Value::from_json(&answer(after)))
 }

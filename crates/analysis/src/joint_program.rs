@@ -28,8 +28,10 @@ impl MergedPrograms {
             input: new.input.clone().or_else(|| old.input.clone()),
             ..Program::default()
         };
-        let slots =
-            new.slots.iter().map(|slot| SlotId(place(&mut program.slots, slot, |other| other == slot)));
+        let slots = new
+            .slots
+            .iter()
+            .map(|slot| SlotId(find_or_push(&mut program.slots, slot, |other| other == slot)));
         let slots: Vec<SlotId> = slots.collect();
         // A request analysis function is only the same if the declarations for the analysis are
         // equal.
@@ -39,23 +41,23 @@ impl MergedPrograms {
         };
         let externs = new.externs.iter();
         let externs = externs
-            .map(|host| ExternId(place(&mut program.externs, host, |other| alike(other, host))))
+            .map(|host| ExternId(find_or_push(&mut program.externs, host, |other| alike(other, host))))
             .collect();
-        let numbers = Numbers { slots, externs, lets: old.lets.len() as u32 };
+        let numbers = MergedIds { slots, externs, lets: old.lets.len() as u32 };
         let moved = |cond: &Cond| {
             let mut cond = cond.clone();
-            numbers.cond(&mut cond);
+            numbers.renumber_cond(&mut cond);
             cond
         };
         program.lets.extend(new.lets.iter().cloned().map(|mut own| {
             match &mut own.body {
-                Term::Cond(cond) => numbers.cond(cond),
-                Term::Expr(expr) => numbers.expr(expr),
+                Term::Cond(cond) => numbers.renumber_cond(cond),
+                Term::Expr(expr) => numbers.renumber_expr(expr),
             }
             own
         }));
         let values = new.values.iter().cloned().map(|mut value| {
-            numbers.expr(&mut value);
+            numbers.renumber_expr(&mut value);
             value
         });
         let values = old.values.iter().cloned().chain(values).collect();
@@ -65,7 +67,7 @@ impl MergedPrograms {
 }
 
 /// Returns the index of the element that `is_like` accepts; appends the value if there is none.
-fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
+fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
     let at = list.iter().position(is_like).unwrap_or_else(|| {
         list.push(value.clone());
         list.len() - 1
@@ -74,67 +76,73 @@ fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -
 }
 
 /// The ids in the merged program of one program's fields, functions and `let`s.
-struct Numbers {
+struct MergedIds {
     slots: Vec<SlotId>,
     externs: Vec<ExternId>,
     /// The offset that is added to the program's `LetId`s.
     lets: u32,
 }
 
-impl Numbers {
-    fn cond(&self, cond: &mut Cond) {
+impl MergedIds {
+    fn renumber_cond(&self, cond: &mut Cond) {
         match &mut cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
-            CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                self.renumber_cond(inner)
+            }
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                parts.iter_mut().for_each(|part| self.renumber_cond(part))
+            }
             CondKind::Test(test) => {
-                self.expr(&mut test.left);
+                self.renumber_expr(&mut test.left);
                 match &mut test.right {
                     Operand::Nothing => {}
-                    Operand::Value(value) => self.expr(value),
+                    Operand::Value(value) => self.renumber_expr(value),
                     Operand::Range { start, end, .. } => {
-                        [start, end].into_iter().for_each(|end| self.expr(end))
+                        [start, end].into_iter().for_each(|end| self.renumber_expr(end))
                     }
                 }
             }
             CondKind::Quantifier { list, body, .. } => {
-                self.expr(list);
-                self.cond(body);
+                self.renumber_expr(list);
+                self.renumber_cond(body);
             }
             CondKind::Let(id) => id.0 += self.lets,
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
-                    [usable, cond].into_iter().for_each(|part| self.cond(part));
+                    [usable, cond].into_iter().for_each(|part| self.renumber_cond(part));
                 }
             }
         }
     }
 
-    fn expr(&self, expr: &mut Expr) {
+    fn renumber_expr(&self, expr: &mut Expr) {
         match &mut expr.kind {
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
             ExprKind::Slot(id) => *id = self.slots[id.index()],
             ExprKind::Let(id) => id.0 += self.lets,
-            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
-            ExprKind::Index(base, index) => [base, index].into_iter().for_each(|part| self.expr(part)),
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.renumber_expr(inner),
+            ExprKind::Index(base, index) => {
+                [base, index].into_iter().for_each(|part| self.renumber_expr(part))
+            }
             ExprKind::Op(_, left, right) => {
-                std::iter::once(left).chain(right).for_each(|part| self.expr(part));
+                std::iter::once(left).chain(right).for_each(|part| self.renumber_expr(part));
             }
             ExprKind::List(items) | ExprKind::Call(_, items) => {
-                items.iter_mut().for_each(|item| self.expr(item));
+                items.iter_mut().for_each(|item| self.renumber_expr(item));
             }
             ExprKind::Extern(id, items) => {
                 *id = self.externs[id.index()];
-                items.iter_mut().for_each(|item| self.expr(item));
+                items.iter_mut().for_each(|item| self.renumber_expr(item));
             }
             ExprKind::Count { list, body, .. } => {
-                self.expr(list);
-                self.cond(body);
+                self.renumber_expr(list);
+                self.renumber_cond(body);
             }
-            ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::Cond(cond) => self.renumber_cond(cond),
             ExprKind::If { cond, then, other } => {
-                self.cond(cond);
-                [then, other].into_iter().for_each(|part| self.expr(part));
+                self.renumber_cond(cond);
+                [then, other].into_iter().for_each(|part| self.renumber_expr(part));
             }
         }
     }

@@ -32,7 +32,7 @@ mod values;
 pub mod why_not;
 
 use hashbrown::{HashMap, HashSet};
-use report::Report;
+use report::AnalysisReport;
 use rulec_base::broken_invariant;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::source::SourceMap;
@@ -76,7 +76,7 @@ impl AnalysisOptions {
 }
 
 /// The rules to analyse, with functions that decide by them.
-pub struct Subject<'p> {
+pub struct AnalysisSubject<'p> {
     /// The typed program.
     pub program: &'p Program,
     /// The source files of the program.
@@ -92,9 +92,9 @@ pub struct Subject<'p> {
 }
 
 /// Analyses the rules; returns the findings in source order.
-pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
+pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
     let program = subject.program;
-    let mut report = Report::new(program, subject.sources);
+    let mut report = AnalysisReport::new(program, subject.sources);
     let mut solver = Solver::new(program);
     let told: HashSet<_> =
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
@@ -105,22 +105,22 @@ pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
             let rule = &program.rules[id.index()];
             let known = |code| told.contains(&(code, rule.condition.span));
             let constant = known(Code::NeverMatches) || known(Code::AlwaysMissing);
-            let found = conditions::condition(&mut solver, &mut report, rule, constant);
-            missing::negations(&mut solver, &mut report, rule, &found);
-            missing::left_out(&mut solver, &mut report, rule, &found);
+            let found = conditions::analyse_condition(&mut solver, &mut report, rule, constant);
+            missing::report_missing_in_negations(&mut solver, &mut report, rule, &found);
+            missing::report_skipped_conditions(&mut solver, &mut report, rule, &found);
             facts.insert(*id, found);
         }
-        routes::table(&mut solver, &mut report, subject, TableId(at as u32), &facts);
+        routes::analyse_table(&mut solver, &mut report, subject, TableId(at as u32), &facts);
     }
-    unused::declarations(&mut report);
+    unused::report_unused_definitions(&mut report);
     let mut findings = report.findings;
-    findings.retain(|finding| !is_told(&finding.diagnostic, subject.warnings));
+    findings.retain(|finding| !is_already_reported(&finding.diagnostic, subject.warnings));
     findings.sort_by_key(|finding| finding.diagnostic.span().map(|span| (span.file, span.start)));
     findings
 }
 
 /// True if compilation already reported the finding, or reported its cause within the same span.
-fn is_told(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
+fn is_already_reported(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
     let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
     let Some(place) = found.span() else {

@@ -5,11 +5,11 @@ use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::Ty;
 use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, SlotId, Var, VarId};
-use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use std::sync::Arc;
 
 /// Empty span, for converted nodes: they have no source text.
-const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
+const NO_SPAN: Span = Span { file: FileId(0), start: 0, end: 0 };
 
 /// The conversion from the normal form to typed conditions. It can replace one operand by a slot.
 pub(super) struct NormalToHir<'n> {
@@ -18,50 +18,50 @@ pub(super) struct NormalToHir<'n> {
     pub instead: Option<(ExprId, SlotId)>,
 }
 
-fn at(kind: CondKind) -> Cond {
-    Cond { kind, span: NOWHERE }
+fn cond_without_span(kind: CondKind) -> Cond {
+    Cond { kind, span: NO_SPAN }
 }
 
 impl NormalToHir<'_> {
     /// Converts a predicate to a typed condition, which may be true, false or unknown.
-    pub fn pred(&self, pred: &NPred) -> Cond {
+    pub fn lift_pred(&self, pred: &NPred) -> Cond {
         let op = match pred.ask {
-            Ask::Truth => None,
-            Ask::Op(op) => Some(op),
+            TestKind::Truth => None,
+            TestKind::Op(op) => Some(op),
         };
         let right = match pred.right {
-            Some(right) => Operand::Value(self.expr(right)),
+            Some(right) => Operand::Value(self.lift_expr(right)),
             None => Operand::Nothing,
         };
-        let left = self.expr(pred.left);
-        Predicate { mode: pred.mode, ..Predicate::plain(op, left, right) }.at(NOWHERE)
+        let left = self.lift_expr(pred.left);
+        Predicate { mode: pred.mode, ..Predicate::without_modifiers(op, left, right) }.into_cond(NO_SPAN)
     }
 
     /// Converts a condition of the normal form. Callers may only check whether the result is true,
     /// because a normal-form condition has just two values.
-    pub fn cond(&self, id: CondId) -> Cond {
-        let all = |parts: &[CondId]| parts.iter().map(|part| self.cond(*part)).collect();
+    pub fn lift_cond(&self, id: CondId) -> Cond {
+        let all = |parts: &[CondId]| parts.iter().map(|part| self.lift_cond(*part)).collect();
         match self.normal.cond(id) {
-            NCond::Const(value) => at(CondKind::Const(*value)),
+            NCond::Const(value) => cond_without_span(CondKind::Const(*value)),
             NCond::Test { pred, want } => {
-                let test = self.pred(self.normal.pred(*pred));
-                if *want { test } else { at(CondKind::Not(Box::new(test))) }
+                let test = self.lift_pred(self.normal.pred(*pred));
+                if *want { test } else { cond_without_span(CondKind::Not(Box::new(test))) }
             }
-            NCond::And(parts) => at(CondKind::And(all(parts))),
-            NCond::Or(parts) => at(CondKind::Or(all(parts))),
-            NCond::Not(inner) => at(CondKind::NotTrue(Box::new(self.cond(*inner)))),
-            NCond::Each { all, list, kinds, body, level, .. } => at(CondKind::Quantifier {
+            NCond::And(parts) => cond_without_span(CondKind::And(all(parts))),
+            NCond::Or(parts) => cond_without_span(CondKind::Or(all(parts))),
+            NCond::Not(inner) => cond_without_span(CondKind::NotTrue(Box::new(self.lift_cond(*inner)))),
+            NCond::Each { all, list, kinds, body, level, .. } => cond_without_span(CondKind::Quantifier {
                 all: *all,
-                list: Box::new(self.expr(*list)),
-                var: var(*level, *kinds),
-                body: Box::new(self.cond(*body)),
+                list: Box::new(self.lift_expr(*list)),
+                var: quantifier_var(*level, *kinds),
+                body: Box::new(self.lift_cond(*body)),
             }),
         }
     }
 
-    fn expr(&self, id: ExprId) -> Expr {
-        let part = |id: &ExprId| Box::new(self.expr(*id));
-        let parts = |ids: &[ExprId]| ids.iter().map(|id| self.expr(*id)).collect();
+    fn lift_expr(&self, id: ExprId) -> Expr {
+        let part = |id: &ExprId| Box::new(self.lift_expr(*id));
+        let parts = |ids: &[ExprId]| ids.iter().map(|id| self.lift_expr(*id)).collect();
         let kind = match self.normal.expr(id) {
             _ if self.instead.is_some_and(|(operand, _)| operand == id) => {
                 ExprKind::Slot(self.instead.map_or(SlotId(0), |(_, slot)| slot))
@@ -78,52 +78,53 @@ impl NormalToHir<'_> {
             NExpr::Extern(id, args) => ExprKind::Extern(*id, parts(args)),
             NExpr::Count { list, kinds, body, level, .. } => ExprKind::Count {
                 list: part(list),
-                var: var(*level, *kinds),
-                body: Box::new(self.cond(*body)),
+                var: quantifier_var(*level, *kinds),
+                body: Box::new(self.lift_cond(*body)),
             },
-            NExpr::Cond { holds, fails, .. } => value(self.cond(*holds), self.cond(*fails)),
+            NExpr::Cond { holds, fails, .. } => bool_value(self.lift_cond(*holds), self.lift_cond(*fails)),
             NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
                 let each = |all: bool, body: &CondId| {
-                    at(CondKind::Quantifier {
+                    cond_without_span(CondKind::Quantifier {
                         all,
                         list: part(list),
-                        var: var(*level, *kinds),
-                        body: Box::new(self.cond(*body)),
+                        var: quantifier_var(*level, *kinds),
+                        body: Box::new(self.lift_cond(*body)),
                     })
                 };
-                value(each(*all, holds), each(!*all, fails))
+                bool_value(each(*all, holds), each(!*all, fails))
             }
             NExpr::If { cond, then, other, .. } => {
-                ExprKind::If { cond: Box::new(self.cond(*cond)), then: part(then), other: part(other) }
+                ExprKind::If { cond: Box::new(self.lift_cond(*cond)), then: part(then), other: part(other) }
             }
         };
-        value_of(kind)
+        expr_of_kind(kind)
     }
 }
 
 /// Builds a bool value: true if `holds` is true, false if `fails` is true, otherwise missing.
-fn value(holds: Cond, fails: Cond) -> ExprKind {
-    let constant = |json: serde_json::Value| Box::new(value_of(ExprKind::Const(Const::Json(Arc::new(json)))));
+fn bool_value(holds: Cond, fails: Cond) -> ExprKind {
+    let constant =
+        |json: serde_json::Value| Box::new(expr_of_kind(ExprKind::Const(Const::Json(Arc::new(json)))));
     let missing = constant(serde_json::Value::Null);
     let other = ExprKind::If { cond: Box::new(fails), then: constant(false.into()), other: missing };
-    ExprKind::If { cond: Box::new(holds), then: constant(true.into()), other: Box::new(value_of(other)) }
+    ExprKind::If { cond: Box::new(holds), then: constant(true.into()), other: Box::new(expr_of_kind(other)) }
 }
 
-fn value_of(kind: ExprKind) -> Expr {
-    Expr { kind, ty: Ty::ANY, optional: true, span: NOWHERE }
+fn expr_of_kind(kind: ExprKind) -> Expr {
+    Expr { kind, ty: Ty::ANY, optional: true, span: NO_SPAN }
 }
 
 /// Returns the variable of a quantifier. Levels are unique among nested quantifiers, so a level
 /// serves as the variable's id.
-fn var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
+fn quantifier_var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
     Var { id: VarId(level), name: "x".into(), kinds }
 }
 
 /// Returns the operator of a predicate; `None` if the predicate is a bool value without an
 /// operator.
-pub(super) fn op(pred: &NPred) -> Option<Op> {
+pub(super) fn predicate_op(pred: &NPred) -> Option<Op> {
     match pred.ask {
-        Ask::Truth => None,
-        Ask::Op(op) => Some(op),
+        TestKind::Truth => None,
+        TestKind::Op(op) => Some(op),
     }
 }

@@ -4,13 +4,13 @@
 //! hitting set), so no smaller change is possible.
 
 use super::sequence::Sequence;
-use super::solver::{Answer, Goal, Solver};
-use super::theory::Base;
+use super::solver::{Solver, SolverAnswer, SolverGoal};
+use super::theory::BaseMessage;
 use serde_json::Value as Json;
 
 /// The result of the search for the nearest message that selects a statement.
-pub(super) enum Nearest {
-    TextSolution(Near),
+pub(super) enum NearestResult {
+    TextSolution(NearestMessage),
     /// No message selects the statement.
     Never,
     /// No message was found, but there is no proof that none exists.
@@ -18,9 +18,9 @@ pub(super) enum Nearest {
 }
 
 /// A message that selects the statement, and how it differs from the given message.
-pub(super) struct Near {
+pub(super) struct NearestMessage {
     pub message: Json,
-    /// The changed paths, as indexes into `Atoms::paths`.
+    /// The changed paths, as indexes into `AtomTable::paths`.
     pub changed: Vec<usize>,
     /// Whether it is proven that no smaller change is enough.
     pub smallest: bool,
@@ -29,72 +29,77 @@ pub(super) struct Near {
     pub beaten: Vec<usize>,
 }
 
-/// Maximum number of changed fields. `QUESTIONS` limits the number of attempts.
-const MOST: usize = 6;
-const QUESTIONS: usize = 300;
+/// Maximum number of changed fields. `MAX_QUERIES` limits the number of attempts.
+const MAX_CHANGED_FIELDS: usize = 6;
+const MAX_QUERIES: usize = 300;
 
 /// Searches for the message nearest to `from` that selects the statement with index `place`.
 /// `decide` returns the index of the statement that a message selects.
-pub(super) fn nearest(
+pub(super) fn find_nearest_message(
     solver: &mut Solver<'_>,
     sequence: &Sequence,
     place: usize,
     from: &Json,
     decide: &dyn Fn(&Json) -> Option<usize>,
-) -> Nearest {
-    let mut goals: Vec<Goal> = vec![(sequence.leaves[place].cond, true)];
+) -> NearestResult {
+    let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[place].cond, true)];
     let mut beaten = Vec::new();
     let mut cores: Vec<Vec<usize>> = Vec::new();
     let mut smallest = true;
-    for _ in 0..QUESTIONS {
-        let Some(free) = fewest(solver, &cores) else { return Nearest::Unknown };
-        let (answer, core) = solver.ask_near(&goals, &Base { message: from, free: &free });
+    for _ in 0..MAX_QUERIES {
+        let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
+        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: from, free: &free });
         match answer {
-            Answer::Never(_) if core.is_empty() => return Nearest::Never,
-            Answer::Never(_) => cores.push(core),
-            Answer::Unknown => {
+            SolverAnswer::Never(_) if core.is_empty() => return NearestResult::Never,
+            SolverAnswer::Never(_) => cores.push(core),
+            SolverAnswer::Unknown => {
                 // It is undecided whether these fields are enough, so more fields are allowed to
                 // change.
                 smallest = false;
                 let atoms = &solver.theory.values.atoms;
-                let touched = |path: &usize| free.iter().any(|free| atoms.touch(*free, *path));
+                let touched = |path: &usize| free.iter().any(|free| atoms.paths_overlap(*free, *path));
                 let others: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
                 if others.is_empty() {
-                    return Nearest::Unknown;
+                    return NearestResult::Unknown;
                 }
                 cores.push(others);
             }
-            Answer::Yes(message) => match decide(&message) {
+            SolverAnswer::Yes(message) => match decide(&message) {
                 Some(winner) if winner == place => {
-                    return Nearest::TextSolution(Near { message, changed: free, smallest, beaten });
+                    return NearestResult::TextSolution(NearestMessage {
+                        message,
+                        changed: free,
+                        smallest,
+                        beaten,
+                    });
                 }
                 Some(winner) if winner < place && !beaten.contains(&winner) => {
                     goals.push((sequence.leaves[winner].cond, false));
                     beaten.push(winner);
                 }
-                _ => return Nearest::Unknown,
+                _ => return NearestResult::Unknown,
             },
         }
     }
-    Nearest::Unknown
+    NearestResult::Unknown
 }
 
 /// Returns the smallest set of paths that intersects each core. A core is a set of paths of which
-/// at least one must change. `None` if more than [`MOST`] paths are needed.
-fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
+/// at least one must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
+fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
     let hits = |chosen: &[usize], core: &[usize]| {
-        core.iter().any(|path| chosen.iter().any(|free| atoms.touch(*free, *path)))
+        core.iter().any(|path| chosen.iter().any(|free| atoms.paths_overlap(*free, *path)))
     };
-    (0..=MOST).find_map(|most| {
+    (0..=MAX_CHANGED_FIELDS).find_map(|most| {
         let mut chosen = Vec::new();
-        choose(cores, most, &mut chosen, &hits).then_some(chosen)
+        extend_hitting_set(cores, most, &mut chosen, &hits).then_some(chosen)
     })
 }
 
 /// Adds at most `most` paths to `chosen`, so that `chosen` intersects each core (a set of paths).
 /// Returns false if that is impossible.
-fn choose(
+fn extend_hitting_set(
     cores: &[Vec<usize>],
     most: usize,
     chosen: &mut Vec<usize>,
@@ -106,7 +111,7 @@ fn choose(
     }
     for path in open {
         chosen.push(*path);
-        if choose(cores, most - 1, chosen, hits) {
+        if extend_hitting_set(cores, most - 1, chosen, hits) {
             return true;
         }
         chosen.pop();

@@ -1,9 +1,9 @@
 //! Finds negations over optional fields. If the field is missing, neither the condition nor its
 //! negation is true, which surprises readers who expect two-valued logic.
 
-use super::conditions::{Facts, with};
-use super::report::{Report, input};
-use super::solver::{Answer, Solver};
+use super::conditions::{ConditionFacts, build_with_replacements};
+use super::report::{AnalysisReport, format_message};
+use super::solver::{Solver, SolverAnswer};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;
@@ -13,19 +13,24 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, 
 
 /// Reports a message that a rule does not match only because a field is missing. A negated
 /// condition reads the field.
-pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+pub(super) fn report_missing_in_negations(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    rule: &Rule,
+    facts: &ConditionFacts,
+) {
     let Some(record) = &report.program.input else { return };
     if facts.never || facts.always {
         return;
     }
     let mut units: Vec<&Cond> = Vec::new();
-    negated(&rule.condition, true, &mut units);
+    collect_negated(&rule.condition, true, &mut units);
     for unit in units {
-        for (slot, place) in report.program.reads(part(unit)) {
+        for (slot, place) in report.program.field_reads(cond_part(unit)) {
             let field = &report.program.slots[slot.index()];
             if field.root.is_none()
                 && is_optional(record, &field.path)
-                && tell(solver, report, rule, facts, (unit, slot, place))
+                && report_missing_field(solver, report, rule, facts, (unit, slot, place))
             {
                 return;
             }
@@ -35,20 +40,27 @@ pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
 
 /// Reports a message for which a branch of a choice matches although one of its conditions was
 /// skipped. The condition was skipped because an optional field is missing.
-pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+pub(super) fn report_skipped_conditions(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    rule: &Rule,
+    facts: &ConditionFacts,
+) {
     let Some(record) = &report.program.input else { return };
     let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
     if facts.never || facts.always || conditions.len() < 2 {
         return;
     }
     for part in conditions {
-        let slots = fields(report.program, &part.usable);
+        let slots = fields_read(report.program, &part.usable);
         let path = |slot: &SlotId| &report.program.slots[slot.index()].path;
         let Some(slot) = slots.iter().find(|slot| is_optional(record, path(slot))) else { continue };
-        let usable = solver.builder.cond(&part.usable, true);
-        let Answer::Yes(message) = solver.ask(&[(facts.holds, true), (usable, false)]) else { continue };
-        if report.truth(&rule.condition, &message) != Tri::True
-            || report.truth(&part.usable, &message) == Tri::True
+        let usable = solver.builder.build_cond(&part.usable, true);
+        let SolverAnswer::Yes(message) = solver.solve(&[(facts.holds, true), (usable, false)]) else {
+            continue;
+        };
+        if report.evaluate(&rule.condition, &message) != Tri::True
+            || report.evaluate(&part.usable, &message) == Tri::True
         {
             continue;
         }
@@ -59,29 +71,33 @@ pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &
             message!("`{}` is chosen without `{quoted}` if `{name}` is missing", rule.name),
         )
         .here(message!("left out in that case"))
-        .help(message!("{} is an example: add `{name} is present` to require the field", input(&message)));
-        return report.say(found, Some(message));
+        .help(message!(
+            "{} is an example: add `{name} is present` to require the field",
+            format_message(&message)
+        ));
+        return report.add_finding(found, Some(message));
     }
 }
 
 /// Reports the rule if a message demonstrates the effect of the missing field; returns whether it
 /// was reported.
-fn tell(
+fn report_missing_field(
     solver: &mut Solver<'_>,
-    report: &mut Report<'_>,
+    report: &mut AnalysisReport<'_>,
     rule: &Rule,
-    facts: &Facts,
+    facts: &ConditionFacts,
     (unit, slot, place): (&Cond, SlotId, rulec_base::span::Span),
 ) -> bool {
     let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: place };
-    let missing = Predicate::plain(Op::IsMissing, field, Operand::Nothing).at(place);
-    let gone = solver.builder.cond(&missing, true);
+    let missing = Predicate::without_modifiers(Op::IsMissing, field, Operand::Nothing).into_cond(place);
+    let gone = solver.builder.build_cond(&missing, true);
     // If the negation were true, the rule would match: only the missing field prevents that.
-    let otherwise = with(solver, &rule.condition, true, &[(unit, true)]);
-    let Answer::Yes(message) = solver.ask(&[(gone, true), (facts.holds, false), (otherwise, true)]) else {
+    let otherwise = build_with_replacements(solver, &rule.condition, true, &[(unit, true)]);
+    let SolverAnswer::Yes(message) = solver.solve(&[(gone, true), (facts.holds, false), (otherwise, true)])
+    else {
         return false;
     };
-    let truth = |cond: &Cond| report.truth(cond, &message);
+    let truth = |cond: &Cond| report.evaluate(cond, &message);
     if truth(&rule.condition) == Tri::True || truth(unit) != Tri::Unknown || truth(&missing) != Tri::True {
         return false;
     }
@@ -96,19 +112,19 @@ fn tell(
     .help(message!(
         "{} falls through: to match it, write `({name} is missing or {quoted})`; to exclude it on purpose, \
         write `{name} is present and …`",
-        input(&message)
+        format_message(&message)
     ));
-    report.say(found, Some(message));
+    report.add_finding(found, Some(message));
     true
 }
 
 /// Collects the outermost negated parts. Parts inside a `NotTrue` are skipped, because they do not
 /// fail if a field is missing.
-fn negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
+fn collect_negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => found.push(cond),
         CondKind::And(parts) | CondKind::Or(parts) => {
-            parts.iter().for_each(|part| negated(part, plain, found))
+            parts.iter().for_each(|part| collect_negated(part, plain, found))
         }
         CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
             found.push(cond);
@@ -121,13 +137,13 @@ fn is_presence(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
-fn part(cond: &Cond) -> Part<'_> {
+fn cond_part(cond: &Cond) -> Part<'_> {
     Part::Cond(cond)
 }
 
 /// Returns the fields that a condition reads.
-pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
-    program.reads(part(cond)).into_iter().map(|(slot, _)| slot).collect()
+pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
+    program.field_reads(cond_part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }
 
 /// True if the input declares a field, or a record that contains it, as optional.

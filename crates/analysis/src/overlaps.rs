@@ -2,9 +2,9 @@
 //! Also finds a message that no route matches. The decision-table view shows both next to its rows.
 //! The engine has checked each example message.
 
-use super::Subject;
-use super::routes::{differ, untaken};
-use super::solver::{Answer, Solver};
+use super::AnalysisSubject;
+use super::routes::{find_unmatched_message, have_different_targets};
+use super::solver::{Solver, SolverAnswer};
 use hashbrown::HashSet;
 use rulec_sema::hir::{RuleId, TableId};
 use serde::Serialize;
@@ -12,9 +12,9 @@ use serde_json::Value as Json;
 
 /// Maximum number of solver queries. A pair needs a query only if no earlier example message
 /// matches both of its routes.
-const QUESTIONS: usize = 2_000;
+const MAX_QUERIES: usize = 2_000;
 /// The greatest number of pairs in the result.
-const TOLD: usize = 2_000;
+const MAX_REPORTED_PAIRS: usize = 2_000;
 
 /// The pairs of statements in a table that match the same message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -45,7 +45,7 @@ pub struct Overlap {
 
 /// Finds the overlapping pairs of a table.
 #[doc(hidden)]
-pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
+pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps {
     let own = &subject.program.tables[table.index()];
     let order = &own.order;
     let mut solver = Solver::new(subject.program);
@@ -53,20 +53,20 @@ pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
     let mut found = OverlapCollector { subject, table, seen: HashSet::new(), overlaps };
     let mut held = Vec::new();
     for id in order {
-        let holds = solver.builder.cond(&subject.program.rules[id.index()].condition, true);
-        match solver.ask(&[(holds, true)]) {
-            Answer::Never(_) => continue,
-            Answer::Yes(message) => found.message(&message),
-            Answer::Unknown => {}
+        let holds = solver.builder.build_cond(&subject.program.rules[id.index()].condition, true);
+        match solver.solve(&[(holds, true)]) {
+            SolverAnswer::Never(_) => continue,
+            SolverAnswer::Yes(message) => found.record_pairs(&message),
+            SolverAnswer::Unknown => {}
         }
         held.push((*id, holds));
     }
     if own.default.is_none() && !order.is_empty() {
         let takes = |message: &Json| (subject.matched)(table, message).first().copied();
         let holds = |id| held.iter().find(|(other, _)| *other == id).map(|(_, holds)| *holds);
-        found.overlaps.untaken = untaken(&mut solver, takes, holds);
+        found.overlaps.untaken = find_unmatched_message(&mut solver, takes, holds);
     }
-    let mut left = QUESTIONS;
+    let mut left = MAX_QUERIES;
     for (at, (first, holds)) in held.iter().enumerate() {
         for (second, other) in &held[at + 1..] {
             if found.seen.contains(&(*first, *second)) {
@@ -74,21 +74,21 @@ pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
             }
             if left == 0 {
                 found.overlaps.all = false;
-                return found.in_order(order);
+                return found.into_sorted(order);
             }
             left -= 1;
-            match solver.ask(&[(*holds, true), (*other, true)]) {
-                Answer::Yes(message) => found.message(&message),
-                Answer::Unknown => found.overlaps.all = false,
-                Answer::Never(_) => {}
+            match solver.solve(&[(*holds, true), (*other, true)]) {
+                SolverAnswer::Yes(message) => found.record_pairs(&message),
+                SolverAnswer::Unknown => found.overlaps.all = false,
+                SolverAnswer::Never(_) => {}
             }
         }
     }
-    found.in_order(order)
+    found.into_sorted(order)
 }
 
 struct OverlapCollector<'s, 'p> {
-    subject: &'s Subject<'p>,
+    subject: &'s AnalysisSubject<'p>,
     table: TableId,
     seen: HashSet<(RuleId, RuleId)>,
     overlaps: Overlaps,
@@ -96,12 +96,12 @@ struct OverlapCollector<'s, 'p> {
 
 impl OverlapCollector<'_, '_> {
     /// Records every pair of statements that both match this message.
-    fn message(&mut self, message: &Json) {
+    fn record_pairs(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);
         for (at, first) in matched.iter().enumerate() {
             for second in &matched[at + 1..] {
-                if self.overlaps.pairs.len() >= TOLD {
+                if self.overlaps.pairs.len() >= MAX_REPORTED_PAIRS {
                     self.overlaps.all = false;
                     return;
                 }
@@ -111,14 +111,14 @@ impl OverlapCollector<'_, '_> {
                         first: name(first),
                         second: name(second),
                         example: message.clone(),
-                        differs: differ(program, *first, *second),
+                        differs: have_different_targets(program, *first, *second),
                     });
                 }
             }
         }
     }
 
-    fn in_order(mut self, order: &[RuleId]) -> Overlaps {
+    fn into_sorted(mut self, order: &[RuleId]) -> Overlaps {
         let rules = &self.subject.program.rules;
         let place = |name: &str| order.iter().position(|id| *rules[id.index()].name == *name);
         self.overlaps.pairs.sort_by_cached_key(|pair| (place(&pair.first), place(&pair.second)));

@@ -2,13 +2,13 @@
 //! Statements of equal meaning match first, whatever their names and positions; the others match by
 //! name.
 
-use super::sequence::Leaf;
-use super::solver::Questions;
+use super::sequence::SequenceLeaf;
+use super::solver::LimitedSolver;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
 /// The old counterparts of the new version's statements. Each vector is indexed by new statement.
-pub(super) struct Twins {
+pub(super) struct StatementPairs {
     /// Index of the old statement of equal meaning, or else of equal name; `None` if there is
     /// neither.
     pub of_new: Vec<Option<usize>>,
@@ -21,12 +21,16 @@ pub(super) struct Twins {
 
 /// Finds the old counterpart of each new statement: first by meaning and name, then by meaning,
 /// then by name.
-pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_>) -> Twins {
+pub(super) fn pair_statements(
+    old: &[SequenceLeaf],
+    new: &[SequenceLeaf],
+    questions: &mut LimitedSolver<'_, '_>,
+) -> StatementPairs {
     let mut of_new: Vec<Option<usize>> = vec![None; new.len()];
     let mut taken = vec![false; old.len()];
     let by_name: HashMap<&str, usize> =
         old.iter().enumerate().rev().map(|(at, leaf)| (&*leaf.name, at)).collect();
-    let meaning = |leaf: &Leaf| (leaf.cond, leaf.answer);
+    let meaning = |leaf: &SequenceLeaf| (leaf.cond, leaf.answer);
     for (at, leaf) in new.iter().enumerate() {
         let other = by_name.get(&*leaf.name).copied();
         if let Some(other) = other.filter(|other| !taken[*other] && meaning(&old[*other]) == meaning(leaf)) {
@@ -55,16 +59,16 @@ pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_
         (of_new[at], taken[other]) = (Some(other), true);
         let (before, after) = (old[other].cond, leaf.cond);
         same[at] = old[other].answer == leaf.answer
-            && questions.never(&[(before, true), (after, false)])
-            && questions.never(&[(before, false), (after, true)]);
+            && questions.is_unsatisfiable(&[(before, true), (after, false)])
+            && questions.is_unsatisfiable(&[(before, false), (after, true)]);
     }
     let places: Vec<Option<usize>> =
         of_new.iter().zip(&same).map(|(old, same)| old.filter(|_| *same)).collect();
-    Twins { kept: in_order(&places), of_new, same }
+    StatementPairs { kept: longest_increasing(&places), of_new, same }
 }
 
 /// Marks the elements of a longest increasing subsequence; `None` elements are never marked.
-fn in_order(places: &[Option<usize>]) -> Vec<bool> {
+fn longest_increasing(places: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.
     let mut ends: Vec<usize> = Vec::new();

@@ -2,7 +2,7 @@
 //! term is computed from. The fields are then combined into a message that satisfies the `input`
 //! contract as far as possible.
 
-use super::atoms::{Atoms, Literal};
+use super::atoms::{AtomLiteral, AtomTable};
 use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -15,26 +15,26 @@ use time::Duration;
 
 /// Returns a value of the message field for which the term has this value; `None` if the term
 /// cannot be inverted.
-pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
+pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
         NExpr::Slot(_) => Some(value),
-        NExpr::Read(inner, _) | NExpr::Op(Op::Coalesce, inner, _) => place(normal, *inner, value),
-        NExpr::Field(base, name) => place(normal, *base, json!({ &**name: value })),
+        NExpr::Read(inner, _) | NExpr::Op(Op::Coalesce, inner, _) => invert_term(normal, *inner, value),
+        NExpr::Field(base, name) => invert_term(normal, *base, json!({ &**name: value })),
         NExpr::Index(base, index) => match constant(*index)? {
-            Json::String(key) => place(normal, *base, json!({ key: value })),
+            Json::String(key) => invert_term(normal, *base, json!({ key: value })),
             Json::Number(at) => {
                 let at = usize::try_from(at.as_i64()?).ok().filter(|at| *at < 100)?;
                 let mut list = vec![Json::Null; at];
                 list.push(value);
-                place(normal, *base, Json::Array(list))
+                invert_term(normal, *base, Json::Array(list))
             }
             _ => None,
         },
-        NExpr::Op(Op::Neg, inner, _) => place(normal, *inner, minus(&json!(0), &value)?),
+        NExpr::Op(Op::Neg, inner, _) => invert_term(normal, *inner, subtract(&json!(0), &value)?),
         NExpr::Op(op, left, Some(right)) => match (constant(*left), constant(*right)) {
-            (None, Some(other)) => place(normal, *left, undone(*op, value, &other)?),
-            (Some(other), None) => place(normal, *right, undone(*op, value, &other)?),
+            (None, Some(other)) => invert_term(normal, *left, invert_operator(*op, value, &other)?),
+            (Some(other), None) => invert_term(normal, *right, invert_operator(*op, value, &other)?),
             _ => None,
         },
         NExpr::Call(function, args) => {
@@ -45,14 +45,14 @@ pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> 
                     let length = usize::try_from(length.as_i64()?).ok().filter(|length| *length < 5_000)?;
                     return [json!("a".repeat(length)), Json::Array(vec![json!("a"); length])]
                         .into_iter()
-                        .find_map(|value| place(normal, inner, value));
+                        .find_map(|value| invert_term(normal, inner, value));
                 }
                 (Function::First | Function::Last | Function::Join, _) => json!([value]),
                 (Function::Number, _) => json!(value.to_string()),
                 (Function::Date, Json::String(date)) => json!(format!("{date}T09:00:00Z")),
                 _ => value,
             };
-            place(normal, inner, value)
+            invert_term(normal, inner, value)
         }
         _ => None,
     }
@@ -60,7 +60,7 @@ pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> 
 
 /// Inverts an operator with a constant operand: returns the value of the other operand that gives
 /// this result.
-fn undone(op: Op, value: Json, other: &Json) -> Option<Json> {
+fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(at), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
     {
@@ -68,23 +68,23 @@ fn undone(op: Op, value: Json, other: &Json) -> Option<Json> {
         return Some(format_datetime(at.checked_add(step)?).into());
     }
     match op {
-        Op::Add => minus(&value, other),
-        Op::Sub => minus(&value, &minus(&json!(0), other)?),
-        Op::Mul => number(value.as_f64()? / other.as_f64()?),
-        Op::Div => number(value.as_f64()? * other.as_f64()?),
+        Op::Add => subtract(&value, other),
+        Op::Sub => subtract(&value, &subtract(&json!(0), other)?),
+        Op::Mul => json_number(value.as_f64()? / other.as_f64()?),
+        Op::Div => json_number(value.as_f64()? * other.as_f64()?),
         Op::Rem => Some(value),
         _ => None,
     }
 }
 
-fn minus(left: &Json, right: &Json) -> Option<Json> {
+fn subtract(left: &Json, right: &Json) -> Option<Json> {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.checked_sub(right).map(Json::from),
-        _ => number(left.as_f64()? - right.as_f64()?),
+        _ => json_number(left.as_f64()? - right.as_f64()?),
     }
 }
 
-fn number(number: f64) -> Option<Json> {
+fn json_number(number: f64) -> Option<Json> {
     let whole = number.trunc() == number && number.abs() < 9e15;
     if whole {
         Some((number as i64).into())
@@ -95,7 +95,7 @@ fn number(number: f64) -> Option<Json> {
 
 /// Returns field values for a function that cannot be inverted, such as `hour`. Each result of the
 /// function occurs for at least one of the values.
-pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
+pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
     let values: Vec<Json> = match function {
@@ -108,20 +108,20 @@ pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
         _ => Vec::new(),
     };
     let Some(inner) = args.first() else { return Vec::new() };
-    values.into_iter().filter_map(|value| place(normal, *inner, value)).collect()
+    values.into_iter().filter_map(|value| invert_term(normal, *inner, value)).collect()
 }
 
 /// Returns candidate lists for a quantifier. Each list has one element: a constant from the
 /// quantifier's body, or a neighbour of a constant.
-pub(super) fn lists(atoms: &Atoms, atom: usize) -> Vec<Json> {
+pub(super) fn candidate_lists(atoms: &AtomTable, atom: usize) -> Vec<Json> {
     let mut found = Vec::new();
     if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
-        elements(Part::Cond(body), &mut found);
+        collect_element_constants(Part::Cond(body), &mut found);
     }
     found.into_iter().map(|element| json!([element])).chain([json!([null])]).collect()
 }
 
-fn elements(part: Part<'_>, found: &mut Vec<Json>) {
+fn collect_element_constants(part: Part<'_>, found: &mut Vec<Json>) {
     if let Part::Cond(Cond { kind: CondKind::Test(test), .. }) = part
         && let Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) = &test.right
     {
@@ -141,23 +141,23 @@ fn elements(part: Part<'_>, found: &mut Vec<Json>) {
             found.push(wrapped);
         }
     }
-    part.parts().into_iter().for_each(|part| elements(part, found));
+    part.parts().into_iter().for_each(|part| collect_element_constants(part, found));
 }
 
 /// Sample values of the required fields of `input`, which complete a generated message.
-pub(super) struct Sketch {
+pub(super) struct MessageSketch {
     required: Json,
 }
 
-impl Sketch {
-    pub fn new(program: &Program) -> Sketch {
-        Sketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
+impl MessageSketch {
+    pub fn new(program: &Program) -> MessageSketch {
+        MessageSketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
     }
 
     /// Writes values at some paths of a message. Shorter paths are written first.
-    pub fn message<'v>(
+    pub fn write_values<'v>(
         &self,
-        atoms: &Atoms,
+        atoms: &AtomTable,
         mut message: Json,
         values: impl Iterator<Item = (usize, &'v Json)>,
     ) -> Json {
@@ -165,21 +165,21 @@ impl Sketch {
         values.sort_by_key(|(path, _)| atoms.paths[*path].keys.len());
         for (path, value) in values {
             let keys: Vec<&str> = atoms.paths[path].keys.iter().map(|key| &**key).collect();
-            put(&mut message, &keys, value);
+            write_at_path(&mut message, &keys, value);
         }
         message
     }
 
     /// Adds the missing required fields to a message. Returns the message unchanged if the added
     /// fields would violate a literal.
-    pub fn promised(&self, atoms: &Atoms, message: Json, literals: &[Literal]) -> Json {
+    pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
         let mut whole = message.clone();
-        fill(&mut whole, &self.required);
+        add_missing_fields(&mut whole, &self.required);
         if literals.iter().all(|literal| atoms.holds(*literal, &whole)) { whole } else { message }
     }
 }
 
-fn put(message: &mut Json, keys: &[&str], value: &Json) {
+fn write_at_path(message: &mut Json, keys: &[&str], value: &Json) {
     let Some((first, rest)) = keys.split_first() else {
         *message = value.clone();
         return;
@@ -197,14 +197,14 @@ fn put(message: &mut Json, keys: &[&str], value: &Json) {
     if rest.is_empty() && value.is_null() {
         map.remove(*first);
     } else if !value.is_null() || map.contains_key(*first) {
-        put(map.entry((*first).to_owned()).or_insert(Json::Null), rest, value);
+        write_at_path(map.entry((*first).to_owned()).or_insert(Json::Null), rest, value);
     }
 }
 
-fn fill(message: &mut Json, required: &Json) {
+fn add_missing_fields(message: &mut Json, required: &Json) {
     if let (Json::Object(message), Json::Object(required)) = (message, required) {
         for (key, value) in required {
-            fill(message.entry(key.clone()).or_insert_with(|| value.clone()), value);
+            add_missing_fields(message.entry(key.clone()).or_insert_with(|| value.clone()), value);
         }
     }
 }
@@ -212,12 +212,12 @@ fn fill(message: &mut Json, required: &Json) {
 fn sample_record(record: &RecordType) -> Json {
     let required = record.fields.iter().filter(|field| !field.optional);
     let fields: Map<String, Json> =
-        required.map(|field| (field.name.to_string(), sample(&field.ty))).collect();
+        required.map(|field| (field.name.to_string(), sample_value(&field.ty))).collect();
     Json::Object(fields)
 }
 
 /// Returns the simplest value of a type.
-fn sample(ty: &Ty) -> Json {
+fn sample_value(ty: &Ty) -> Json {
     let has = |kinds: KindSet| ty.kinds.overlaps(kinds);
     match ty.fields() {
         Some(record) => sample_record(record),
@@ -236,9 +236,9 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_written_as_such_while_floats_tell_them_apart() {
-        assert_eq!(number(3.0), Some(json!(3)));
-        assert_eq!(number(2.5), Some(json!(2.5)));
-        assert_eq!(number(1e16), Some(json!(1e16)));
-        assert_eq!(number(f64::NAN), None);
+        assert_eq!(json_number(3.0), Some(json!(3)));
+        assert_eq!(json_number(2.5), Some(json!(2.5)));
+        assert_eq!(json_number(1e16), Some(json!(1e16)));
+        assert_eq!(json_number(f64::NAN), None);
     }
 }

@@ -1,10 +1,10 @@
 //! Compares routes with each other: routes that are hidden by others, routes of equal priority of
 //! which one implies the other, and messages that no route matches.
 
-use super::Subject;
-use super::conditions::Facts;
-use super::report::{Report, input};
-use super::solver::{Answer, Goal, Solver};
+use super::AnalysisSubject;
+use super::conditions::ConditionFacts;
+use super::report::{AnalysisReport, format_message};
+use super::solver::{Solver, SolverAnswer, SolverGoal};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::span::Span;
@@ -16,17 +16,17 @@ use serde_json::Value as Json;
 
 /// Maximum number of routes that are considered together, for example as the routes that hide
 /// another route.
-const ABOVE: usize = 40;
+const MAX_ROUTES_TOGETHER: usize = 40;
 /// The greatest number of pairs of routes that are compared for strict ties.
-const PAIRS: usize = 20_000;
+const MAX_COMPARED_PAIRS: usize = 20_000;
 
 /// Analyses the routes of a table.
-pub(super) fn table(
+pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
-    report: &mut Report<'_>,
-    subject: &Subject<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
     table: TableId,
-    facts: &HashMap<RuleId, Facts>,
+    facts: &HashMap<RuleId, ConditionFacts>,
 ) {
     let order = &subject.program.tables[table.index()].order;
     let places: HashMap<RuleId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
@@ -35,32 +35,32 @@ pub(super) fn table(
         let Some(known) = facts.get(id).filter(|known| !known.never && known.witness.is_some()) else {
             continue;
         };
-        if let Some(above) = hiding(solver, subject, table, (*id, known), (&places, facts)) {
+        if let Some(above) = hiding_routes(solver, subject, table, (*id, known), (&places, facts)) {
             hidden.insert(*id);
-            tell_hidden(report, *id, &above, facts);
+            report_hidden(report, *id, &above, facts);
         }
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
-        ties(solver, report, subject, table, (facts, &hidden));
-        no_default(solver, report, subject, table, facts);
+        report_ties(solver, report, subject, table, (facts, &hidden));
+        report_missing_default(solver, report, subject, table, facts);
     }
 }
 
 /// Returns a minimal set of earlier routes that together match every message that a route matches,
 /// so that the route is never selected. `None` if some message still selects the route, or if the
 /// solver cannot decide.
-fn hiding(
+fn hiding_routes(
     solver: &mut Solver<'_>,
-    subject: &Subject<'_>,
+    subject: &AnalysisSubject<'_>,
     table: TableId,
-    (id, known): (RuleId, &Facts),
-    (places, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, Facts>),
+    (id, known): (RuleId, &ConditionFacts),
+    (places, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, ConditionFacts>),
 ) -> Option<Vec<RuleId>> {
     let mut message = known.witness.clone()?;
     let mut above: Vec<RuleId> = Vec::new();
     loop {
-        let winner = winner(subject, table, &message)?;
-        if winner == id || above.contains(&winner) || above.len() == ABOVE {
+        let winner = selected_route(subject, table, &message)?;
+        if winner == id || above.contains(&winner) || above.len() == MAX_ROUTES_TOGETHER {
             return None;
         }
         let earlier = places.get(&winner).zip(places.get(&id)).is_some_and(|(winner, id)| winner < id);
@@ -68,19 +68,19 @@ fn hiding(
             return None;
         }
         above.push(winner);
-        let goals = |above: &[RuleId]| -> Option<Vec<Goal>> {
+        let goals = |above: &[RuleId]| -> Option<Vec<SolverGoal>> {
             let others = above.iter().map(|other| Some((facts.get(other)?.holds, false)));
             std::iter::once(Some((known.holds, true))).chain(others).collect()
         };
-        match solver.ask(&goals(&above)?) {
-            Answer::Yes(next) => message = next,
-            Answer::Unknown => return None,
-            Answer::Never(core) => {
+        match solver.solve(&goals(&above)?) {
+            SolverAnswer::Yes(next) => message = next,
+            SolverAnswer::Unknown => return None,
+            SolverAnswer::Never(core) => {
                 above = core.iter().filter_map(|at| above.get(at.checked_sub(1)?).copied()).collect();
                 let mut at = 0;
                 while above.len() > 1 && at < above.len() {
                     let left_out = above.remove(at);
-                    if !solver.ask(&goals(&above)?).is_never() {
+                    if !solver.solve(&goals(&above)?).is_unsatisfiable() {
                         above.insert(at, left_out);
                         at += 1;
                     }
@@ -93,7 +93,7 @@ fn hiding(
 
 /// Returns the route of the table that a message selects. If the route is a `goto`, the decision
 /// itself may come from another table.
-fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
+fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
     first.or(match choice.chosen {
@@ -114,7 +114,12 @@ fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     }
 }
 
-fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &HashMap<RuleId, Facts>) {
+fn report_hidden(
+    report: &mut AnalysisReport<'_>,
+    id: RuleId,
+    above: &[RuleId],
+    facts: &HashMap<RuleId, ConditionFacts>,
+) {
     // The analysis already reports a condition that is always true, so the hidden route is not
     // reported.
     if above.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always)) {
@@ -150,17 +155,17 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
         }
         _ => message!("move it before those, or narrow their conditions"),
     };
-    report.say(found.help(help), None);
+    report.add_finding(found.help(help), None);
 }
 
 /// Reports routes of equal priority where one condition implies the other, so that only their order
 /// decides. With `strict_ties`, reports all pairs of routes that match a common message.
-fn ties(
+fn report_ties(
     solver: &mut Solver<'_>,
-    report: &mut Report<'_>,
-    subject: &Subject<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
     table: TableId,
-    (facts, hidden): (&HashMap<RuleId, Facts>, &HashSet<RuleId>),
+    (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
 ) {
     let program = subject.program;
     let order = &program.tables[table.index()].order;
@@ -169,7 +174,7 @@ fn ties(
     if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
-    let mut left = PAIRS;
+    let mut left = MAX_COMPARED_PAIRS;
     for (at, id) in order.iter().enumerate() {
         let rule = &program.rules[id.index()];
         let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { continue };
@@ -177,14 +182,14 @@ fn ties(
         let may_tie = |other: &RuleId| {
             program.rules[other.index()].priority == rule.priority
                 && !hidden.contains(other)
-                && differ(program, *id, *other)
+                && have_different_targets(program, *id, *other)
         };
         let matched = (subject.matched)(table, &message);
         let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
         let implied = behind.into_iter().find(|other| {
-            facts
-                .get(other)
-                .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
+            facts.get(other).is_some_and(|other| {
+                solver.solve(&[(known.holds, true), (other.holds, false)]).is_unsatisfiable()
+            })
         });
         let (other, message, takes) = match implied {
             Some(other) => (
@@ -198,8 +203,8 @@ fn ties(
                 left -= others.len();
                 let together = others.into_iter().find_map(|other| {
                     let holds = facts.get(&other).filter(|other| !other.always)?.holds;
-                    match solver.ask(&[(known.holds, true), (holds, true)]) {
-                        Answer::Yes(message) => Some((other, message)),
+                    match solver.solve(&[(known.holds, true), (holds, true)]) {
+                        SolverAnswer::Yes(message) => Some((other, message)),
                         _ => None,
                     }
                 });
@@ -209,8 +214,8 @@ fn ties(
             None => continue,
         };
         let other = &program.rules[other.index()];
-        if report.truth(&rule.condition, &message) != Tri::True
-            || report.truth(&other.condition, &message) != Tri::True
+        if report.evaluate(&rule.condition, &message) != Tri::True
+            || report.evaluate(&other.condition, &message) != Tri::True
         {
             continue;
         }
@@ -222,15 +227,15 @@ fn ties(
             .help(message!(
                 "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
                 matter",
-                input(&message),
+                format_message(&message),
                 rule.name
             ));
-        report.say(found, Some(message));
+        report.add_finding(found, Some(message));
     }
 }
 
 /// True if two routes have different targets.
-pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
+pub(super) fn have_different_targets(program: &Program, a: RuleId, b: RuleId) -> bool {
     match (&program.rules[a.index()].outcome, &program.rules[b.index()].outcome) {
         (Outcome::Handler { name: a, .. }, Outcome::Handler { name: b, .. }) => a != b,
         (Outcome::Goto(a), Outcome::Goto(b)) => a != b,
@@ -239,21 +244,24 @@ pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
 }
 
 /// Reports a message that no route matches, if the routes outside any table have no default.
-fn no_default(
+fn report_missing_default(
     solver: &mut Solver<'_>,
-    report: &mut Report<'_>,
-    subject: &Subject<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
     table: TableId,
-    facts: &HashMap<RuleId, Facts>,
+    facts: &HashMap<RuleId, ConditionFacts>,
 ) {
     let own = &subject.program.tables[table.index()];
     if table != TableId(0) || own.default.is_some() || own.order.is_empty() {
         return;
     }
-    let takes = |message: &Json| winner(subject, table, message);
-    let Some(message) = untaken(solver, takes, |id| facts.get(&id).map(|known| known.holds)) else { return };
+    let takes = |message: &Json| selected_route(subject, table, message);
+    let Some(message) = find_unmatched_message(solver, takes, |id| facts.get(&id).map(|known| known.holds))
+    else {
+        return;
+    };
     let held =
-        |id: &RuleId| report.truth(&subject.program.rules[id.index()].condition, &message) == Tri::True;
+        |id: &RuleId| report.evaluate(&subject.program.rules[id.index()].condition, &message) == Tri::True;
     if own
         .order
         .iter()
@@ -261,7 +269,7 @@ fn no_default(
     {
         return;
     }
-    let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(place);
+    let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(start_of_span);
     let Some(last) = last else {
         return broken_invariant!("a table without routes was left out");
     };
@@ -271,29 +279,32 @@ fn no_default(
         message!("there is no `default`, and some messages match no route"),
     )
     .here(message!("the last route"))
-    .help(message!("write `default -> …` for the rest; for example, {} matches no route", input(&message)));
-    report.say(found, Some(message));
+    .help(message!(
+        "write `default -> …` for the rest; for example, {} matches no route",
+        format_message(&message)
+    ));
+    report.add_finding(found, Some(message));
 }
 
 /// Finds a message that selects no statement. `takes` returns the statement that a message selects;
 /// `holds` returns the condition of a statement.
-pub(super) fn untaken(
+pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     takes: impl Fn(&Json) -> Option<RuleId>,
     holds: impl Fn(RuleId) -> Option<CondId>,
 ) -> Option<Json> {
-    let mut goals: Vec<Goal> = Vec::new();
+    let mut goals: Vec<SolverGoal> = Vec::new();
     loop {
-        let Answer::Yes(message) = solver.ask(&goals) else { return None };
+        let SolverAnswer::Yes(message) = solver.solve(&goals) else { return None };
         let Some(id) = takes(&message) else { return Some(message) };
         let goal = (holds(id)?, false);
-        if goals.contains(&goal) || goals.len() == ABOVE {
+        if goals.contains(&goal) || goals.len() == MAX_ROUTES_TOGETHER {
             return None;
         }
         goals.push(goal);
     }
 }
 
-fn place(span: &Span) -> (u32, u32) {
+fn start_of_span(span: &Span) -> (u32, u32) {
     (span.file.0, span.start)
 }

@@ -14,10 +14,10 @@ use smallvec::SmallVec;
 
 /// Maximum number of leaves in a sequence. A statement counts once for each path of `goto`s that
 /// reaches it.
-const LEAVES: usize = 100_000;
+const MAX_LEAVES: usize = 100_000;
 
 /// A statement that can be chosen, with the `goto`s that lead to it.
-pub(super) struct Leaf {
+pub(super) struct SequenceLeaf {
     /// The name of the statement, preceded by the names of the `goto`s that lead to it.
     pub name: String,
     /// The conjunction of the statement's condition and the conditions of the `goto`s.
@@ -29,12 +29,12 @@ pub(super) struct Leaf {
     /// give equal answers to one message. They then give equal answers to every message for which
     /// their `args` are equal.
     pub form: u32,
-    pub args: Vec<Given>,
+    pub args: Vec<ComputedValue>,
 }
 
 /// A computed value in an answer, such as an argument of a handler.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct ComputedValue {
     /// The name of the argument, or the index of a value without a name.
     pub name: String,
     /// Whether the answer omits a missing value; otherwise it contains null.
@@ -48,14 +48,14 @@ type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 #[derive(Default)]
 pub(super) struct Sequence {
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<SequenceLeaf>,
     places: HashMap<SequenceKey, usize>,
 }
 
 impl Sequence {
     /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
     /// of the leaf itself.
-    pub fn way(&self, place: usize) -> Vec<RuleId> {
+    pub fn rules_to_leaf(&self, place: usize) -> Vec<RuleId> {
         let way = self.places.iter().find(|(_, other)| **other == place);
         way.map_or_else(Vec::new, |((path, chosen), _)| {
             let own = match chosen {
@@ -67,7 +67,7 @@ impl Sequence {
     }
 
     /// Returns the index of the leaf that a decision chose.
-    pub fn place(&self, choice: &Choice) -> Option<usize> {
+    pub fn leaf_index(&self, choice: &Choice) -> Option<usize> {
         self.places.get(&(choice.path.clone(), choice.chosen)).copied()
     }
 }
@@ -79,7 +79,7 @@ pub(super) struct AnswerIds {
 }
 
 impl AnswerIds {
-    fn number(&mut self, key: String) -> u32 {
+    fn id_of(&mut self, key: String) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
     }
@@ -97,7 +97,7 @@ pub(super) struct SequenceBuilder<'r, 'p> {
 
 /// The `goto`s that lead to a table: their names, conditions and rules.
 #[derive(Clone)]
-struct Prefix {
+struct GotoPrefix {
     name: String,
     conds: Vec<CondId>,
     path: SmallVec<[RuleId; 4]>,
@@ -106,45 +106,51 @@ struct Prefix {
 impl SequenceBuilder<'_, '_> {
     /// Returns the sequence of a table; without a table, the sequence has only "nothing is chosen".
     /// `None` if there would be too many leaves.
-    pub fn read(&mut self, table: Option<TableId>) -> Option<Sequence> {
+    pub fn build_sequence(&mut self, table: Option<TableId>) -> Option<Sequence> {
         let mut sequence = Sequence::default();
         if let Some(table) = table {
-            let start = Prefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
-            self.table(table, &start, &mut sequence)?;
+            let start = GotoPrefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
+            self.add_table(table, &start, &mut sequence)?;
         }
         let always = self.solver.builder.constant_cond(true);
-        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.number(key.to_owned()));
+        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.id_of(key.to_owned()));
         sequence.places.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
         let name = "nothing".to_owned();
-        sequence.leaves.push(Leaf { name, cond: always, answer: nothing, form: constant, args: Vec::new() });
+        sequence.leaves.push(SequenceLeaf {
+            name,
+            cond: always,
+            answer: nothing,
+            form: constant,
+            args: Vec::new(),
+        });
         Some(sequence)
     }
 
-    fn table(&mut self, id: TableId, prefix: &Prefix, sequence: &mut Sequence) -> Option<()> {
+    fn add_table(&mut self, id: TableId, prefix: &GotoPrefix, sequence: &mut Sequence) -> Option<()> {
         let table = &self.program.tables[id.index()];
         for rule in &table.order {
             let own = match self.conditions {
                 Some(conditions) => &conditions[rule.index()],
                 None => &*self.program.rules[rule.index()].condition,
             };
-            let cond = self.solver.builder.cond(own, true);
+            let cond = self.solver.builder.build_cond(own, true);
             let outcome = &self.program.rules[rule.index()].outcome;
-            self.outcome(outcome, Chosen::Rule(*rule), Some(cond), (prefix, sequence))?;
+            self.add_outcome(outcome, Chosen::Rule(*rule), Some(cond), (prefix, sequence))?;
         }
         match &table.default {
-            Some(outcome) => self.outcome(outcome, Chosen::Default(id), None, (prefix, sequence)),
+            Some(outcome) => self.add_outcome(outcome, Chosen::Default(id), None, (prefix, sequence)),
             None => Some(()),
         }
     }
 
-    fn outcome(
+    fn add_outcome(
         &mut self,
         outcome: &Outcome,
         chosen: Chosen,
         cond: Option<CondId>,
-        (prefix, sequence): (&Prefix, &mut Sequence),
+        (prefix, sequence): (&GotoPrefix, &mut Sequence),
     ) -> Option<()> {
-        if sequence.leaves.len() >= LEAVES {
+        if sequence.leaves.len() >= MAX_LEAVES {
             return None;
         }
         let mut way = prefix.clone();
@@ -154,35 +160,35 @@ impl SequenceBuilder<'_, '_> {
                 way.path.push(rule);
             }
             way.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
-            return self.table(*inner, &way, sequence);
+            return self.add_table(*inner, &way, sequence);
         }
-        let (form, args) = self.form(outcome, chosen);
-        let answer = self.answers.number(format!("{form} {args:?}"));
+        let (form, args) = self.answer_form(outcome, chosen);
+        let answer = self.answers.id_of(format!("{form} {args:?}"));
         // Apart from its arguments, the answer of a handler, a branch or a flow is constant.
-        let form = self.answers.number(match outcome {
+        let form = self.answers.id_of(match outcome {
             Outcome::Next { .. } => form,
             _ => "constant".to_owned(),
         });
-        let cond = self.solver.builder.join(way.conds, true);
+        let cond = self.solver.builder.join_conds(way.conds, true);
         let name = match outcome {
             // All patterns of a flow have the same name, so the pattern is added.
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
         sequence.places.entry((way.path, Some(chosen))).or_insert(sequence.leaves.len());
-        sequence.leaves.push(Leaf { name, cond, answer, form, args });
+        sequence.leaves.push(SequenceLeaf { name, cond, answer, form, args });
         Some(())
     }
 
     /// Returns the fixed part of an answer as a text, and the values in the answer that are
     /// computed.
-    fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<Given>) {
-        let mut given: Vec<Given> = Vec::new();
+    fn answer_form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<ComputedValue>) {
+        let mut given: Vec<ComputedValue> = Vec::new();
         let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
-            given.push(Given {
+            given.push(ComputedValue {
                 name: name.map_or_else(|| given.len().to_string(), |argument| argument.name.to_string()),
                 optional: name.is_some_and(|argument| argument.optional),
-                value: this.solver.builder.value(&this.values[id.index()]),
+                value: this.solver.builder.build_value(&this.values[id.index()]),
             });
         };
         let form = match outcome {
@@ -191,7 +197,7 @@ impl SequenceBuilder<'_, '_> {
                 args.sort_by_key(|arg| &arg.name);
                 args.iter().for_each(|arg| value(self, arg.value, Some(arg)));
                 let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
-                format!("handler {name} {metadata} {:?}", self.program.required(name))
+                format!("handler {name} {metadata} {:?}", self.program.required_permissions(name))
             }
             Outcome::Branch { .. } => {
                 let table = &self.program.tables[chosen.table(self.program).index()];

@@ -1,9 +1,9 @@
 //! How a predicate with one constant operand depends on its other operand: the values at which its
 //! truth changes, and the texts for which it is true. A property is only claimed if it is certain.
 
-use super::string_theory::{Language, language};
+use super::string_theory::{TextLanguage, parse_language};
 use regex_syntax::hir::Hir;
-use rulec_base::text::{Form, is_word_char, word};
+use rulec_base::text::{NormalizationForm, is_word_char, word};
 use rulec_lang::operators::modifiers::{Quantity, TestMode};
 use rulec_lang::operators::{Anchor, Op, Search};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
@@ -15,15 +15,15 @@ use time::Duration;
 
 /// How a predicate depends on one operand if the other operand is constant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct PredicateShape {
     /// The constants that the predicate compares the operand with.
     pub constants: Vec<Json>,
     /// Whether the predicate is true only for exactly these constants, without case folding or
     /// similar.
     pub finite: bool,
-    pub on_text: OnText,
+    pub on_text: TextDependence,
     /// The elements that the predicate searches a list for.
-    pub elements: Option<Elements>,
+    pub elements: Option<ElementSet>,
     /// The key that the predicate looks up in a dict.
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
@@ -34,7 +34,7 @@ pub(super) struct Shape {
 
 /// How the truth of a predicate depends on a text operand.
 #[derive(Clone, Debug, Default)]
-pub(super) enum OnText {
+pub(super) enum TextDependence {
     /// The predicate has the same truth for every text.
     #[default]
     Constant,
@@ -57,7 +57,7 @@ pub(super) struct MatchedTexts {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Elements {
+pub(super) struct ElementSet {
     pub values: Vec<Json>,
     /// True if the list must contain all values, false if one is enough.
     pub all: bool,
@@ -65,52 +65,52 @@ pub(super) struct Elements {
 }
 
 /// Maximum length of a keyword that is compiled to an automaton, in bytes.
-const LONGEST: usize = 2_000;
+const MAX_KEYWORD_BYTES: usize = 2_000;
 /// Maximum number of keywords of one predicate that are compiled to automata.
-const MOST: usize = 3_000;
+const MAX_KEYWORDS: usize = 3_000;
 
 /// Returns how a predicate depends on its other operand; `None` if that is unknown. `reversed` is
 /// true if the constant is the left operand.
-pub(super) fn shape(
+pub(super) fn predicate_shape(
     op: Option<Op>,
     mode: TestMode,
     constant: Option<&Const>,
     reversed: bool,
-) -> Option<Shape> {
+) -> Option<PredicateShape> {
     let (Some(op), Some(constant)) = (op, constant) else {
-        return matches!(op, None | Some(Op::IsMissing)).then(Shape::default);
+        return matches!(op, None | Some(Op::IsMissing)).then(PredicateShape::default);
     };
-    let value = json(constant)?;
+    let value = constant_to_json(constant)?;
     match op {
-        Op::Eq => Some(equal(&value, mode)),
+        Op::Eq => Some(shape_of_equality(&value, mode)),
         Op::Lt | Op::Le => {
             let on_text = if value.is_string() && !matches!(constant, Const::DateTime(_)) {
-                OnText::Order
+                TextDependence::Order
             } else {
-                OnText::Constant
+                TextDependence::Constant
             };
-            Some(Shape { on_text, ..with_constants(vec![value]) })
+            Some(PredicateShape { on_text, ..with_constants(vec![value]) })
         }
         Op::In if reversed => {
-            let elements = Elements { values: vec![value], all: false, mode };
-            Some(Shape { elements: Some(elements), ..Shape::default() })
+            let elements = ElementSet { values: vec![value], all: false, mode };
+            Some(PredicateShape { elements: Some(elements), ..PredicateShape::default() })
         }
         Op::In => {
             let Json::Array(values) = value else { return None };
-            let on_text = texts(None, values.iter().filter_map(Json::as_str), mode);
+            let on_text = text_dependence(None, values.iter().filter_map(Json::as_str), mode);
             let finite = mode.text.is_plain();
-            Some(Shape { on_text, finite, ..with_constants(values) })
+            Some(PredicateShape { on_text, finite, ..with_constants(values) })
         }
         Op::HasKey if !reversed => {
-            value.as_str().map(|key| Shape { key: Some(key.into()), ..Shape::default() })
+            value.as_str().map(|key| PredicateShape { key: Some(key.into()), ..PredicateShape::default() })
         }
-        _ if !reversed => op.info().search.map(|search| searching(search, op, mode, value)),
+        _ if !reversed => op.info().search.map(|search| shape_of_search(search, op, mode, value)),
         _ => None,
     }
 }
 
 /// Converts a constant to the form that it has in a message.
-fn json(constant: &Const) -> Option<Json> {
+fn constant_to_json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),
         Const::DateTime(at) => Some(format_datetime(*at).into()),
@@ -118,120 +118,124 @@ fn json(constant: &Const) -> Option<Json> {
     }
 }
 
-fn with_constants(constants: Vec<Json>) -> Shape {
+fn with_constants(constants: Vec<Json>) -> PredicateShape {
     let nested = constants.iter().any(|value| value.is_array() || value.is_object());
     let huge = constants.iter().any(|value| value.as_f64().is_some_and(|number| number.abs() > 9e15));
-    Shape { constants, nested, huge, ..Shape::default() }
+    PredicateShape { constants, nested, huge, ..PredicateShape::default() }
 }
 
-fn equal(value: &Json, mode: TestMode) -> Shape {
+fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
     let on_text = match value.as_str() {
-        Some(text) => texts(None, [text].into_iter(), mode),
-        None => OnText::Constant,
+        Some(text) => text_dependence(None, [text].into_iter(), mode),
+        None => TextDependence::Constant,
     };
-    Shape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
+    PredicateShape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
 /// Returns the shape of a predicate that searches for keywords in a text, or for elements in a
 /// list.
-fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
+fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> PredicateShape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,
         (_, value) => vec![value],
     };
     let all = mode.quantity == Some(Quantity::All);
     let on_text = match values.iter().all(Json::is_string) {
-        true => texts(Some(search), values.iter().filter_map(Json::as_str), mode),
-        false if mode.quantity.is_none() => OnText::Constant,
-        false => OnText::Opaque,
+        true => text_dependence(Some(search), values.iter().filter_map(Json::as_str), mode),
+        false if mode.quantity.is_none() => TextDependence::Constant,
+        false => TextDependence::Opaque,
     };
-    let elements = (op == Op::Contains).then(|| Elements { values: values.clone(), all, mode });
+    let elements = (op == Op::Contains).then(|| ElementSet { values: values.clone(), all, mode });
     let nested = op == Op::Contains
         && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
     // The keywords themselves are useful candidate texts.
     let constants = values.into_iter().filter(Json::is_string).collect();
-    Shape { constants, on_text, elements, nested, ..Shape::default() }
+    PredicateShape { constants, on_text, elements, nested, ..PredicateShape::default() }
 }
 
 /// Returns how a predicate with keywords depends on a text operand.
-fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mode: TestMode) -> OnText {
+fn text_dependence<'k>(
+    search: Option<Search>,
+    keywords: impl Iterator<Item = &'k str>,
+    mode: TestMode,
+) -> TextDependence {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
-    if mode.text.form != Form::None || keywords.len() > MOST {
-        return OnText::Opaque;
+    if mode.text.form != NormalizationForm::None || keywords.len() > MAX_KEYWORDS {
+        return TextDependence::Opaque;
     }
-    OnText::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
+    TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
 }
 
 impl MatchedTexts {
     /// Returns languages (sets of texts). The predicate is true for a text that is in all of them.
     /// `None` if they are too large for automata.
-    pub fn languages(&self) -> Option<Vec<Language>> {
+    pub fn languages(&self) -> Option<Vec<TextLanguage>> {
         let of = |keyword: &String| match self.search {
-            Some(search) => found(search, keyword, self.mode),
-            None => literal(keyword, self.mode, "", ""),
+            Some(search) => search_language(search, keyword, self.mode),
+            None => keyword_language(keyword, self.mode, "", ""),
         };
         let parts: Vec<Hir> = self.keywords.iter().map(of).collect::<Option<_>>()?;
         Some(match self.all {
-            true => parts.into_iter().map(|part| Language(Rc::new(part))).collect(),
-            false => vec![Language(Rc::new(Hir::alternation(parts)))],
+            true => parts.into_iter().map(|part| TextLanguage(Rc::new(part))).collect(),
+            false => vec![TextLanguage(Rc::new(Hir::alternation(parts)))],
         })
     }
 }
 
-fn parsed(pattern: &str) -> Option<Hir> {
-    language(pattern).map(|language| (*language.0).clone())
+fn parse_regex(pattern: &str) -> Option<Hir> {
+    parse_language(pattern).map(|language| (*language.0).clone())
 }
 
 /// Returns the language of the texts that consist of `before`, the keyword and `behind`. The
 /// keyword is literal; the other two are regular expressions.
-fn literal(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
-    if text.len() > LONGEST {
+fn keyword_language(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
+    if text.len() > MAX_KEYWORD_BYTES {
         return None;
     }
     let flags = if mode.text.fold { "(?i:" } else { "(?:" };
-    parsed(&format!("{before}{flags}{}){behind}", regex_syntax::escape(text)))
+    parse_regex(&format!("{before}{flags}{}){behind}", regex_syntax::escape(text)))
 }
 
-const ANY: &str = "(?s:.*)";
+const ANY_TEXT: &str = "(?s:.*)";
 
 /// Returns the language of the texts in which a keyword or pattern is found.
-fn found(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
+fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {
             let edge = |c: Option<char>| mode.word && c.is_some_and(is_word_char);
             // At a word edge of the keyword, the adjacent character must not be a word character.
             let before = if edge(text.chars().next()) {
-                format!("(?:{ANY}[^{}])?", word::TABLE)
+                format!("(?:{ANY_TEXT}[^{}])?", word::WORD_CHAR_CLASS)
             } else {
-                ANY.to_owned()
+                ANY_TEXT.to_owned()
             };
             let behind = if edge(text.chars().last()) {
-                format!("(?:[^{}]{ANY})?", word::TABLE)
+                format!("(?:[^{}]{ANY_TEXT})?", word::WORD_CHAR_CLASS)
             } else {
-                ANY.to_owned()
+                ANY_TEXT.to_owned()
             };
             match anchor {
-                Anchor::Anywhere => literal(text, mode, &before, &behind),
-                Anchor::Start => literal(text, mode, "", &behind),
-                Anchor::End => literal(text, mode, &before, ""),
+                Anchor::Anywhere => keyword_language(text, mode, &before, &behind),
+                Anchor::Start => keyword_language(text, mode, "", &behind),
+                Anchor::End => keyword_language(text, mode, &before, ""),
             }
         }
-        Search::Glob => glob(text, mode),
+        Search::Glob => glob_language(text, mode),
         Search::Regex => {
             let hir = regex_syntax::ParserBuilder::new()
                 .case_insensitive(mode.text.fold)
                 .build()
                 .parse(text)
                 .ok()?;
-            let around = parsed(ANY)?;
+            let around = parse_regex(ANY_TEXT)?;
             Some(Hir::concat(vec![around.clone(), hir, around]))
         }
     }
 }
 
 /// Returns the language of the texts that a pattern of `like` matches.
-fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
-    if pattern.len() > LONGEST {
+fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
+    if pattern.len() > MAX_KEYWORD_BYTES {
         return None;
     }
     let mut written = String::from(if mode.text.fold { "(?is:" } else { "(?s:" });
@@ -251,19 +255,19 @@ fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
         };
         written.push_str(&regex_syntax::escape(plain.encode_utf8(&mut [0; 4])));
     }
-    parsed(&(written + ")"))
+    parse_regex(&(written + ")"))
 }
 
-impl Shape {
+impl PredicateShape {
     /// Adds candidate values: the constants and their nearest neighbours. For predicates on
     /// numbers, date-times or the order of texts, one candidate is a solution if there is any.
-    pub fn candidates(&self, found: &mut Vec<Json>) {
+    pub fn add_candidates(&self, found: &mut Vec<Json>) {
         for constant in &self.constants {
             found.push(constant.clone());
             match constant {
-                Json::Number(number) => around(number, found),
+                Json::Number(number) => add_neighbours(number, found),
                 Json::String(text) => {
-                    if matches!(self.on_text, OnText::Order) {
+                    if matches!(self.on_text, TextDependence::Order) {
                         found.extend([
                             json!(format!("{text}a")),
                             json!(format!("{text}\0")),
@@ -282,7 +286,7 @@ impl Shape {
                 _ => {}
             }
         }
-        if let Some(Elements { values, all, .. }) = &self.elements {
+        if let Some(ElementSet { values, all, .. }) = &self.elements {
             found.extend(values.iter().take(3).map(|value| json!([value])));
             if *all {
                 found.push(values.clone().into());
@@ -295,7 +299,7 @@ impl Shape {
 }
 
 /// Adds the neighbours of a number, and the number as a float.
-fn around(number: &serde_json::Number, found: &mut Vec<Json>) {
+fn add_neighbours(number: &serde_json::Number, found: &mut Vec<Json>) {
     if let Value::Int(int) = Value::from_json(&number.clone().into()) {
         found.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));
     }
@@ -316,7 +320,7 @@ mod tests {
     #[test]
     fn what_lies_on_either_side_of_a_number_is_tried() {
         let mut found = Vec::new();
-        around(&3.into(), &mut found);
+        add_neighbours(&3.into(), &mut found);
         for neighbour in [json!(2), json!(3), json!(4), json!(2.5), json!(3.0), json!(3.5)] {
             assert!(found.contains(&neighbour), "{neighbour} among {found:?}");
         }

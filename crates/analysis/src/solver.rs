@@ -4,21 +4,21 @@
 //! `theory` cannot decide is excluded under an assumption. A result that depends on the assumption
 //! is not a proof.
 
-use super::atoms::{FALSE, Literal, TRUE, Truths, UNKNOWN};
-use super::theory::{Base, Conflict, Theory};
+use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
+use super::theory::{BaseMessage, LiteralConflict, MessageTheory};
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
 use hashbrown::{HashMap, HashSet};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{Builder, CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, NCond, Normal, NormalBuilder};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// A condition of the normal form, and whether the condition must be true or must not be true.
-pub(super) type Goal = (CondId, bool);
+pub(super) type SolverGoal = (CondId, bool);
 
 /// The answer to the query whether all goals can be satisfied together.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum SolverAnswer {
     /// A message that satisfies all goals.
     Yes(Json),
     /// No message satisfies all goals. The indexes are a subset of the goals that exclude each
@@ -27,109 +27,113 @@ pub(super) enum Answer {
     Unknown,
 }
 
-impl Answer {
-    pub fn is_never(&self) -> bool {
-        matches!(self, Answer::Never(_))
+impl SolverAnswer {
+    pub fn is_unsatisfiable(&self) -> bool {
+        matches!(self, SolverAnswer::Never(_))
     }
 }
 
 /// Maximum number of proposals of the SAT solver per query.
-const ROUNDS: usize = 60;
+const MAX_PROPOSALS: usize = 60;
 
 /// The conditions of a program in normal form, and the search for messages that satisfy them.
 pub(super) struct Solver<'p> {
-    pub builder: Builder<'p>,
-    pub theory: Theory,
+    pub builder: NormalBuilder<'p>,
+    pub theory: MessageTheory,
     /// Sets of literals that no message satisfies together, indexed by the atom of the first
     /// literal.
-    lemmas: HashMap<usize, Vec<Vec<Literal>>>,
+    lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
 }
 
 impl<'p> Solver<'p> {
     pub fn new(program: &'p Program) -> Solver<'p> {
-        Solver { builder: Builder::new(program), theory: Theory::new(program), lemmas: HashMap::new() }
+        Solver {
+            builder: NormalBuilder::new(program),
+            theory: MessageTheory::new(program),
+            lemmas: HashMap::new(),
+        }
     }
 
     /// Searches for a message that satisfies all goals.
-    pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+    pub fn solve(&mut self, goals: &[SolverGoal]) -> SolverAnswer {
         self.search(goals, None).0
     }
 
     /// Searches for a message that satisfies all goals and differs from the base only in its free
     /// paths. If there is none, also returns a set of other paths of which at least one must
     /// change.
-    pub fn ask_near(&mut self, goals: &[Goal], base: &Base<'_>) -> (Answer, Vec<usize>) {
+    pub fn solve_near(&mut self, goals: &[SolverGoal], base: &BaseMessage<'_>) -> (SolverAnswer, Vec<usize>) {
         self.search(goals, Some(base))
     }
 
-    fn search(&mut self, goals: &[Goal], base: Option<&Base<'_>>) -> (Answer, Vec<usize>) {
-        let mut question = Question::new();
+    fn search(&mut self, goals: &[SolverGoal], base: Option<&BaseMessage<'_>>) -> (SolverAnswer, Vec<usize>) {
+        let mut question = SatQuery::new();
         let mut wanted: Vec<Lit> = Vec::new();
         for (cond, value) in goals {
-            let lit = question.lit(self.builder.normal(), &mut self.theory, *cond);
+            let lit = question.literal_of(self.builder.normal_so_far(), &mut self.theory, *cond);
             wanted.push(if *value { lit } else { !lit });
         }
-        question.missing(self.builder.normal(), &self.theory);
-        for lemma in question.known(&self.lemmas) {
-            question.learn(&lemma, true);
+        question.add_missing_field_clauses(self.builder.normal_so_far(), &self.theory);
+        for lemma in question.applicable_lemmas(&self.lemmas) {
+            question.exclude_literals(&lemma, true);
         }
-        let held = base.map(|base| question.hold(&self.theory, base)).unwrap_or_default();
+        let held = base.map(|base| question.fix_unchanged_paths(&self.theory, base)).unwrap_or_default();
         let mut assumed: Vec<Lit> = wanted.iter().copied().chain([question.certain]).collect();
         assumed.extend(held.iter().map(|(_, lit)| *lit));
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_PROPOSALS {
             match question.solver.solve_limited(&assumed) {
                 result if result == lbool::TRUE => {}
                 result if result == lbool::FALSE => {
                     let core =
                         held.iter().filter(|(_, lit)| question.solver.unsat_core_contains_var(lit.var()));
-                    return (question.never(&wanted), core.map(|(path, _)| *path).collect());
+                    return (question.unsatisfiable_goals(&wanted), core.map(|(path, _)| *path).collect());
                 }
                 _ => break,
             }
-            let literals = question.proposal(self.builder.normal(), goals);
-            match self.theory.message(self.builder.normal(), &literals, base) {
-                Ok(message) => return (Answer::Yes(message), Vec::new()),
-                Err(Conflict { literals, proven }) => {
-                    question.learn(&literals, proven);
+            let literals = question.extract_proposal(self.builder.normal_so_far(), goals);
+            match self.theory.find_message(self.builder.normal_so_far(), &literals, base) {
+                Ok(message) => return (SolverAnswer::Yes(message), Vec::new()),
+                Err(LiteralConflict { literals, proven }) => {
+                    question.exclude_literals(&literals, proven);
                     if proven && literals.len() > 1 {
                         self.lemmas.entry(literals[0].atom).or_default().push(literals);
                     }
                 }
             }
         }
-        (Answer::Unknown, Vec::new())
+        (SolverAnswer::Unknown, Vec::new())
     }
 }
 
 /// A solver with a limited number of queries.
-pub(super) struct Questions<'c, 's> {
+pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
     /// The number of queries left.
     left: &'c mut usize,
     pub asked: usize,
 }
 
-impl<'c, 's> Questions<'c, 's> {
-    pub fn new(solver: &'c mut Solver<'s>, left: &'c mut usize) -> Questions<'c, 's> {
-        Questions { solver, left, asked: 0 }
+impl<'c, 's> LimitedSolver<'c, 's> {
+    pub fn new(solver: &'c mut Solver<'s>, left: &'c mut usize) -> LimitedSolver<'c, 's> {
+        LimitedSolver { solver, left, asked: 0 }
     }
 
-    pub fn never(&mut self, goals: &[Goal]) -> bool {
-        self.ask(goals).is_never()
+    pub fn is_unsatisfiable(&mut self, goals: &[SolverGoal]) -> bool {
+        self.solve(goals).is_unsatisfiable()
     }
 
-    pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+    pub fn solve(&mut self, goals: &[SolverGoal]) -> SolverAnswer {
         if *self.left == 0 {
-            return Answer::Unknown;
+            return SolverAnswer::Unknown;
         }
         *self.left -= 1;
         self.asked += 1;
-        self.solver.ask(goals)
+        self.solver.solve(goals)
     }
 }
 
 /// One query, encoded as clauses of the SAT solver.
-struct Question {
+struct SatQuery {
     solver: BasicSolver,
     conds: HashMap<CondId, Lit>,
     /// For each atom, the SAT literals "the atom is true" and "the atom is false".
@@ -141,51 +145,52 @@ struct Question {
     certain: Lit,
 }
 
-impl Question {
-    fn new() -> Question {
+impl SatQuery {
+    fn new() -> SatQuery {
         let mut solver = BasicSolver::default();
         let certain = Lit::new(solver.new_var_default(), true);
-        Question { solver, conds: HashMap::new(), atoms: BTreeMap::new(), owners: HashMap::new(), certain }
+        SatQuery { solver, conds: HashMap::new(), atoms: BTreeMap::new(), owners: HashMap::new(), certain }
     }
 
-    fn fresh(&mut self) -> Lit {
+    fn fresh_literal(&mut self) -> Lit {
         Lit::new(self.solver.new_var(lbool::FALSE, true), true)
     }
 
-    fn clause(&mut self, lits: impl IntoIterator<Item = Lit>) {
+    fn add_clause(&mut self, lits: impl IntoIterator<Item = Lit>) {
         self.solver.add_clause_reuse(&mut lits.into_iter().collect());
     }
 
     /// Returns the SAT literal of a condition; the first call adds its clauses.
-    fn lit(&mut self, normal: &Normal, theory: &mut Theory, cond: CondId) -> Lit {
+    fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
         if let Some(known) = self.conds.get(&cond) {
             return *known;
         }
         let lit = match normal.cond(cond) {
             NCond::Const(value) => {
-                let lit = self.fresh();
-                self.clause([if *value { lit } else { !lit }]);
+                let lit = self.fresh_literal();
+                self.add_clause([if *value { lit } else { !lit }]);
                 lit
             }
             NCond::Test { pred, want } => {
-                let atom = theory.values.atoms.of_pred(normal, *pred);
-                let (holds, fails) = self.atom(atom);
+                let atom = theory.values.atoms.atom_of_pred(normal, *pred);
+                let (holds, fails) = self.literals_of_atom(atom);
                 if *want { holds } else { fails }
             }
             NCond::Each { .. } => {
-                let atom = theory.values.atoms.of_each(normal, cond);
-                self.atom(atom).0
+                let atom = theory.values.atoms.atom_of_each(normal, cond);
+                self.literals_of_atom(atom).0
             }
-            NCond::Not(inner) => !self.lit(normal, theory, *inner),
+            NCond::Not(inner) => !self.literal_of(normal, theory, *inner),
             NCond::And(parts) | NCond::Or(parts) => {
                 let all = matches!(normal.cond(cond), NCond::And(_));
-                let parts: Vec<Lit> = parts.iter().map(|part| self.lit(normal, theory, *part)).collect();
-                let lit = self.fresh();
+                let parts: Vec<Lit> =
+                    parts.iter().map(|part| self.literal_of(normal, theory, *part)).collect();
+                let lit = self.fresh_literal();
                 let sign = |lit: Lit| if all { lit } else { !lit };
                 for part in &parts {
-                    self.clause([!sign(lit), sign(*part)]);
+                    self.add_clause([!sign(lit), sign(*part)]);
                 }
-                self.clause(parts.iter().map(|part| !sign(*part)).chain([sign(lit)]));
+                self.add_clause(parts.iter().map(|part| !sign(*part)).chain([sign(lit)]));
                 lit
             }
         };
@@ -193,12 +198,12 @@ impl Question {
         lit
     }
 
-    fn atom(&mut self, atom: usize) -> (Lit, Lit) {
+    fn literals_of_atom(&mut self, atom: usize) -> (Lit, Lit) {
         if let Some(known) = self.atoms.get(&atom) {
             return *known;
         }
-        let (holds, fails) = (self.fresh(), self.fresh());
-        self.clause([!holds, !fails]);
+        let (holds, fails) = (self.fresh_literal(), self.fresh_literal());
+        self.add_clause([!holds, !fails]);
         self.atoms.insert(atom, (holds, fails));
         self.owners.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
         (holds, fails)
@@ -206,7 +211,7 @@ impl Question {
 
     /// Adds clauses for missing fields. A predicate that reads only a missing field has the same
     /// truth as for an empty message.
-    fn missing(&mut self, normal: &Normal, theory: &Theory) {
+    fn add_missing_field_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
         let absent = |atom: &usize| Some((*atom, theory.values.atoms.atoms[*atom].missing?));
@@ -226,11 +231,12 @@ impl Question {
                     && read.pred.is_some()
                     && read.slots.iter().all(|other| *other == slot || below(*other));
                 if depends {
-                    let truth = theory.values.atoms.truth(atom, &Json::Object(serde_json::Map::new()));
-                    self.learn(
+                    let truth =
+                        theory.values.atoms.truth_of_atom(atom, &Json::Object(serde_json::Map::new()));
+                    self.exclude_literals(
                         &[
-                            Literal { atom: missing, allowed: TRUE },
-                            Literal { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth },
+                            AtomLiteral { atom: missing, allowed: TRUE },
+                            AtomLiteral { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth },
                         ],
                         true,
                     );
@@ -241,7 +247,7 @@ impl Question {
 
     /// Adds clauses that fix the truth of atoms whose paths may not change. Returns each such path
     /// with the SAT literal "the path is unchanged".
-    fn hold(&mut self, theory: &Theory, base: &Base<'_>) -> Vec<(usize, Lit)> {
+    fn fix_unchanged_paths(&mut self, theory: &MessageTheory, base: &BaseMessage<'_>) -> Vec<(usize, Lit)> {
         let all = &theory.values.atoms;
         let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
         let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
@@ -253,19 +259,19 @@ impl Question {
             }
             let mut unless: Vec<Lit> = Vec::new();
             for path in &read.paths {
-                let lit = *held.entry(*path).or_insert_with(|| self.fresh());
+                let lit = *held.entry(*path).or_insert_with(|| self.fresh_literal());
                 unless.push(!lit);
             }
-            let truth = all.truth(atom, base.message);
+            let truth = all.truth_of_atom(atom, base.message);
             for (lit, is) in [(holds, TRUE), (fails, FALSE)] {
-                self.clause(unless.iter().copied().chain([if truth == is { lit } else { !lit }]));
+                self.add_clause(unless.iter().copied().chain([if truth == is { lit } else { !lit }]));
             }
         }
         held.into_iter().collect()
     }
 
     /// Returns the lemmas whose atoms all occur in the query.
-    fn known(&self, lemmas: &HashMap<usize, Vec<Vec<Literal>>>) -> Vec<Vec<Literal>> {
+    fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
         let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
         about
             .filter(|lemma| lemma.iter().all(|literal| self.atoms.contains_key(&literal.atom)))
@@ -275,10 +281,10 @@ impl Question {
 
     /// Adds a clause that excludes messages that satisfy all of these literals. If that is not
     /// proven, the clause applies only under the assumption `certain`.
-    fn learn(&mut self, literals: &[Literal], proven: bool) {
+    fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
-            let (holds, fails) = self.atom(literal.atom);
+            let (holds, fails) = self.literals_of_atom(literal.atom);
             match literal.allowed {
                 TRUE => clause.push(!holds),
                 FALSE => clause.push(!fails),
@@ -287,33 +293,33 @@ impl Question {
                 allowed if allowed & FALSE == 0 => clause.push(fails),
                 // Allowed are true and false, but not unknown.
                 _ => {
-                    let either = self.fresh();
-                    self.clause([!either, holds, fails]);
-                    self.clause([either, !holds]);
-                    self.clause([either, !fails]);
+                    let either = self.fresh_literal();
+                    self.add_clause([!either, holds, fails]);
+                    self.add_clause([either, !holds]);
+                    self.add_clause([either, !fails]);
                     clause.push(!either);
                 }
             }
         }
-        self.clause(clause);
+        self.add_clause(clause);
     }
 
     /// Returns the indexes of goals that exclude each other. Returns `Unknown` if the proof depends
     /// on the assumption `certain`.
-    fn never(&self, wanted: &[Lit]) -> Answer {
+    fn unsatisfiable_goals(&self, wanted: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
-            return Answer::Unknown;
+            return SolverAnswer::Unknown;
         }
         let core =
             wanted.iter().enumerate().filter(|(_, lit)| self.solver.unsat_core_contains_var(lit.var()));
-        Answer::Never(core.map(|(at, _)| at).collect())
+        SolverAnswer::Never(core.map(|(at, _)| at).collect())
     }
 
     /// Extracts from the SAT model a subset of literals that is sufficient to satisfy the goals.
-    fn proposal(&self, normal: &Normal, goals: &[Goal]) -> Vec<Literal> {
-        let mut found: HashMap<usize, Truths> = HashMap::new();
+    fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
+        let mut found: HashMap<usize, TruthSet> = HashMap::new();
         let mut seen = HashSet::new();
-        let mut open: Vec<Goal> = goals.to_vec();
+        let mut open: Vec<SolverGoal> = goals.to_vec();
         let is = |cond: CondId| {
             self.conds.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
         };
@@ -337,22 +343,22 @@ impl Question {
                     }
                 }
                 NCond::Test { .. } | NCond::Each { .. } => {
-                    let Some((atom, true_side)) = self.side(normal, cond) else { continue };
+                    let Some((atom, true_side)) = self.atom_polarity(normal, cond) else { continue };
                     let truth = if true_side { TRUE } else { FALSE };
                     let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
                     *found.entry(atom).or_insert(TRUE | FALSE | UNKNOWN) &= allowed;
                 }
             }
         }
-        let mut literals: Vec<Literal> =
-            found.into_iter().map(|(atom, allowed)| Literal { atom, allowed }).collect();
+        let mut literals: Vec<AtomLiteral> =
+            found.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
         literals.sort_unstable();
         literals
     }
 
     /// Returns the atom of a condition. The bool is true if the condition is "the atom is true",
     /// and false if it is "the atom is false".
-    fn side(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
+    fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))
     }

@@ -14,26 +14,26 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// Maximum number of automaton steps of one search. `ALL_STEPS` limits all searches of an analysis
-/// together.
-const STEPS: usize = 300_000;
-const ALL_STEPS: usize = 10_000_000;
+/// Maximum number of automaton steps of one search. `MAX_TOTAL_STEPS` limits all searches of an
+/// analysis together.
+const MAX_SEARCH_STEPS: usize = 300_000;
+const MAX_TOTAL_STEPS: usize = 10_000_000;
 /// The greatest memory of the states of one automaton, in bytes.
-const MEMORY: usize = 16 << 20;
+const MAX_AUTOMATON_BYTES: usize = 16 << 20;
 
 /// The set of texts that a whole regular expression matches. Languages are compared by address.
 #[derive(Clone, Debug)]
-pub(super) struct Language(pub Rc<Hir>);
+pub(super) struct TextLanguage(pub Rc<Hir>);
 
-impl PartialEq for Language {
-    fn eq(&self, other: &Language) -> bool {
+impl PartialEq for TextLanguage {
+    fn eq(&self, other: &TextLanguage) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Language {}
+impl Eq for TextLanguage {}
 
-impl Hash for Language {
+impl Hash for TextLanguage {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Rc::as_ptr(&self.0).hash(state);
     }
@@ -50,37 +50,37 @@ pub(super) enum TextSolution {
 
 /// The automata of languages, cached, and the number of steps that are left for all searches.
 pub(super) struct AutomatonCache {
-    automata: HashMap<Language, Option<Rc<DFA>>>,
+    automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
     left: usize,
     /// The language of all texts.
-    every: Language,
+    every: TextLanguage,
 }
 
 impl Default for AutomatonCache {
     fn default() -> AutomatonCache {
-        let every = language("(?s:.*)").unwrap_or_else(|| Language(Rc::new(Hir::empty())));
-        AutomatonCache { automata: HashMap::new(), left: ALL_STEPS, every }
+        let every = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
+        AutomatonCache { automata: HashMap::new(), left: MAX_TOTAL_STEPS, every }
     }
 }
 
 /// Returns the language of a regular expression; `None` if the expression is invalid.
-pub(super) fn language(pattern: &str) -> Option<Language> {
-    regex_syntax::parse(pattern).ok().map(|hir| Language(Rc::new(hir)))
+pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
+    regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
 /// Returns the language of the texts that a function leaves unchanged, which are exactly its
 /// possible results. `None` if they are not known.
-pub(super) fn fixed(function: Function) -> Option<Language> {
+pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     match function {
-        Function::Lower => Some(unchanged(char::to_lowercase)),
-        Function::Upper => Some(unchanged(char::to_uppercase)),
-        Function::Trim => language(r"(?s:\S(?:.*\S)?)?"),
+        Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
+        Function::Upper => Some(texts_unchanged_by(char::to_uppercase)),
+        Function::Trim => parse_language(r"(?s:\S(?:.*\S)?)?"),
         _ => None,
     }
 }
 
 /// Returns the language of the texts in which `case` leaves every character unchanged.
-fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
+fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut open: Option<(char, char)> = None;
     for c in ('\0'..=char::MAX).filter(|c| case(*c).eq([*c])) {
@@ -94,12 +94,12 @@ fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
     }
     ranges.extend(open.map(|(start, end)| ClassUnicodeRange::new(start, end)));
     let class = Box::new(Hir::class(Class::Unicode(ClassUnicode::new(ranges))));
-    Language(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
+    TextLanguage(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
 }
 
 /// Returns a short text that probably is in a language; look-around is ignored. Of an alternation,
 /// the alternative with index `alternative` is used.
-pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
+pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => String::new(),
         HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
@@ -110,67 +110,70 @@ pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
             found.map_or_else(String::new, String::from)
         }
         HirKind::Class(Class::Bytes(_)) => "a".to_owned(),
-        HirKind::Repetition(part) => sample(&part.sub, alternative).repeat(part.min.min(1_000) as usize),
-        HirKind::Capture(part) => sample(&part.sub, alternative),
-        HirKind::Concat(parts) => parts.iter().map(|part| sample(part, alternative)).collect(),
-        HirKind::Alternation(parts) => sample(&parts[alternative % parts.len()], alternative),
+        HirKind::Repetition(part) => sample_text(&part.sub, alternative).repeat(part.min.min(1_000) as usize),
+        HirKind::Capture(part) => sample_text(&part.sub, alternative),
+        HirKind::Concat(parts) => parts.iter().map(|part| sample_text(part, alternative)).collect(),
+        HirKind::Alternation(parts) => sample_text(&parts[alternative % parts.len()], alternative),
     }
 }
 
 /// Returns all bytes in the order in which they are tried: the most readable first.
-fn bytes() -> impl Iterator<Item = u8> {
+fn bytes_by_readability() -> impl Iterator<Item = u8> {
     let nice = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
     let rest = (0x21..=0x7e).chain(0x80..=0xff).chain(0..=0x20).chain([0x7f]);
     nice.chain(rest)
 }
 
-type Product = SmallVec<[LazyStateID; 6]>;
+type ProductState = SmallVec<[LazyStateID; 6]>;
 
 impl AutomatonCache {
-    fn automaton(&mut self, language: &Language) -> Option<Rc<DFA>> {
-        self.automata.entry(language.clone()).or_insert_with(|| automaton(&language.0).map(Rc::new)).clone()
+    fn cached_automaton(&mut self, language: &TextLanguage) -> Option<Rc<DFA>> {
+        self.automata
+            .entry(language.clone())
+            .or_insert_with(|| build_automaton(&language.0).map(Rc::new))
+            .clone()
     }
 
     /// Finds a text that is in the languages marked true and in none of the others.
-    pub fn find(&mut self, languages: &[(Language, bool)]) -> TextSolution {
+    pub fn find_text(&mut self, languages: &[(TextLanguage, bool)]) -> TextSolution {
         let every = (self.every.clone(), true);
         let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
-        let all = languages.iter().chain([&every]).map(|(language, _)| self.automaton(language));
+        let all = languages.iter().chain([&every]).map(|(language, _)| self.cached_automaton(language));
         let Some(automata) = all.collect::<Option<Vec<_>>>() else { return TextSolution::Unknown };
-        let most = STEPS.min(self.left);
-        let mut search = Search::new(&automata, &wanted, most);
+        let most = MAX_SEARCH_STEPS.min(self.left);
+        let mut search = ProductSearch::new(&automata, &wanted, most);
         let found = search.run().unwrap_or(TextSolution::Unknown);
         self.left -= search.taken.min(self.left);
         found
     }
 }
 
-fn automaton(hir: &Hir) -> Option<DFA> {
+fn build_automaton(hir: &Hir) -> Option<DFA> {
     let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(8 << 20));
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
     let config = DFA::config()
         .match_kind(MatchKind::All)
         // Word boundaries beyond ASCII are not supported: the automaton quits there.
         .unicode_word_boundary(true)
-        .cache_capacity(MEMORY)
+        .cache_capacity(MAX_AUTOMATON_BYTES)
         .skip_cache_capacity_check(true);
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
 /// Returns `None` if an automaton exceeded its memory and evicted states that are in use.
-fn kept(cache: &Cache) -> Option<()> {
+fn ensure_not_evicted(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }
 
 /// One search of a product automaton.
-struct Search<'a> {
+struct ProductSearch<'a> {
     automata: &'a [Rc<DFA>],
     wanted: &'a [bool],
     caches: Vec<Cache>,
     /// For each state, the previous state and the byte that leads from there to this state.
     steps: Vec<(usize, u8)>,
-    states: Vec<Product>,
-    seen: HashSet<Product>,
+    states: Vec<ProductState>,
+    seen: HashSet<ProductState>,
     /// The number of steps taken so far; `most` is their limit.
     taken: usize,
     most: usize,
@@ -178,36 +181,36 @@ struct Search<'a> {
     gave_up: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(automata: &'a [Rc<DFA>], wanted: &'a [bool], most: usize) -> Search<'a> {
+impl<'a> ProductSearch<'a> {
+    fn new(automata: &'a [Rc<DFA>], wanted: &'a [bool], most: usize) -> ProductSearch<'a> {
         let caches = automata.iter().map(|automaton| automaton.create_cache()).collect();
         let (steps, states, seen) = (Vec::new(), Vec::new(), HashSet::new());
-        Search { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
+        ProductSearch { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
     }
 
     /// Returns one byte of each class; no automaton distinguishes the bytes of a class.
-    fn alphabet(&self) -> Vec<u8> {
+    fn byte_representatives(&self) -> Vec<u8> {
         let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
         let group =
             |byte: u8| self.automata.iter().map(|automaton| automaton.byte_classes().get(byte)).collect();
-        bytes().filter(|byte| seen.insert(group(*byte))).collect()
+        bytes_by_readability().filter(|byte| seen.insert(group(*byte))).collect()
     }
 
     fn run(&mut self) -> Option<TextSolution> {
         let input = Input::new("").anchored(Anchored::Yes);
         let automata = self.automata.iter().zip(&mut self.caches);
         let start = automata.map(|(automaton, cache)| automaton.start_state_forward(cache, &input).ok());
-        let start = start.collect::<Option<Product>>()?;
-        self.reach(start, 0, 0);
-        let alphabet = self.alphabet();
+        let start = start.collect::<Option<ProductState>>()?;
+        self.push_state(start, 0, 0);
+        let alphabet = self.byte_representatives();
         let mut at = 0;
         while at < self.states.len() {
-            if self.accepts(at)? {
-                return Some(self.text(at).map_or(TextSolution::Unknown, TextSolution::Text));
+            if self.is_accepting(at)? {
+                return Some(self.text_to_state(at).map_or(TextSolution::Unknown, TextSolution::Text));
             }
             for &byte in &alphabet {
-                if let Some(next) = self.next(at, byte)? {
-                    self.reach(next, at, byte);
+                if let Some(next) = self.next_state(at, byte)? {
+                    self.push_state(next, at, byte);
                 }
                 if self.taken >= self.most {
                     return Some(TextSolution::Unknown);
@@ -218,7 +221,7 @@ impl<'a> Search<'a> {
         Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Nothing })
     }
 
-    fn reach(&mut self, state: Product, from: usize, byte: u8) {
+    fn push_state(&mut self, state: ProductState, from: usize, byte: u8) {
         if self.seen.insert(state.clone()) {
             self.states.push(state);
             self.steps.push((from, byte));
@@ -227,13 +230,13 @@ impl<'a> Search<'a> {
 
     /// Returns the state after a byte. The outer `None` means that an automaton failed. The inner
     /// `None` means that an automaton quit, or that no wanted text continues with this byte.
-    fn next(&mut self, at: usize, byte: u8) -> Option<Option<Product>> {
-        let mut next = Product::new();
+    fn next_state(&mut self, at: usize, byte: u8) -> Option<Option<ProductState>> {
+        let mut next = ProductState::new();
         self.taken += self.automata.len();
         for (place, automaton) in self.automata.iter().enumerate() {
             let state = self.states[at][place];
             let state = automaton.next_state(&mut self.caches[place], state, byte).ok()?;
-            kept(&self.caches[place])?;
+            ensure_not_evicted(&self.caches[place])?;
             if state.is_quit() {
                 self.gave_up = true;
                 return Some(None);
@@ -246,10 +249,10 @@ impl<'a> Search<'a> {
         Some(Some(next))
     }
 
-    fn accepts(&mut self, at: usize) -> Option<bool> {
+    fn is_accepting(&mut self, at: usize) -> Option<bool> {
         for (place, automaton) in self.automata.iter().enumerate() {
             let end = automaton.next_eoi_state(&mut self.caches[place], self.states[at][place]).ok()?;
-            kept(&self.caches[place])?;
+            ensure_not_evicted(&self.caches[place])?;
             if end.is_match() != self.wanted[place] {
                 return Some(false);
             }
@@ -258,7 +261,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the text that leads from the start state to this state.
-    fn text(&self, mut at: usize) -> Option<String> {
+    fn text_to_state(&self, mut at: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while at != 0 {
             let (from, byte) = self.steps[at];
@@ -277,10 +280,10 @@ mod tests {
     /// Regression: states that an automaton evicted were used again, which panicked.
     #[test]
     fn an_automaton_that_outgrows_its_memory_is_unknown() {
-        let large = language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
-        let other = language(r"(?s:.*)b(?s:.{14})").expect("it parses");
-        let none = language("[^a]*").expect("it parses");
-        let found = AutomatonCache::default().find(&[(large, true), (other, true), (none, true)]);
+        let large = parse_language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
+        let other = parse_language(r"(?s:.*)b(?s:.{14})").expect("it parses");
+        let none = parse_language("[^a]*").expect("it parses");
+        let found = AutomatonCache::default().find_text(&[(large, true), (other, true), (none, true)]);
         assert!(found != TextSolution::Text(String::new()));
     }
 
@@ -289,9 +292,9 @@ mod tests {
         let check = |wanted: &[(&str, bool)], expected: TextSolution| {
             let languages: Vec<_> = wanted
                 .iter()
-                .map(|(pattern, wanted)| (language(pattern).expect("it parses"), *wanted))
+                .map(|(pattern, wanted)| (parse_language(pattern).expect("it parses"), *wanted))
                 .collect();
-            assert_eq!(AutomatonCache::default().find(&languages), expected, "{wanted:?}");
+            assert_eq!(AutomatonCache::default().find_text(&languages), expected, "{wanted:?}");
         };
         let text = |text: &str| TextSolution::Text(text.to_owned());
         check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], TextSolution::Nothing);

@@ -1,11 +1,11 @@
 //! Finds a message for a set of literals, or a small subset that no message satisfies. First each
-//! term is solved alone, which is exact for known [`Shape`](super::shape::Shape)s. Then the values
-//! are combined into one message, which the reference evaluator checks. A failure of that last step
-//! proves nothing.
+//! term is solved alone, which is exact for known
+//! [`PredicateShape`](super::shape::PredicateShape)s. Then the values are combined into one
+//! message, which the reference evaluator checks. A failure of that last step proves nothing.
 
-use super::atoms::{Atoms, Literal, TRUE};
-use super::place::{Sketch, place};
-use super::values::{Solved, Values};
+use super::atoms::{AtomLiteral, AtomTable, TRUE};
+use super::place::{MessageSketch, invert_term};
+use super::values::{SolvedValue, ValueSearch};
 use hashbrown::HashSet;
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::Program;
@@ -13,48 +13,48 @@ use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
 
 /// Literals for which no common message was found.
-pub(super) struct Conflict {
-    pub literals: Vec<Literal>,
+pub(super) struct LiteralConflict {
+    pub literals: Vec<AtomLiteral>,
     /// Whether it is proven that no message satisfies all of them.
     pub proven: bool,
 }
 
 /// A message of which only some paths may change during the search.
-pub(super) struct Base<'m> {
+pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
     /// The paths that may change. The fields that contain them or are inside them may change too.
     pub free: &'m [usize],
 }
 
-impl Base<'_> {
-    pub fn is_free(&self, atoms: &Atoms, path: usize) -> bool {
-        self.free.iter().any(|free| atoms.touch(*free, path))
+impl BaseMessage<'_> {
+    pub fn is_free(&self, atoms: &AtomTable, path: usize) -> bool {
+        self.free.iter().any(|free| atoms.paths_overlap(*free, path))
     }
 }
 
 /// The search for messages, with its caches.
-pub(super) struct Theory {
-    pub values: Values,
-    sketch: Sketch,
+pub(super) struct MessageTheory {
+    pub values: ValueSearch,
+    sketch: MessageSketch,
 }
 
 /// Maximum number of combinations of candidate values that are tried over several paths.
-const COMBINED: usize = 600;
+const MAX_COMBINATIONS: usize = 600;
 
-impl Theory {
-    pub fn new(program: &Program) -> Theory {
-        Theory { values: Values::new(program), sketch: Sketch::new(program) }
+impl MessageTheory {
+    pub fn new(program: &Program) -> MessageTheory {
+        MessageTheory { values: ValueSearch::new(program), sketch: MessageSketch::new(program) }
     }
 
     /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
     /// returned message differs from the base message only in the free paths.
-    pub fn message(
+    pub fn find_message(
         &mut self,
         normal: &Normal,
-        literals: &[Literal],
-        base: Option<&Base<'_>>,
-    ) -> Result<Json, Conflict> {
-        let mut by_term: Vec<(usize, Vec<Literal>)> = Vec::new();
+        literals: &[AtomLiteral],
+        base: Option<&BaseMessage<'_>>,
+    ) -> Result<Json, LiteralConflict> {
+        let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
         for literal in literals {
             let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
             match by_term.iter_mut().find(|(other, _)| other == term) {
@@ -65,45 +65,50 @@ impl Theory {
         let mut values: Vec<(usize, Json)> = Vec::new();
         for (term, literals) in &mut by_term {
             literals.sort_unstable();
-            match self.values.value(*term, literals, false) {
-                Solved::Value(value) => values.push((*term, value)),
-                Solved::Unknown => {}
-                Solved::Never => {
-                    let literals = self.values.fewest(*term, literals.clone(), false);
-                    return Err(Conflict { literals, proven: true });
+            match self.values.find_value(*term, literals, false) {
+                SolvedValue::Value(value) => values.push((*term, value)),
+                SolvedValue::Unknown => {}
+                SolvedValue::Never => {
+                    let literals = self.values.minimise_conflict(*term, literals.clone(), false);
+                    return Err(LiteralConflict { literals, proven: true });
                 }
             }
         }
-        if let Some(literals) = self.half_missing(&by_term) {
-            return Err(Conflict { literals, proven: true });
+        if let Some(literals) = self.find_missing_conflict(&by_term) {
+            return Err(LiteralConflict { literals, proven: true });
         }
-        let unproven = || Conflict { literals: literals.to_vec(), proven: false };
+        let unproven = || LiteralConflict { literals: literals.to_vec(), proven: false };
         if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].outside) {
             return Err(unproven());
         }
-        let mut choices = self.choices(normal, literals, &values, base)?;
-        if let Some(message) = self.whole(literals, &choices, base) {
+        let mut choices = self.choices_by_path(normal, literals, &values, base)?;
+        if let Some(message) = self.build_message(literals, &choices, base) {
             return Ok(message);
         }
-        self.combined(literals, &mut choices, base).ok_or_else(unproven)
+        self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
     }
 
     /// Builds the message from the current value of each path; `None` if it does not satisfy the
     /// literals.
-    fn whole(&self, literals: &[Literal], choices: &[Choices], base: Option<&Base<'_>>) -> Option<Json> {
+    fn build_message(
+        &self,
+        literals: &[AtomLiteral],
+        choices: &[PathChoices],
+        base: Option<&BaseMessage<'_>>,
+    ) -> Option<Json> {
         let atoms = &self.values.atoms;
-        let values = choices.iter().map(|choice| (choice.path, choice.value()));
+        let values = choices.iter().map(|choice| (choice.path, choice.current()));
         let start = base.map_or_else(|| json!({}), |base| base.message.clone());
-        let message = self.sketch.message(atoms, start, values);
+        let message = self.sketch.write_values(atoms, start, values);
         if !literals.iter().all(|literal| atoms.holds(*literal, &message)) {
             return None;
         }
-        Some(if base.is_some() { message } else { self.sketch.promised(atoms, message, literals) })
+        Some(if base.is_some() { message } else { self.sketch.complete_required(atoms, message, literals) })
     }
 
     /// Finds a conflict between two terms that are missing exactly when the same field is missing:
     /// one term must be present, and the other must be missing.
-    fn half_missing(&mut self, by_term: &[(usize, Vec<Literal>)]) -> Option<Vec<Literal>> {
+    fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         for (a, needing) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
             let atoms = &self.values.atoms;
@@ -114,9 +119,9 @@ impl Theory {
             };
             for (b, literals) in by_term.iter().filter(|(b, _)| b != a) {
                 if self.values.atoms.terms[*b].missing_with == Some(slot)
-                    && matches!(self.values.value(*b, literals, true), Solved::Never)
+                    && matches!(self.values.find_value(*b, literals, true), SolvedValue::Never)
                 {
-                    let mut conflict = self.values.fewest(*b, literals.clone(), true);
+                    let mut conflict = self.values.minimise_conflict(*b, literals.clone(), true);
                     conflict.push(needs);
                     return Some(conflict);
                 }
@@ -126,13 +131,13 @@ impl Theory {
     }
 
     /// Returns, for each path, the candidate values that satisfy the literals on that path alone.
-    fn choices(
+    fn choices_by_path(
         &self,
         normal: &Normal,
-        literals: &[Literal],
+        literals: &[AtomLiteral],
         values: &[(usize, Json)],
-        base: Option<&Base<'_>>,
-    ) -> Result<Vec<Choices>, Conflict> {
+        base: Option<&BaseMessage<'_>>,
+    ) -> Result<Vec<PathChoices>, LiteralConflict> {
         let mut paths: Vec<usize> = literals
             .iter()
             .flat_map(|literal| self.values.atoms.atoms[literal.atom].paths.iter().copied())
@@ -144,11 +149,11 @@ impl Theory {
             if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
                 let keys = &self.values.atoms.paths[path].keys;
                 let own = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
-                choices.push(Choices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
+                choices.push(PathChoices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
                 continue;
             }
             let here = |slots: &[usize]| slots == [path];
-            let own: Vec<Literal> = literals
+            let own: Vec<AtomLiteral> = literals
                 .iter()
                 .copied()
                 .filter(|literal| here(&self.values.atoms.atoms[literal.atom].paths))
@@ -156,7 +161,7 @@ impl Theory {
             let mut tried: Vec<Json> = Vec::new();
             for (term, value) in values.iter().filter(|(term, _)| here(&self.values.atoms.terms[*term].paths))
             {
-                tried.extend(place(normal, self.values.atoms.terms[*term].expr, value.clone()));
+                tried.extend(invert_term(normal, self.values.atoms.terms[*term].expr, value.clone()));
             }
             let mut terms: Vec<usize> = own
                 .iter()
@@ -166,20 +171,20 @@ impl Theory {
             terms.dedup();
             for term in terms {
                 let expr = self.values.atoms.terms[term].expr;
-                let of_term = own.iter().filter(|literal| self.is_about(literal.atom, term));
+                let of_term = own.iter().filter(|literal| self.reads_only_term(literal.atom, term));
                 let found = self
                     .values
-                    .candidates(&self.values.atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
-                tried.extend(found.into_iter().filter_map(|value| place(normal, expr, value)));
-                tried.extend(super::place::samples(normal, expr));
+                    .candidate_values(&self.values.atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
+                tried.extend(found.into_iter().filter_map(|value| invert_term(normal, expr, value)));
+                tried.extend(super::place::sample_field_values(normal, expr));
             }
             for literal in &own {
-                tried.extend(super::place::lists(&self.values.atoms, literal.atom));
+                tried.extend(super::place::candidate_lists(&self.values.atoms, literal.atom));
             }
-            tried.extend(self.values.plain(self.values.atoms.paths[path].kinds));
+            tried.extend(self.values.plain_values(self.values.atoms.paths[path].kinds));
             let mut seen = HashSet::new();
             let sketch = |value: &Json| {
-                self.sketch.message(&self.values.atoms, json!({}), [(path, value)].into_iter())
+                self.sketch.write_values(&self.values.atoms, json!({}), [(path, value)].into_iter())
             };
             let fits = |value: &Json| {
                 let message = sketch(value);
@@ -193,21 +198,21 @@ impl Theory {
                 .take(most)
                 .collect();
             if fitting.is_empty() {
-                let proven = self.is_finite(&own);
-                return Err(Conflict { literals: own, proven });
+                let proven = self.has_finite_texts(&own);
+                return Err(LiteralConflict { literals: own, proven });
             }
-            choices.push(Choices { path, values: fitting, at: 0 });
+            choices.push(PathChoices { path, values: fitting, at: 0 });
         }
         Ok(choices)
     }
 
-    fn is_about(&self, atom: usize, term: usize) -> bool {
+    fn reads_only_term(&self, atom: usize, term: usize) -> bool {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
     /// True if a literal allows a text field only a finite number of texts. All of these texts were
     /// tried, so the conflict is proven.
-    fn is_finite(&self, literals: &[Literal]) -> bool {
+    fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
             let (Some((term, _)), Some(shape)) = (&atom.term, &atom.shape) else { return false };
@@ -219,16 +224,16 @@ impl Theory {
     }
 
     /// Tries combinations of the candidate values of several paths.
-    fn combined(
+    fn try_combinations(
         &self,
-        literals: &[Literal],
-        choices: &mut [Choices],
-        base: Option<&Base<'_>>,
+        literals: &[AtomLiteral],
+        choices: &mut [PathChoices],
+        base: Option<&BaseMessage<'_>>,
     ) -> Option<Json> {
-        for _ in 0..COMBINED {
+        for _ in 0..MAX_COMBINATIONS {
             let at = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
             at?;
-            if let Some(message) = self.whole(literals, choices, base) {
+            if let Some(message) = self.build_message(literals, choices, base) {
                 return Some(message);
             }
         }
@@ -237,14 +242,14 @@ impl Theory {
 }
 
 /// The candidate values of a path, and the index of the current value.
-struct Choices {
+struct PathChoices {
     path: usize,
     values: Vec<Json>,
     at: usize,
 }
 
-impl Choices {
-    fn value(&self) -> &Json {
+impl PathChoices {
+    fn current(&self) -> &Json {
         &self.values[self.at]
     }
 

@@ -1,6 +1,6 @@
 //! Finds unused declarations of the main file, and tests with equal names.
 
-use super::report::Report;
+use super::report::AnalysisReport;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -8,9 +8,9 @@ use rulec_sema::hir::{Outcome, Program, TableId, TableKind, UnusedDeclaration};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The id of the main file, which is always the first file.
-const MAIN: FileId = FileId(0);
+const MAIN_FILE: FileId = FileId(0);
 
-pub(super) fn declarations(report: &mut Report<'_>) {
+pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let outcomes = || {
         let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
@@ -26,18 +26,20 @@ pub(super) fn declarations(report: &mut Report<'_>) {
         Diagnostic::new(Code::UnusedDeclaration, span, message!("{what} `{name}` is not used")).help(help)
     };
     // A file that only declares is meant to be imported.
-    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
-    for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
+    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN_FILE);
+    for handler in
+        program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN_FILE)
+    {
         if !used.contains(&*handler.name) {
             let help = message!("no route leads to the handler: remove the handler, or write a route to it");
-            report.say(unused(message!("the handler"), &handler.name, handler.span, help), None);
+            report.add_finding(unused(message!("the handler"), &handler.name, handler.span, help), None);
         }
     }
-    let entered = entered(program);
+    let entered = goto_targets(program);
     let main = &program.tables[0];
     for (at, table) in program.tables.iter().enumerate().skip(1) {
         let id = TableId(at as u32);
-        let Some(span) = table.span.filter(|span| span.file == MAIN && table.kind == TableKind::Routes)
+        let Some(span) = table.span.filter(|span| span.file == MAIN_FILE && table.kind == TableKind::Routes)
         else {
             continue;
         };
@@ -46,19 +48,19 @@ pub(super) fn declarations(report: &mut Report<'_>) {
                 "no `goto` leads to the table: write one, or remove the table; if a program uses the table \
                 as an entry, write `# rulec: allow W0103 reason` before it"
             );
-            report.say(unused(message!("the table"), &table.name, span, help), None);
+            report.add_finding(unused(message!("the table"), &table.name, span, help), None);
         }
     }
-    idle(report);
-    same_names(report);
+    report_unused_fields_and_imports(report);
+    report_same_names(report);
 }
 
 /// The greatest number of names that one finding lists.
-const LISTED: usize = 5;
+const MAX_LISTED_NAMES: usize = 5;
 
 /// Reports unused `input` fields and imports, which the checker collected. One finding lists all
 /// unused fields.
-fn idle(report: &mut Report<'_>) {
+fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
     let mut fields = Vec::new();
     for idle in &report.program.idle {
         match idle {
@@ -66,7 +68,7 @@ fn idle(report: &mut Report<'_>) {
             UnusedDeclaration::Import(path, span) => {
                 let message = message!("the import `{path}` is not used");
                 let help = message!("remove the import, or use a name that it defines");
-                report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
+                report.add_finding(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
             }
         }
     }
@@ -75,8 +77,8 @@ fn idle(report: &mut Report<'_>) {
         [] => message!("no rule reads the input field `{}`", first.0),
         _ => {
             let names: Vec<String> =
-                fields.iter().take(LISTED).map(|(name, _)| format!("`{name}`")).collect();
-            let more = if fields.len() > LISTED { message!(", …") } else { Message::default() };
+                fields.iter().take(MAX_LISTED_NAMES).map(|(name, _)| format!("`{name}`")).collect();
+            let more = if fields.len() > MAX_LISTED_NAMES { message!(", …") } else { Message::default() };
             message!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
         }
     };
@@ -85,14 +87,14 @@ fn idle(report: &mut Report<'_>) {
         W0105 reason` before `input`"
     );
     let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
-    let others = rest.iter().take(LISTED - 1);
+    let others = rest.iter().take(MAX_LISTED_NAMES - 1);
     let finding = others
         .fold(finding, |finding, (_, span)| finding.label(*span, message!("this field is not read either")));
-    report.say(finding, None);
+    report.add_finding(finding, None);
 }
 
 /// Returns the tables with an incoming `goto`.
-fn entered(program: &Program) -> BTreeSet<TableId> {
+fn goto_targets(program: &Program) -> BTreeSet<TableId> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
     outcomes
@@ -103,7 +105,7 @@ fn entered(program: &Program) -> BTreeSet<TableId> {
         .collect()
 }
 
-fn same_names(report: &mut Report<'_>) {
+fn report_same_names(report: &mut AnalysisReport<'_>) {
     let mut first: BTreeMap<&str, Span> = BTreeMap::new();
     let tests = &report.program.tests;
     for test in tests {
@@ -117,7 +119,7 @@ fn same_names(report: &mut Report<'_>) {
                 )
                 .label(*earlier, message!("the first one"))
                 .help(message!("give each test a different name, so that a failure shows which test failed"));
-                report.say(found, None);
+                report.add_finding(found, None);
             }
         }
     }

@@ -2,9 +2,9 @@
 //! selects now, and the smallest change with which the message would select the requested route.
 //! The reference evaluator checks the change before it is reported.
 
-use super::minimal_change::{Near, Nearest, nearest};
-use super::report::Report;
-use super::sequence::{AnswerIds, Leaf, Sequence, SequenceBuilder};
+use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
+use super::report::AnalysisReport;
+use super::sequence::{AnswerIds, Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -109,13 +109,13 @@ pub struct WhyNotQuery<'p> {
 /// # Errors
 /// If there is no statement with this name, returns the names that exist.
 #[doc(hidden)]
-pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
+pub fn explain_why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     let mut solver = Solver::new(asked.program);
     let mut answers = AnswerIds::default();
     let (program, values) = (asked.program, &*asked.program.values);
     let mut reader =
         SequenceBuilder { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
-    let Some(sequence) = reader.read(Some(asked.entry)) else {
+    let Some(sequence) = reader.build_sequence(Some(asked.entry)) else {
         let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
         return Ok(WhyNot { route, taken_by: None, remedy });
     };
@@ -129,8 +129,9 @@ pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
             .and_then(|rest| rest.strip_prefix('.'))
             == Some(&*rule.name)
     };
-    let is_asked =
-        |at: &usize| is_named(&statements[*at], asked.route) || sequence.way(*at).iter().any(qualified);
+    let is_asked = |at: &usize| {
+        is_named(&statements[*at], asked.route) || sequence.rules_to_leaf(*at).iter().any(qualified)
+    };
     let places: Vec<usize> = (0..statements.len()).filter(is_asked).collect();
     if places.is_empty() {
         let mut names = Vec::new();
@@ -141,7 +142,7 @@ pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         }
         return Err(names);
     }
-    let decide = |message: &Json| sequence.place(&(asked.decide)(message));
+    let decide = |message: &Json| sequence.leaf_index(&(asked.decide)(message));
     let taken = decide(asked.message);
     let name = |place: usize| statements.get(place).map(|leaf| leaf.name.clone());
     let mut found = WhyNot {
@@ -153,13 +154,13 @@ pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         found.remedy = Remedy::Chosen;
         return Ok(found);
     }
-    let mut best: Option<(usize, Near)> = None;
+    let mut best: Option<(usize, NearestMessage)> = None;
     let mut open = false;
     for place in places {
-        match nearest(&mut solver, &sequence, place, asked.message, &decide) {
-            Nearest::Never => {}
-            Nearest::Unknown => open = true,
-            Nearest::TextSolution(near) => {
+        match find_nearest_message(&mut solver, &sequence, place, asked.message, &decide) {
+            NearestResult::Never => {}
+            NearestResult::Unknown => open = true,
+            NearestResult::TextSolution(near) => {
                 if best.as_ref().is_none_or(|(_, best)| near.changed.len() < best.changed.len()) {
                     best = Some((place, near));
                 }
@@ -171,34 +172,35 @@ pub fn why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         None => {}
         Some((place, near)) => {
             found.route = name(place).unwrap_or_default();
-            found.remedy = change(asked, &solver, &sequence, (place, near), open);
+            found.remedy = describe_change(asked, &solver, &sequence, (place, near), open);
         }
     }
     Ok(found)
 }
 
 /// True if the statement, or a `goto` that leads to it, has this name.
-fn is_named(leaf: &Leaf, name: &str) -> bool {
+fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
     leaf.name == name || leaf.name.split(" → ").any(|part| part == name)
 }
 
 /// Describes the change that selects a statement.
-fn change(
+fn describe_change(
     asked: &WhyNotQuery<'_>,
     solver: &Solver<'_>,
     sequence: &Sequence,
-    (place, near): (usize, Near),
+    (place, near): (usize, NearestMessage),
     open: bool,
 ) -> Remedy {
-    let report = Report::new(asked.program, asked.sources);
-    let mut words = Words { report: &report, before: asked.message, after: &near.message, found: Vec::new() };
-    for rule in sequence.way(place) {
-        words.wanted(&asked.program.rules[rule.index()].condition, true);
+    let report = AnalysisReport::new(asked.program, asked.sources);
+    let mut words =
+        RequirementWords { report: &report, before: asked.message, after: &near.message, found: Vec::new() };
+    for rule in sequence.rules_to_leaf(place) {
+        words.collect_wanted(&asked.program.rules[rule.index()].condition, true);
     }
     for beaten in &near.beaten {
         // At least one condition of this earlier statement is no longer true.
-        for rule in sequence.way(*beaten) {
-            words.kept_from(
+        for rule in sequence.rules_to_leaf(*beaten) {
+            words.collect_excluding(
                 &asked.program.rules[rule.index()].condition,
                 &asked.program.rules[rule.index()].name,
             );
@@ -214,7 +216,7 @@ fn change(
             field: keys.join("."),
             is: at(asked.message, keys),
             would_be: at(&near.message, keys),
-            needs: words.about(keys),
+            needs: words.requirements_about(keys),
             private: slots.filter(|slot| slot.path.starts_with(keys)).any(|slot| slot.private),
         }
     });
@@ -226,17 +228,17 @@ fn change(
 }
 
 /// The requirements of tests in conditions, described in words.
-struct Words<'w> {
-    report: &'w Report<'w>,
+struct RequirementWords<'w> {
+    report: &'w AnalysisReport<'w>,
     before: &'w Json,
     after: &'w Json,
     /// Each requirement, with the fields that it is about.
     found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
-impl Words<'_> {
+impl RequirementWords<'_> {
     /// Returns the requirements about a field.
-    fn about(&self, keys: &[Arc<str>]) -> Vec<Message> {
+    fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.found {
             let touches = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
@@ -248,58 +250,57 @@ impl Words<'_> {
     }
 
     /// Collects the tests that have the wanted result after the change but not before it.
-    fn wanted(&mut self, cond: &Cond, want: bool) {
-        self.units(cond, want, &mut |words, unit, want| {
-            if !comes_out_of(words, unit, words.before, want) && comes_out_of(words, unit, words.after, want)
-            {
-                let need = words.need(unit, want);
-                words.found.push((words.fields(unit), need));
+    fn collect_wanted(&mut self, cond: &Cond, want: bool) {
+        self.for_each_test(cond, want, &mut |words, unit, want| {
+            if !has_result(words, unit, words.before, want) && has_result(words, unit, words.after, want) {
+                let need = words.describe_requirement(unit, want);
+                words.found.push((words.fields_read(unit), need));
             }
         });
     }
 
     /// Collects the tests of an earlier statement whose result the change affects.
-    fn kept_from(&mut self, cond: &Cond, name: &str) {
-        self.units(cond, true, &mut |words, unit, want| {
-            if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
+    fn collect_excluding(&mut self, cond: &Cond, name: &str) {
+        self.for_each_test(cond, true, &mut |words, unit, want| {
+            if has_result(words, unit, words.before, want) != has_result(words, unit, words.after, want) {
                 let quoted = words.report.quote(unit.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
-                words.found.push((words.fields(unit), need));
+                words.found.push((words.fields_read(unit), need));
             }
         });
     }
 
     /// Calls `tell` for each test in a condition, with the result that the test should have.
-    fn units(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
+    fn for_each_test(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.units(inner, !want, tell),
-            CondKind::Call(_, inner) => self.units(inner, want, tell),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.for_each_test(inner, !want, tell),
+            CondKind::Call(_, inner) => self.for_each_test(inner, want, tell),
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.units(part, want, tell));
+                parts.iter().for_each(|part| self.for_each_test(part, want, tell));
             }
             CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.units(&part.cond, want, tell));
+                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, tell));
             }
             CondKind::Let(id) => match self.report.program.let_body(*id) {
-                Term::Cond(body) => self.units(body, want, tell),
+                Term::Cond(body) => self.for_each_test(body, want, tell),
                 Term::Expr(_) => tell(self, cond, want),
             },
             CondKind::Test(_) | CondKind::Quantifier { .. } => tell(self, cond, want),
         }
     }
 
-    fn fields(&self, cond: &Cond) -> Vec<Vec<Arc<str>>> {
+    fn fields_read(&self, cond: &Cond) -> Vec<Vec<Arc<str>>> {
         let program = self.report.program;
-        let slots = super::missing::fields(program, cond);
+        let slots = super::missing::fields_read(program, cond);
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
     /// Describes the requirement of a test: in words for a simple comparison, otherwise by its
     /// source text.
-    fn need(&self, cond: &Cond, want: bool) -> Message {
+    fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
         let comparison = match &cond.kind {
-            CondKind::Test(test) => self.comparison(test, want),
+            CondKind::Test(test) => self.describe_comparison(test, want),
             _ => None,
         };
         let quoted = self.report.quote(cond.span);
@@ -309,7 +310,7 @@ impl Words<'_> {
         })
     }
 
-    fn comparison(&self, test: &Predicate, want: bool) -> Option<Message> {
+    fn describe_comparison(&self, test: &Predicate, want: bool) -> Option<Message> {
         let is_field = matches!(test.left, Expr { kind: ExprKind::Slot(_), .. });
         if !is_field || test.mode != TestMode::default() {
             return None;
@@ -337,6 +338,6 @@ impl Words<'_> {
 }
 
 /// True if a test has the wanted result. Unknown counts as neither true nor false.
-fn comes_out_of(words: &Words<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
-    words.report.truth(unit, message) == Tri::from(want)
+fn has_result(words: &RequirementWords<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
+    words.report.evaluate(unit, message) == Tri::from(want)
 }

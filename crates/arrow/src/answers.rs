@@ -429,7 +429,7 @@ fn common(program: &Program) -> Columns {
     if outcomes(program).any(has_required) {
         columns.push(("missing_args", Type::list(Type::Text)));
     }
-    if program.promised().is_some() {
+    if program.input_contract().is_some() {
         columns.push(("breaches", Type::texts(&["path", "expected", "found", "hint"])));
     }
     columns.push(("exceeded", exceeded()));

@@ -6,7 +6,7 @@ use crate::moment::Zone;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rulec::{Language, Message, Session, UnknownEntry};
-use rulec_base::diag::{listed, nearest};
+use rulec_base::diag::{comma_list, nearest};
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{PathId, Plan, ROOT};
@@ -27,7 +27,7 @@ impl BindError {
 
     /// Returns all problems as one message with one line each, which can be translated.
     pub fn to_message(&self) -> Message {
-        rulec_base::diag::lines(&self.problems)
+        rulec_base::diag::join_lines(&self.problems)
     }
 }
 
@@ -390,7 +390,7 @@ impl Binder<'_> {
             None if names.is_empty() => message!("no columns exist"),
             None => {
                 let shown = names.iter().take(20).map(|name| format!("`{name}`"));
-                message!("there are {}", listed(shown.chain((names.len() > 20).then(|| "…".to_owned()))))
+                message!("there are {}", comma_list(shown.chain((names.len() > 20).then(|| "…".to_owned()))))
             }
         };
         self.problems.push(message!(

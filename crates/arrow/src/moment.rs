@@ -28,7 +28,7 @@ impl Zone {
     fn offset(&self, seconds: i64) -> Option<UtcOffset> {
         match self {
             Zone::Fixed(offset) => Some(*offset),
-            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::offset(name, seconds)?).ok(),
+            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::utc_offset(name, seconds)?).ok(),
         }
     }
 

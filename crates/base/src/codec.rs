@@ -29,7 +29,7 @@ pub trait Codec: Sized {
 
 /// The tables whose entries are encoded by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbered {
+pub enum IndexedTable {
     File,
     Slot,
     Let,
@@ -41,49 +41,49 @@ pub enum Numbered {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u32; 8]);
+pub struct TableCounts([u32; 8]);
 
-impl Numbered {
-    pub const ALL: [Numbered; 8] = [
-        Numbered::File,
-        Numbered::Slot,
-        Numbered::Let,
-        Numbered::Extern,
-        Numbered::Table,
-        Numbered::Rule,
-        Numbered::Flow,
-        Numbered::Value,
+impl IndexedTable {
+    pub const ALL: [IndexedTable; 8] = [
+        IndexedTable::File,
+        IndexedTable::Slot,
+        IndexedTable::Let,
+        IndexedTable::Extern,
+        IndexedTable::Table,
+        IndexedTable::Rule,
+        IndexedTable::Flow,
+        IndexedTable::Value,
     ];
 }
 
-impl Counts {
+impl TableCounts {
     #[must_use]
-    pub fn with(mut self, what: Numbered, count: usize) -> Counts {
+    pub fn with_count(mut self, what: IndexedTable, count: usize) -> TableCounts {
         self.0[what as usize] = u32::try_from(count).unwrap_or(u32::MAX);
         self
     }
 
-    pub fn get(&self, what: Numbered) -> usize {
+    pub fn get(&self, what: IndexedTable) -> usize {
         self.0[what as usize] as usize
     }
 }
 
 /// Maximum nesting depth of decoded values: twice the depth that the compiler allows.
-const MAX_DEPTH: u32 = 512;
+const MAX_NESTING_DEPTH: u32 = 512;
 
 /// Encoded values in one buffer, called *parts*, of which each is decoded separately and on demand.
 #[derive(Clone, Debug, Default)]
-pub struct Parts {
+pub struct EncodedParts {
     pub bytes: Box<[u8]>,
-    pub counts: Counts,
+    pub counts: TableCounts,
 }
 
-impl Parts {
+impl EncodedParts {
     /// Decodes the part at the byte range `place`. Returns an error if bytes of the part remain.
-    pub fn part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
+    pub fn decode_part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
         let part = T::read(&mut reader)?;
-        reader.end().map(|()| part)
+        reader.expect_end().map(|()| part)
     }
 
     pub fn bytes(&self, place: &Range<u32>) -> &[u8] {
@@ -114,29 +114,29 @@ impl Writer {
 
     /// Takes the parts written so far. `counts` are the table sizes against which the ids in the
     /// parts are checked.
-    pub fn take_parts(&mut self, counts: Counts) -> Parts {
-        Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
+    pub fn take_parts(&mut self, counts: TableCounts) -> EncodedParts {
+        EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
     /// Writes a value as a separate part, which is decoded on demand. The main output gets only the
     /// length of the part. Returns the byte range of the part.
-    pub fn put_aside(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
+    pub fn write_part(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
         let start = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
         write(&mut writer);
         self.parts = writer.bytes;
-        self.number((self.parts.len() - start) as u64);
+        self.write_number((self.parts.len() - start) as u64);
         // If the parts exceed four gigabytes, offsets saturate, and decoding such a part fails.
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         place(start)..place(self.parts.len())
     }
 
-    pub fn byte(&mut self, byte: u8) {
+    pub fn write_byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// Writes a number as LEB128: seven bits per byte, lowest bits first.
-    pub fn number(&mut self, mut number: u64) {
+    pub fn write_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -144,36 +144,36 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
-    pub fn signed(&mut self, number: i64) {
-        self.number(zigzag(number));
+    pub fn write_signed(&mut self, number: i64) {
+        self.write_number(zigzag(number));
     }
 
-    pub fn raw(&mut self, bytes: &[u8]) {
+    pub fn write_raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Writes a text, or the id of an equal text that was written before.
-    pub fn text(&mut self, text: &str) {
+    pub fn write_text(&mut self, text: &str) {
         if let Some(texts) = &mut self.texts {
             let next = texts.len() as u32;
             if let Some(known) = texts.get(text) {
                 let known = u64::from(*known) << 1 | 1;
-                return self.number(known);
+                return self.write_number(known);
             }
             texts.insert(text.into(), next);
         }
-        self.number((text.len() as u64) << 1);
+        self.write_number((text.len() as u64) << 1);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    pub fn place(&mut self, file: u32, start: u32, end: u32) {
+    pub fn write_span(&mut self, file: u32, start: u32, end: u32) {
         let (last_file, last) = self.place;
         let step = zigzag(i64::from(start) - i64::from(last));
-        self.number(step << 1 | u64::from(file != last_file));
+        self.write_number(step << 1 | u64::from(file != last_file));
         if file != last_file {
-            self.number(u64::from(file));
+            self.write_number(u64::from(file));
         }
-        self.number(u64::from(end.saturating_sub(start)));
+        self.write_number(u64::from(end.saturating_sub(start)));
         self.place = (file, start);
     }
 }
@@ -190,22 +190,22 @@ fn unzigzag(number: u64) -> i64 {
 #[derive(Debug)]
 pub struct Reader<'b> {
     rest: &'b [u8],
-    pub counts: Counts,
+    pub counts: TableCounts,
     /// The texts read so far, indexed by id. `None` while a part is decoded, because parts do not
     /// refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
     depth: u32,
     /// The parts of the encoded value, each decoded on demand.
-    pub parts: Arc<Parts>,
+    pub parts: Arc<EncodedParts>,
     /// The offset at which the next part begins.
     next_part: u32,
 }
 
-const SHORT: DecodeError = DecodeError("it ends too early");
+const UNEXPECTED_END: DecodeError = DecodeError("it ends too early");
 
 impl<'b> Reader<'b> {
-    pub fn new(bytes: &'b [u8], counts: Counts) -> Reader<'b> {
+    pub fn new(bytes: &'b [u8], counts: TableCounts) -> Reader<'b> {
         Reader {
             rest: bytes,
             counts,
@@ -218,30 +218,30 @@ impl<'b> Reader<'b> {
     }
 
     /// Checks that all bytes and all parts have been read.
-    pub fn end(&self) -> Result<(), DecodeError> {
+    pub fn expect_end(&self) -> Result<(), DecodeError> {
         let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
     /// Reads the length of the next part. Returns all parts and the byte range of this part, which
     /// is not decoded yet.
-    pub fn put_aside(&mut self) -> Result<(Arc<Parts>, Range<u32>), DecodeError> {
+    pub fn read_part_range(&mut self) -> Result<(Arc<EncodedParts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
-        self.next_part = end.ok_or(SHORT)?;
+        self.next_part = end.ok_or(UNEXPECTED_END)?;
         Ok((self.parts.clone(), start..self.next_part))
     }
 
-    pub fn byte(&mut self) -> Result<u8, DecodeError> {
-        let (first, rest) = self.rest.split_first().ok_or(SHORT)?;
+    pub fn read_byte(&mut self) -> Result<u8, DecodeError> {
+        let (first, rest) = self.rest.split_first().ok_or(UNEXPECTED_END)?;
         self.rest = rest;
         Ok(*first)
     }
 
-    pub fn number(&mut self) -> Result<u64, DecodeError> {
+    pub fn read_number(&mut self) -> Result<u64, DecodeError> {
         let (mut number, mut shift) = (0, 0);
         loop {
-            let byte = self.byte()?;
+            let byte = self.read_byte()?;
             if shift == 63 && byte > 1 {
                 return Err(DecodeError("a number is too large"));
             }
@@ -253,31 +253,32 @@ impl<'b> Reader<'b> {
         }
     }
 
-    pub fn signed(&mut self) -> Result<i64, DecodeError> {
-        self.number().map(unzigzag)
+    pub fn read_signed(&mut self) -> Result<i64, DecodeError> {
+        self.read_number().map(unzigzag)
     }
 
-    pub fn raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+    pub fn read_raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(UNEXPECTED_END)?;
         self.rest = rest;
         Ok(bytes)
     }
 
     /// Reads a number of elements. Each element takes at least one byte, so a count above the
     /// number of remaining bytes is an error.
-    pub fn count(&mut self) -> Result<usize, DecodeError> {
-        let count = self.number()?;
-        usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
+    pub fn read_count(&mut self) -> Result<usize, DecodeError> {
+        let count = self.read_number()?;
+        usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(UNEXPECTED_END)
     }
 
-    pub fn text(&mut self) -> Result<Arc<str>, DecodeError> {
-        let head = self.number()?;
+    pub fn read_text(&mut self) -> Result<Arc<str>, DecodeError> {
+        let head = self.read_number()?;
         if head & 1 != 0 {
             let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.as_ref()?.get(known));
             return known.cloned().ok_or(DecodeError("a text is referred to that is not there"));
         }
-        let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
-        let text = std::str::from_utf8(self.raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
+        let length = usize::try_from(head >> 1).map_err(|_| UNEXPECTED_END)?;
+        let text =
+            std::str::from_utf8(self.read_raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
         let text: Arc<str> = text.into();
         if let Some(texts) = &mut self.texts {
             texts.push(text.clone());
@@ -286,8 +287,8 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads an id and checks it against the number of entries of its table.
-    pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
-        let number = self.number()?;
+    pub fn read_id(&mut self, what: IndexedTable) -> Result<u32, DecodeError> {
+        let number = self.read_number()?;
         u32::try_from(number)
             .ok()
             .filter(|number| (*number as usize) < self.counts.get(what))
@@ -295,30 +296,30 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads a span, as the file id, the start offset and the end offset.
-    pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
+    pub fn read_span(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let far = DecodeError("a place lies outside its file");
-        let head = self.number()?;
+        let head = self.read_number()?;
         let (mut file, last) = self.place;
         if head & 1 != 0 {
-            file = self.id(Numbered::File)?;
-        } else if file as usize >= self.counts.get(Numbered::File) {
+            file = self.read_id(IndexedTable::File)?;
+        } else if file as usize >= self.counts.get(IndexedTable::File) {
             return Err(far);
         }
         let start = i64::from(last)
             .checked_add(unzigzag(head >> 1))
             .and_then(|at| u32::try_from(at).ok())
             .ok_or(far)?;
-        let length = u32::try_from(self.number()?).map_err(|_| far)?;
+        let length = u32::try_from(self.read_number()?).map_err(|_| far)?;
         self.place = (file, start);
         Ok((file, start, start.checked_add(length).ok_or(far)?))
     }
 
     /// Calls `read` one nesting level deeper, or returns an error beyond the limit.
-    pub fn nested<T>(
+    pub fn read_nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_NESTING_DEPTH {
             return Err(DecodeError("it is nested too deep"));
         }
         self.depth += 1;
@@ -351,14 +352,14 @@ macro_rules! impl_codec {
             fn write(&self, to: &mut $crate::codec::Writer) {
                 match self {
                     $($name::$variant $(($($item),*))? $({ $($field),* })? => {
-                        to.byte($tag);
+                        to.write_byte($tag);
                         $($($crate::codec::Codec::write($item, to);)*)?
                         $($($crate::codec::Codec::write($field, to);)*)?
                     })*
                 }
             }
             fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                match from.byte()? {
+                match from.read_byte()? {
                     $($tag => {
                         $($(let $item = $crate::codec::Codec::read(from)?;)*)?
                         $($(let $field = $crate::codec::Codec::read(from)?;)*)?
@@ -373,10 +374,10 @@ macro_rules! impl_codec {
     (byte $name:ident, $to:expr, $from:expr) => {
         impl $crate::codec::Codec for $name {
             fn write(&self, to: &mut $crate::codec::Writer) {
-                to.byte($to(*self));
+                to.write_byte($to(*self));
             }
             fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                let known: Option<Self> = $from(from.byte()?);
+                let known: Option<Self> = $from(from.read_byte()?);
                 known.ok_or($crate::codec::DecodeError(concat!("there is no such ", stringify!($name))))
             }
         }

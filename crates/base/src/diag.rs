@@ -6,8 +6,8 @@ mod message;
 mod render;
 
 pub use codes::{Code, Language, Severity};
-pub use message::{Arg, Argument, Message, lines, listed, one_of, placeholders};
-pub use render::{Renderer, visible};
+pub use message::{Arg, Argument, Message, comma_list, join_lines, list_alternatives, placeholder_names};
+pub use render::{Renderer, visible_offset};
 
 use crate::codec::impl_codec;
 use crate::message;
@@ -95,7 +95,7 @@ impl Diagnostic {
     /// Adds the span of the declaration that the finding concerns, if there is one.
     #[must_use]
     #[doc(hidden)]
-    pub fn declared(self, place: Option<Span>) -> Self {
+    pub fn label_declaration(self, place: Option<Span>) -> Self {
         match place {
             Some(place) => self.label(place, message!("declared here")),
             None => self,
@@ -124,7 +124,7 @@ impl Diagnostic {
     /// Otherwise sets `help` as the remedy.
     #[must_use]
     #[doc(hidden)]
-    pub fn near_or(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
+    pub fn suggest_or_help(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
         match near {
             None => self.help(help),
             near => self.did_you_mean(span, near),

@@ -22,7 +22,7 @@ use serde_json::map::Entry;
 use serde_json::{Deserializer, Map, Number, Value};
 
 pub use error::{JsonError, JsonErrorKind};
-use error::{Refusal, Step};
+use error::{PathStep, Refusal};
 
 /// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;
@@ -36,8 +36,8 @@ pub const MAX_OBJECTS: usize = 500_000;
 
 /// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
-    const LEAST: usize = "{\"\":1}".len();
-    text.len() / LEAST > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
+    const MIN_OBJECT_BYTES: usize = "{\"\":1}".len();
+    text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
 }
 
 /// Reads one JSON value of any type. Only white space may surround the value in `text`.
@@ -45,7 +45,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
-    let mut state = State::default();
+    let mut state = ParseState::default();
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
     ValueSeed { state: &mut state, depth: 0 }
@@ -64,17 +64,17 @@ pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
 
 /// Reads one JSON value from UTF-8 bytes.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
-    parse(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
+    parse(std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?)
 }
 
 /// Reads one JSON object from UTF-8 bytes.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
-    parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
+    parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?)
 }
 
 /// State of the parse, from which an error is built.
 #[derive(Default)]
-struct State {
+struct ParseState {
     /// Number of object keys read so far, over the whole text.
     keys: usize,
     /// Number of non-empty objects read so far.
@@ -83,25 +83,25 @@ struct State {
     refusal: Option<Refusal>,
     /// Path to the faulty value, innermost step first. Steps are added only while the recursion
     /// unwinds after an error, so the path is otherwise empty.
-    path: Vec<Step>,
+    path: Vec<PathStep>,
 }
 
 /// A deserializer of one JSON value, which checks the limits of this reader.
 struct ValueSeed<'s> {
-    state: &'s mut State,
+    state: &'s mut ParseState,
     /// Number of lists and objects that contain the value.
     depth: usize,
 }
 
 impl ValueSeed<'_> {
-    fn refuse<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
+    fn set_refusal<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
         self.state.refusal = Some(refusal);
         E::custom("refused")
     }
 
     /// Checks the nesting limit and returns the depth of the elements of a list or object.
-    fn enter<E: serde::de::Error>(&mut self) -> Result<usize, E> {
-        if self.depth >= MAX_DEPTH { Err(self.refuse(Refusal::Depth)) } else { Ok(self.depth + 1) }
+    fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }
 }
 
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
-        let depth = self.enter()?;
+        let depth = self.enter_nesting()?;
         let mut list = Vec::new();
         loop {
             match access.next_element_seed(ValueSeed { state: self.state, depth }) {
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                     return Ok(Value::Array(list));
                 }
                 Err(error) => {
-                    self.state.path.push(Step::Index(list.len()));
+                    self.state.path.push(PathStep::Index(list.len()));
                     return Err(error);
                 }
             }
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
-        let depth = self.enter()?;
+        let depth = self.enter_nesting()?;
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             self.state.keys += 1;
@@ -176,13 +176,13 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                 self.state.objects += 1;
                 if self.state.objects > MAX_OBJECTS {
                     let nth = self.state.keys;
-                    return Err(self.refuse(Refusal::Objects { nth }));
+                    return Err(self.set_refusal(Refusal::Objects { nth }));
                 }
             }
             match map.entry(key) {
                 Entry::Occupied(entry) => {
                     let refusal = Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.keys };
-                    return Err(self.refuse(refusal));
+                    return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {
                     match access.next_value_seed(ValueSeed { state: self.state, depth }) {
@@ -190,7 +190,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                             entry.insert(value);
                         }
                         Err(error) => {
-                            self.state.path.push(Step::Key(entry.key().clone()));
+                            self.state.path.push(PathStep::Key(entry.key().clone()));
                             return Err(error);
                         }
                     }

@@ -15,14 +15,14 @@ pub enum Threads {
 
 /// Minimum number of statements per thread. Compiling them takes some milliseconds, which outweighs
 /// the start of a thread.
-const THREAD_FROM: usize = 500;
+const MIN_STATEMENTS_PER_THREAD: usize = 500;
 /// Maximum number of threads. With more threads, the serial part of the work dominates.
-const MOST: usize = 16;
+const MAX_THREADS: usize = 16;
 
 impl Threads {
     /// Returns the number of threads that are worthwhile for a given number of statements.
-    pub fn for_statements(self, statements: usize) -> usize {
-        let wanted = (statements / THREAD_FROM).clamp(1, MOST);
+    pub fn count_for_statements(self, statements: usize) -> usize {
+        let wanted = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
         if self == Threads::One || wanted == 1 {
             return 1;
         }
@@ -33,26 +33,29 @@ impl Threads {
 
     /// Runs two closures, in parallel if the number of statements makes a second thread worthwhile.
     /// `beside` then runs on the second thread.
-    pub fn both<A: Send, B>(
+    pub fn run_both<A: Send, B>(
         self,
         statements: usize,
         beside: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
     ) -> (A, B) {
-        if self.for_statements(statements) == 1 {
+        if self.count_for_statements(statements) == 1 {
             return (beside(), here());
         }
         std::thread::scope(|scope| {
             let beside = scope.spawn(beside);
             let here = here();
-            (finished(beside.join()), here)
+            (unwrap_or_resume_panic(beside.join()), here)
         })
     }
 }
 
 /// Applies `work` to each part: to the first on this thread, to each other part on its own thread.
 /// Returns the results in the order of the parts.
-pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+pub fn map_in_parallel<P: Send, R: Send>(
+    parts: impl Iterator<Item = P>,
+    work: impl Fn(P) -> R + Sync,
+) -> Vec<R> {
     let (mut parts, work) = (parts, &work);
     let (first, second) = (parts.next(), parts.next());
     if second.is_none() {
@@ -62,13 +65,13 @@ pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -
         let others = second.into_iter().chain(parts).map(|part| scope.spawn(move || work(part)));
         let others: Vec<_> = others.collect();
         let mut results: Vec<R> = first.map(work).into_iter().collect();
-        results.extend(others.into_iter().map(|thread| finished(thread.join())));
+        results.extend(others.into_iter().map(|thread| unwrap_or_resume_panic(thread.join())));
         results
     })
 }
 
 /// Returns the result of a joined thread, or resumes its panic on this thread.
-fn finished<T>(result: std::thread::Result<T>) -> T {
+fn unwrap_or_resume_panic<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
@@ -78,10 +81,13 @@ mod tests {
 
     #[test]
     fn small_work_and_work_beside_decisions_stay_on_one_thread() {
-        assert_eq!((Threads::All.for_statements(100), Threads::One.for_statements(1_000_000)), (1, 1));
+        assert_eq!(
+            (Threads::All.count_for_statements(100), Threads::One.count_for_statements(1_000_000)),
+            (1, 1)
+        );
         let here = std::thread::current().id();
         let of = |threads: Threads, statements: usize| {
-            threads.both(statements, || std::thread::current().id(), || std::thread::current().id())
+            threads.run_both(statements, || std::thread::current().id(), || std::thread::current().id())
         };
         assert_eq!((of(Threads::One, 1_000_000), of(Threads::All, 1)), ((here, here), (here, here)));
         assert_eq!(of(Threads::All, 1_000_000).1, here);

@@ -70,18 +70,18 @@ impl SourceMap {
     /// that spans can still be converted to lines.
     #[doc(hidden)]
     pub fn write(&self, strip: bool, to: &mut Writer) {
-        to.number(self.files.len() as u64);
+        to.write_number(self.files.len() as u64);
         for file in &self.files {
             file.name.write(to);
             let lines = (strip || file.is_stripped()).then_some(&file.line_starts);
-            to.byte(u8::from(lines.is_some()));
+            to.write_byte(u8::from(lines.is_some()));
             match lines {
                 None => file.text.write(to),
                 Some(lines) => {
-                    to.number(lines.len() as u64);
+                    to.write_number(lines.len() as u64);
                     let mut last = 0;
                     for start in lines {
-                        to.number((start - last).into());
+                        to.write_number((start - last).into());
                         last = *start;
                     }
                 }
@@ -92,7 +92,7 @@ impl SourceMap {
     /// Reads the files that [`write`](SourceMap::write) wrote.
     #[doc(hidden)]
     pub fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
-        let count = from.count()?;
+        let count = from.read_count()?;
         let mut files = Vec::new();
         for _ in 0..count {
             let name = String::read(from)?;
@@ -158,7 +158,7 @@ impl SourceFile {
             let column = offset - self.line_starts.get(line - 1).copied().unwrap_or(0) + 1;
             return Position { line, column: column as usize };
         }
-        let offset = floor(&self.text, offset as usize);
+        let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_starts.partition_point(|start| *start as usize <= offset);
         let before = &self.text[self.line_starts[line - 1] as usize..offset];
         let before = if line == 1 { before.strip_prefix('\u{FEFF}').unwrap_or(before) } else { before };
@@ -187,7 +187,7 @@ impl SourceFile {
 }
 
 /// Returns the start of the character that contains `offset`, or the end of the text.
-pub fn floor(text: &str, offset: usize) -> usize {
+pub fn floor_char_boundary(text: &str, offset: usize) -> usize {
     (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 

@@ -74,10 +74,10 @@ impl<T> Spanned<T> {
 
 impl Codec for Span {
     fn write(&self, to: &mut Writer) {
-        to.place(self.file.0, self.start, self.end);
+        to.write_span(self.file.0, self.start, self.end);
     }
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (file, start, end) = from.place()?;
+        let (file, start, end) = from.read_span()?;
         Ok(Span { file: FileId(file), start, end })
     }
 }

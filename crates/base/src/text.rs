@@ -39,22 +39,22 @@ pub mod version;
 pub mod word;
 pub mod zone;
 
-pub use bucket::finalise;
-pub use bucket::{Bucket, Hash};
+pub use bucket::murmur3_finalize;
+pub use bucket::{Bucket, BucketHash};
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
-pub use normalize::{Form, TextMode};
-pub use parsed::{keeping_parsed, parsed};
-pub use pattern::{LazyRegex, regex};
+pub use normalize::{NormalizationForm, TextMode};
+pub use parsed::{parse_cached, with_parse_cache};
+pub use pattern::{LazyRegex, compile_regex};
 pub use prepared::PreparedTexts;
-pub use printable::{on_one_line, printable, shortened};
-pub use similarity::{Scratch, Similarity, similarity};
+pub use printable::{to_one_line, to_printable, truncate_chars};
+pub use similarity::{Scratch, SimilarityPattern, similarity};
 pub use size::{
-    REGEX_MEMORY, REGEX_SIZE_LIMIT, automaton_states, compiled_size, group_names, surely_compiles,
+    DEFAULT_REGEX_MEMORY, REGEX_SIZE_LIMIT, automaton_states, compiled_size, group_names, surely_compiles,
 };
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
 /// Returns the number of terminal columns of a text. Wide East Asian characters and emoji take two.
-pub fn width(text: &str) -> usize {
+pub fn display_width(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }

@@ -158,7 +158,7 @@ impl Figures<'_> {
             (message!("longest"), 1.0),
         ];
         percentiles.into_iter().try_for_each(|(name, share)| {
-            let padding = " ".repeat(12_usize.saturating_sub(text::width(&localized(&name))));
+            let padding = " ".repeat(12_usize.saturating_sub(text::display_width(&localized(&name))));
             out.line(&format!("  {}{padding} {:>9} ns", localized(&name), at(share)))
         })
     }

@@ -10,7 +10,7 @@ use super::report::{self, Format, Location, ReportedDiagnostic};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::{AnalysisOptions, Code, Finding, Message};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_config::{Level, Named, Settings, SettingsCache, warning};
 use std::collections::HashSet;
@@ -239,6 +239,6 @@ fn close(term: &Term, files: usize, tally: &Tally) {
     let files = counted(files, message!("1 file"), message!("{files} files"));
     term.say(&match found.is_empty() {
         true => message!("{files} checked: no problems"),
-        false => message!("{files} checked: {}", listed(found)),
+        false => message!("{files} checked: {}", comma_list(found)),
     });
 }

@@ -9,10 +9,10 @@ use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
 use rulec::{Decision, Entry, Message};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::json;
 use rulec_base::message;
-use rulec_base::text::{on_one_line, printable, width};
+use rulec_base::text::{display_width, to_one_line, to_printable};
 use rulec_report::log;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -123,7 +123,7 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         if shown.is_empty() {
             continue;
         }
-        out.styled(&format!("{}: {}", paint(color, "1", &on_one_line(&entry.entry)), counts(&shown)))?;
+        out.styled(&format!("{}: {}", paint(color, "1", &to_one_line(&entry.entry)), counts(&shown)))?;
         for change in shown {
             write_change(change, color, out)?;
         }
@@ -155,7 +155,7 @@ fn counts(changes: &[&Change]) -> String {
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
     let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
-    localized(&listed(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
+    localized(&comma_list(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
 }
 
 fn word(kind: ChangeKind) -> Message {
@@ -174,7 +174,7 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         ChangeKind::Removed => ("-", "31"),
         _ => ("~", "33"),
     };
-    let was = change.was.as_ref().map(|was| message!(" (was {})", on_one_line(was))).unwrap_or_default();
+    let was = change.was.as_ref().map(|was| message!(" (was {})", to_one_line(was))).unwrap_or_default();
     let verdict = match (change.kind, change.verdict) {
         (ChangeKind::Renamed, _) | (_, Verdict::Different) => Message::default(),
         (_, Verdict::Same) => message!(": no message gets a different answer"),
@@ -182,11 +182,11 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     };
     let word = word(change.kind);
     let word = localized(&word);
-    let padding = " ".repeat(8_usize.saturating_sub(width(&word)));
+    let padding = " ".repeat(8_usize.saturating_sub(display_width(&word)));
     out.styled(&format!(
         "  {} {word}{padding} {}{}{}",
         paint(color, hue, sign),
-        paint(color, "1", &on_one_line(&change.route)),
+        paint(color, "1", &to_one_line(&change.route)),
         localized(&was),
         localized(&verdict)
     ))?;
@@ -210,9 +210,9 @@ fn shown(decision: &Json) -> String {
             None => localized(&message!("nothing")).into_owned(),
         };
     };
-    let mut shown = on_one_line(chosen).into_owned();
+    let mut shown = to_one_line(chosen).into_owned();
     if let Some(target) = text("target").or(text("flow")) {
-        shown.push_str(&format!(" → {}", on_one_line(target)));
+        shown.push_str(&format!(" → {}", to_one_line(target)));
     }
     for (key, open, close) in [("args", "(", ")"), ("metadata", " { ", " }")] {
         let Some(Json::Object(map)) = decision.get(key) else { continue };
@@ -222,7 +222,7 @@ fn shown(decision: &Json) -> String {
         let parts: Vec<String> = map.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         shown.push_str(&format!("{open}{}{close}", parts.join(", ")));
     }
-    printable(&shown).into_owned()
+    to_printable(&shown).into_owned()
 }
 
 /// Decides every message of a file with both versions, and collects the differences.
@@ -286,7 +286,7 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
         if flipped == 0 { message!("none") } else { Message::verbatim(flipped.to_string()) }
     ))?;
     for flip in &replay.flips {
-        let names = format!("{} → {}", on_one_line(&flip.before), on_one_line(&flip.after));
+        let names = format!("{} → {}", to_one_line(&flip.before), to_one_line(&flip.after));
         out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
         for example in &flip.examples {
             out.message(&message!("          line {}: {}", example.line, example.message))?;

@@ -4,7 +4,7 @@ use super::language::language;
 use super::term::{Out, Term, paint};
 use super::{CliError, Status};
 use rulec::{Code, Message};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 
 /// Explain a diagnostic code, with a wrong and a right example
@@ -64,7 +64,7 @@ fn unknown(text: &str) -> Message {
         false => {
             message!(
                 "there is no code `{text}`; similar codes are {} (`rulec explain` lists all codes)",
-                listed(near)
+                comma_list(near)
             )
         }
     }

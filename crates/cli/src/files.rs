@@ -28,7 +28,7 @@ pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, 
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile = |part: &[Target]| part.iter().cloned().map(Target::compile).collect::<Vec<_>>();
-    let compiled = parallel::each(parts, compile).into_iter().flatten();
+    let compiled = parallel::map_in_parallel(parts, compile).into_iter().flatten();
     let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
     let imported = imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())

@@ -3,7 +3,7 @@
 
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     // If any file exists, nothing is written.
     if !there.is_empty() && !args.force {
-        let files = listed(&there);
+        let files = comma_list(&there);
         return Err(CliError::usage(match there.len() {
             1 => message!("{files} already exists; `--force` overwrites it"),
             _ => message!("{files} already exist; `--force` overwrites them"),

@@ -266,16 +266,17 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,
     // because it may quote the argument.
-    let quotes_any = args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
+    let quotes_any =
+        args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::is_display_control));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),
-        false => text::printable(&text.to_string()).into_owned(),
+        false => text::to_printable(&text.to_string()).into_owned(),
     };
     if error.use_stderr() {
         let translated =
             (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
         if let Some(told) = translated {
-            term.styled(&text::printable(&told));
+            term.styled(&text::to_printable(&told));
             return Status::Usage;
         }
         term.styled(shown(term.color_err()).trim_end_matches('\n'));

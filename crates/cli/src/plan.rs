@@ -6,9 +6,9 @@ use super::language::{counted, localized};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::Message;
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
-use rulec_base::text::{self, on_one_line};
+use rulec_base::text::{self, to_one_line};
 use rulec_sema::hir::{Payload, Program, TableId};
 use rulec_vm::index::plan::{AccessPath, TablePlan};
 use serde::Serialize;
@@ -130,13 +130,13 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
 fn advice(table: &Table<'_>) -> Option<Message> {
     const NAMED: usize = 3;
     let tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
-    let names: Vec<String> = tried.map(|route| format!("`{}`", on_one_line(route.name))).collect();
+    let names: Vec<String> = tried.map(|route| format!("`{}`", to_one_line(route.name))).collect();
     if names.is_empty() || !table.indexed {
         return None;
     }
     let found = table.routes.len() - names.len();
     let all = rules(table.routes.len());
-    let (shown, more) = (listed(names.iter().take(NAMED)), names.len().saturating_sub(NAMED));
+    let (shown, more) = (comma_list(names.iter().take(NAMED)), names.len().saturating_sub(NAMED));
     let shown = if more > 0 { message!("{shown} and {more} more") } else { shown };
     Some(match names.len() {
         1 => message!(
@@ -153,7 +153,7 @@ fn advice(table: &Table<'_>) -> Option<Message> {
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&AccessPath) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
-    let name = paint(color, "1", &on_one_line(table.name));
+    let name = paint(color, "1", &to_one_line(table.name));
     let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
     out.styled(&localized(&message!(
         "{name}: {all}, {how} (about {with} ns with the index, {without} ns without)"
@@ -167,8 +167,8 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     if let Some(advice) = advice(table) {
         out.message(&message!("  {advice}"))?;
     }
-    let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
-    let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
+    let names: Vec<_> = table.routes.iter().map(|route| to_one_line(route.name)).collect();
+    let width = names.iter().map(|name| text::display_width(name)).max().unwrap_or(0).min(32);
     for (route, name) in table.routes.iter().zip(&names) {
         let (by, what) = route.found.told();
         let what = match route.found.shared() {
@@ -176,9 +176,9 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
             1 => message!("{what}  (shared with 1 other)"),
             others => message!("{what}  (shared with {others} others)"),
         };
-        let padding = " ".repeat(width.saturating_sub(text::width(name)));
+        let padding = " ".repeat(width.saturating_sub(text::display_width(name)));
         let (by, what) = (paint(color, "36", &format!("{by:<6}")), localized(&what));
-        let what = on_one_line(&what);
+        let what = to_one_line(&what);
         out.styled(&format!("  {name}{padding}  {by}  {what}"))?;
     }
     Ok(())

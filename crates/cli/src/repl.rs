@@ -266,7 +266,7 @@ fn is_unfinished(text: &str) -> bool {
         return false;
     }
     let (mut open, mut arrow) = (0_i32, false);
-    for token in lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()) {
+    for token in lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()) {
         match token.text(text) {
             "{" | "(" | "[" => open += 1,
             "}" | ")" | "]" => open -= 1,

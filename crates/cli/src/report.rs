@@ -8,7 +8,7 @@ use super::term::Out;
 use super::{CliError, language};
 use clap::ValueEnum;
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
-use rulec_base::diag::visible;
+use rulec_base::diag::visible_offset;
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -85,8 +85,8 @@ pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedD
 impl ReportedDiagnostic<'_> {
     pub fn place(&self, span: Span) -> Location {
         let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file() };
-        let start = visible(file, span.start);
-        let (start, end) = (file.position(start), file.position(visible(file, span.end).max(start)));
+        let start = visible_offset(file, span.start);
+        let (start, end) = (file.position(start), file.position(visible_offset(file, span.end).max(start)));
         Location {
             file: self.compiled.name(span.file),
             line: Some(start.line),

@@ -17,7 +17,7 @@ use rulec::payload;
 use rulec::{Decision, Entry, Explanation, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_sema::hir::TableKind;
@@ -258,7 +258,10 @@ fn nothing(rules: &Rules) -> CliError {
     CliError::usage(match kinds.is_empty() {
         true => message!("the rules contain no route, choice, router or flow to decide with"),
         false => {
-            message!("the rules judge payloads; choose a payload kind with `--decision`: {}", listed(kinds))
+            message!(
+                "the rules judge payloads; choose a payload kind with `--decision`: {}",
+                comma_list(kinds)
+            )
         }
     })
 }
@@ -269,5 +272,5 @@ fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
         true => message!("every route is in a table"),
         false => message!("the rules contain several entries"),
     };
-    CliError::usage(message!("{why}; choose one with `--entry`: {}", listed(entries)))
+    CliError::usage(message!("{why}; choose one with `--entry`: {}", comma_list(entries)))
 }

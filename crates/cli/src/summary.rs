@@ -2,10 +2,10 @@
 
 use super::language::counted;
 use rulec::{Decision, Message, Rules};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_eval::decision::Chosen;
-use rulec_sema::hir::{FLOWS, ROUTES, TableId};
+use rulec_sema::hir::{FLOWS_TABLE, ROUTES_TABLE, TableId};
 use std::collections::HashMap;
 
 /// Maximum number of counts that the summary shows; all other counts are added up.
@@ -74,7 +74,7 @@ impl Summary {
                 match counts.get_mut(at) {
                     Some((_, sum)) => *sum += count,
                     None => {
-                        let main = &*table.name == ROUTES;
+                        let main = &*table.name == ROUTES_TABLE;
                         let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
                         counts.push((Message::verbatim(name), count));
                     }
@@ -83,7 +83,7 @@ impl Summary {
         }
         for flow in &program.flows {
             if let Some(count) = self.meant.get(&*flow.name) {
-                counts.push((Message::verbatim(format!("{FLOWS}.{}", flow.name)), *count));
+                counts.push((Message::verbatim(format!("{FLOWS_TABLE}.{}", flow.name)), *count));
             }
         }
         if self.none > 0 {
@@ -97,7 +97,7 @@ impl Summary {
             shown.push(message!("{others} others {count}"));
         }
         if !shown.is_empty() {
-            line = message!("{line}: {}", listed(shown));
+            line = message!("{line}: {}", comma_list(shown));
         }
         if self.breaches > 0 {
             line = message!("{line} · {} with input violations", self.breaches);

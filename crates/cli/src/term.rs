@@ -5,7 +5,7 @@ use super::language::localized;
 use clap::ValueEnum;
 use rulec::Message;
 use rulec_base::message;
-use rulec_base::text::printable::{on_one_line, printable, steers};
+use rulec_base::text::printable::{is_display_control, to_one_line, to_printable};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -71,7 +71,7 @@ impl Term {
 
     /// Prints a one-line message on standard error. Write errors are ignored.
     pub fn say(&self, text: &Message) {
-        self.styled(&on_one_line(&localized(text)));
+        self.styled(&to_one_line(&localized(text)));
     }
 
     /// Prints text that is already safe for a terminal, such as coloured text, on standard error.
@@ -89,7 +89,7 @@ impl Term {
 
     fn titled(&self, code: &str, title: &Message, text: &Message) {
         let (title, text) = (paint(self.color_err(), code, &localized(title)), localized(text));
-        self.styled(&format!("{title} {}", on_one_line(&text)));
+        self.styled(&format!("{title} {}", to_one_line(&text)));
     }
 }
 
@@ -128,7 +128,7 @@ impl Out {
 
     /// Writes exactly one line; line breaks and control characters in the text are escaped.
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
-        self.styled(&on_one_line(text))
+        self.styled(&to_one_line(text))
     }
 
     /// Writes a localized message as one line.
@@ -138,14 +138,14 @@ impl Out {
 
     /// Writes a text of several lines, with control characters escaped.
     pub fn text(&mut self, text: &str) -> Result<(), CliError> {
-        self.styled(&printable(text))
+        self.styled(&to_printable(text))
     }
 
     /// Writes a text that other programs read. Control characters are escaped only if the output is
     /// a terminal.
     pub fn source(&mut self, text: &str) -> Result<(), CliError> {
         match self.terminal {
-            true => self.write(printable(text).as_bytes()),
+            true => self.write(to_printable(text).as_bytes()),
             false => self.write(text.as_bytes()),
         }
     }
@@ -202,7 +202,7 @@ impl Out {
 
 /// Replaces control characters in a JSON text by JSON escapes.
 fn escaped(json: &str) -> Cow<'_, str> {
-    let stays = |c: char| c == '\n' || !steers(c);
+    let stays = |c: char| c == '\n' || !is_display_control(c);
     if json.chars().all(stays) {
         return Cow::Borrowed(json);
     }

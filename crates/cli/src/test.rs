@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
-use rulec_base::text::{on_one_line, width};
+use rulec_base::text::{display_width, to_one_line};
 use rulec_report::coverage::Coverage;
 use rulec_syntax::ast::StatementKind;
 use rulec_syntax::parse;
@@ -179,7 +179,10 @@ fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
     let of = |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
-    parallel::each(parts, |part| part.iter().map(of).collect::<Vec<_>>()).into_iter().flatten().collect()
+    parallel::map_in_parallel(parts, |part| part.iter().map(of).collect::<Vec<_>>())
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn write(
@@ -309,7 +312,7 @@ fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
 fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     if outcome.passed {
-        let name = on_one_line(&outcome.name);
+        let name = to_one_line(&outcome.name);
         let (word, padding) = (message!("ok"), padding(&message!("ok")));
         return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));
     }
@@ -319,7 +322,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     let (word, padding) = (message!("FAILED"), padding(&message!("FAILED")));
     let word = paint(color, "1;31", &localized(&word));
     let text = message!("{name} — expected {expected}, got {actual}");
-    out.styled(&format!("  {word}{padding}{}", on_one_line(&localized(&text))))?;
+    out.styled(&format!("  {word}{padding}{}", to_one_line(&localized(&text))))?;
     out.message(&message!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = options(term);
@@ -334,7 +337,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
 /// Returns the spaces between a result word, such as `ok`, and the name of the test, so that the
 /// names are aligned.
 fn padding(word: &Message) -> String {
-    " ".repeat(8_usize.saturating_sub(width(&localized(word))))
+    " ".repeat(8_usize.saturating_sub(display_width(&localized(word))))
 }
 
 fn tests_something(compiled: &Compiled) -> bool {

@@ -7,7 +7,7 @@
 use super::language::localized;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rulec::Message;
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::error::Error as _;
 
@@ -16,7 +16,7 @@ use std::error::Error as _;
 pub fn localized_error(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {
-            let texts = listed(texts.iter().map(|text| format!("`{text}`")));
+            let texts = comma_list(texts.iter().map(|text| format!("`{text}`")));
             Some(localized(&texts).into_owned())
         }
         _ => text(error, kind).map(|text| format!("`{text}`")),
@@ -81,10 +81,10 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),
-        ContextValue::Strings(texts) => localized(&listed(texts)).into_owned(),
+        ContextValue::Strings(texts) => localized(&comma_list(texts)).into_owned(),
         ContextValue::StyledStr(text) => text.to_string(),
         ContextValue::StyledStrs(texts) => {
-            localized(&listed(texts.iter().map(ToString::to_string))).into_owned()
+            localized(&comma_list(texts.iter().map(ToString::to_string))).into_owned()
         }
         ContextValue::Number(number) => number.to_string(),
         _ => return None,

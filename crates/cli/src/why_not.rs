@@ -8,7 +8,7 @@ use super::{CliError, Status};
 use rulec::Message;
 use rulec::why_not::{FieldChange, Remedy, WhyNot};
 use rulec_base::message;
-use rulec_base::text::on_one_line;
+use rulec_base::text::to_one_line;
 use serde_json::Value as Json;
 
 /// Show what would have to change for a message to reach a route
@@ -56,9 +56,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// Formats the result as lines: the route that takes the message now, and the change that would
 /// lead to the wanted route.
 fn sentence(found: &WhyNot) -> Vec<Message> {
-    let route = on_one_line(&found.route);
+    let route = to_one_line(&found.route);
     let taken = match &found.taken_by {
-        Some(taken) => message!("`{}` takes the message", on_one_line(taken)),
+        Some(taken) => message!("`{}` takes the message", to_one_line(taken)),
         None => message!("no route takes the message"),
     };
     match &found.remedy {
@@ -84,8 +84,8 @@ fn sentence(found: &WhyNot) -> Vec<Message> {
 }
 
 fn change(field: &FieldChange) -> Message {
-    let value = |value: &Json| on_one_line(&value.to_string()).into_owned();
-    let name = on_one_line(&field.field);
+    let value = |value: &Json| to_one_line(&value.to_string()).into_owned();
+    let name = to_one_line(&field.field);
     let is = match &field.is {
         Json::Null => message!("{name} is missing"),
         is => message!("{name} is {}", value(is)),

@@ -11,7 +11,7 @@ use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
-use rulec_sema::hir::{PARALLEL, Workflow as Declared};
+use rulec_sema::hir::{PARALLEL_KIND, Workflow as Declared};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -131,7 +131,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
     }
-    let known = ["echo", "loop", "vote", "http", "council", PARALLEL];
+    let known = ["echo", "loop", "vote", "http", "council", PARALLEL_KIND];
     if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
         let (id, kind) = (&node.id, &node.kind);
         return Err(CliError::error(message!(

@@ -5,7 +5,7 @@
 //! this crate.
 
 use rulec::{Code, Message};
-use rulec_base::diag::{listed, nearest};
+use rulec_base::diag::{comma_list, nearest};
 use rulec_base::message;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -160,7 +160,7 @@ impl Settings {
                 (other, _) => {
                     let known = ["deny-warnings", "max-cost", "severity", "strict-ties"];
                     let near = nearest(other, known).map_or_else(
-                        || message!("there are {}", listed(known.map(|key| format!("`{key}`")))),
+                        || message!("there are {}", comma_list(known.map(|key| format!("`{key}`")))),
                         |near| message!("did you mean `{near}`?"),
                     );
                     return Err(reader.refuse(key.span(), message!("there is no setting `{other}`; {near}")));

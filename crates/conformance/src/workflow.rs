@@ -2,7 +2,7 @@
 //! case is a JSON object with the expected result. The format is documented next to the cases.
 
 use rulec::Message;
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Loop, LoopState, vote};
 use rulec_runtime::workflow::{
@@ -43,7 +43,7 @@ pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
         Some("workflow") => workflow(read(case)?, routers),
         Some("loop_decision") => loop_decisions(read(case)?),
         Some("vote_decision") => vote_decisions(read(case)?),
-        kind => Err(message!("`{}` is not one of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
+        kind => Err(message!("`{}` is not one of the kinds {}", kind.unwrap_or_default(), comma_list(KINDS))),
     }
 }
 

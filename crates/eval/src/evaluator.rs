@@ -24,8 +24,8 @@ use rulec_lang::operators::implementations;
 use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, LoopFacts, NEXT, Operand, Outcome, Part,
-    Predicate, Program, SlotId, Term, Var, VarId,
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT_FIELD, Operand, Outcome, Part,
+    Predicate, Program, QuantifierFacts, SlotId, Term, Var, VarId,
 };
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
@@ -46,7 +46,7 @@ pub struct Evaluator<'a, O = ()> {
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of `elements` that belong to quantifiers around the current loop-invariant part.
     outside: usize,
-    nests: LoopFacts,
+    nests: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
     /// Cached results of loop-invariant parts, by the address of the node.
     once: HashMap<(usize, bool), CachedResult<'a>>,
@@ -73,7 +73,7 @@ impl<'a> Evaluator<'a> {
             host_use: HostUse::new(program),
             elements: Vec::new(),
             outside: 0,
-            nests: LoopFacts::default(),
+            nests: QuantifierFacts::default(),
             once: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
@@ -83,7 +83,7 @@ impl<'a> Evaluator<'a> {
     /// Returns the same evaluator, which from now on reports each step to `observer`.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
         let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
-        let (elements, nests, once) = (Vec::new(), LoopFacts::default(), HashMap::new());
+        let (elements, nests, once) = (Vec::new(), QuantifierFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
@@ -185,7 +185,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 },
             };
             // If `next` has no node at a destination's index, all nodes of `next` are selected.
-            let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
+            let all = || next.clone().unwrap_or_else(|| vec![NEXT_FIELD.to_owned()]);
             nodes.extend(named.unwrap_or_else(all));
         }
         nodes
@@ -278,7 +278,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let length = list.list_len()?;
         let alone = self.nests.is_closed(quantifier);
         let around = if alone { 0 } else { self.elements.len() - self.outside };
-        let depth = self.nests.depth(around as u32, body);
+        let depth = self.nests.quantifier_depth(around as u32, body);
         let entered = self.arena.enter(depth, alone, length)?;
         let outside = self.outside;
         if alone {

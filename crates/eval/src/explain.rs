@@ -143,7 +143,7 @@ pub fn explain(
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
         _ => (None, Map::new()),
     };
-    let required = target.as_deref().map_or(&[] as &[_], |handler| program.required(handler));
+    let required = target.as_deref().map_or(&[] as &[_], |handler| program.required_permissions(handler));
     let tables = choice.tables(program, entry);
     Explanation {
         entry: program.tables[entry.index()].name.to_string(),

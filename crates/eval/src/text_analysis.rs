@@ -23,14 +23,14 @@ mod stop_words;
 
 use crate::host::HostFn;
 use rulec_base::diag::Diagnostic;
-use rulec_base::text::{Form, TextMode, automaton_states, parsed};
+use rulec_base::text::{NormalizationForm, TextMode, automaton_states, parse_cached};
 use rulec_lang::value::Value;
 use rulec_sema::request::{Analysis, Feature};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// How texts and search words are compared.
-const MODE: TextMode = TextMode { fold: true, form: Form::Nfkc };
+const MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
 
 /// Builds the function of a feature, compiled once per rule set. Returns an error if
 /// [`intent::train`] does.
@@ -62,7 +62,7 @@ pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
         Feature::Entity(at) => {
             let entity = &analysis.entities[at];
             let states =
-                |pattern| parsed(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
+                |pattern| parse_cached(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
             entity.patterns.iter().map(|pattern| states(pattern)).sum()
         }
         Feature::Keywords | Feature::Lexicon(_) => 1,

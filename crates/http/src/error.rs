@@ -2,7 +2,7 @@
 
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_base::text::shortened;
+use rulec_base::text::truncate_chars;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
@@ -199,13 +199,13 @@ fn advice(status: u16) -> Message {
 /// Formats a server's text for a message: on one line and truncated. Returns an empty message for
 /// an empty text.
 pub(super) fn quoted(text: &str) -> Message {
-    let line = shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
+    let line = truncate_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
     if line.is_empty() { Message::default() } else { message!(": `{line}`") }
 }
 
 /// Truncates a server's text for an error value.
 pub(super) fn keep(text: &str) -> String {
-    shortened(text, KEPT)
+    truncate_chars(text, KEPT)
 }
 
 #[cfg(test)]

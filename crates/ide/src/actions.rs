@@ -9,7 +9,7 @@ use rulec_base::span::Span;
 
 /// A code action: edits that the editor offers under a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
+pub struct CodeAction {
     /// The effect of the edits, in a few words.
     pub title: Message,
     pub edits: Vec<Edit>,
@@ -18,7 +18,7 @@ pub struct Action {
 }
 
 /// Returns the code actions for a finding. Empty if it has no fixes and cannot be suppressed.
-pub fn for_diagnostic(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
+pub fn for_diagnostic(found: &Diagnostic, sources: &SourceMap) -> Vec<CodeAction> {
     let mut actions = Vec::new();
     if !found.fixes.is_empty() {
         let shown = |text: &str| match text.lines().next() {
@@ -34,22 +34,22 @@ pub fn for_diagnostic(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
         let edit =
             |fix: &rulec_base::diag::Fix| Edit { span: fix.span, replacement: fix.replacement.clone() };
         let safe = found.fixes.iter().all(|fix| fix.applicability == Applicability::MachineApplicable);
-        actions.push(Action { title, edits: found.fixes.iter().map(edit).collect(), safe });
+        actions.push(CodeAction { title, edits: found.fixes.iter().map(edit).collect(), safe });
     }
     if let (false, Some(span)) = (found.is_error(), found.span()) {
-        actions.extend(allowing(found, span, sources));
+        actions.extend(suppress_action(found, span, sources));
     }
     actions
 }
 
 /// Returns the action that inserts a suppression comment before the statement of the finding.
-fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Action> {
+fn suppress_action(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<CodeAction> {
     let text = &sources.get(span.file)?.text;
     let start = statement_start(text, span.start as usize)?;
     let indent: String = text[start..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let comment = format!("{indent}# rulec: allow {} \n", found.code);
     let edits = vec![Edit { span: Span::new(span.file, start, start), replacement: comment }];
-    Some(Action { title: message!("allow {} for this statement", found.code), edits, safe: false })
+    Some(CodeAction { title: message!("allow {} for this statement", found.code), edits, safe: false })
 }
 
 /// Returns the offset at which the first line of a statement begins. The statement is the one that

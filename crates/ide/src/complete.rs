@@ -1,19 +1,19 @@
 //! Completion: the words and names that can be written at a position. Candidates depend on the
 //! tokens before the position, because a statement being typed is usually incomplete.
 
-use super::hover::{explained, of_function, tokens};
-use super::{Analysis, Kind};
+use super::hover::{documentation_with_example, function_hover, significant_tokens};
+use super::{Analysis, DeclarationKind};
 use rulec_base::diag::Message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins;
 use rulec_lang::operators::{self, Fixity};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::lex::{self, Token, TokenKind};
-use rulec_syntax::parse::{self, Role};
+use rulec_syntax::parse::{self, WordRole};
 
 /// The kind of a completion item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ItemKind {
+pub enum CompletionKind {
     Field,
     Value,
     Function,
@@ -26,8 +26,8 @@ pub enum ItemKind {
 
 /// A completion item: a word or name that can be written at the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    pub kind: ItemKind,
+pub struct CompletionItem {
+    pub kind: CompletionKind,
     /// The text that the item shows and inserts.
     pub label: String,
     /// The type or signature of the item; may be empty.
@@ -39,7 +39,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
-    pub items: Vec<Item>,
+    pub items: Vec<CompletionItem>,
 }
 
 /// Words that are values themselves or begin a condition.
@@ -51,9 +51,9 @@ impl Analysis {
     /// Returns the completion items for a position.
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
-        let offset = rulec_base::source::floor(text, offset as usize) as u32;
+        let offset = rulec_base::source::floor_char_boundary(text, offset as usize) as u32;
         let none = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
-        let inside = lex::tokens(text, 0).find(|token| token.start < offset && offset <= token.end);
+        let inside = lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
         let typed = match inside {
             Some(token) if token.kind == TokenKind::Word => Some(token),
             // A position directly after a comment is still inside the comment. A position directly
@@ -69,10 +69,10 @@ impl Analysis {
             _ => None,
         };
         let start = typed.map_or(offset, |token| token.start);
-        let all = tokens(text);
+        let all = significant_tokens(text);
         let before = &all[..all.partition_point(|token| token.end <= start)];
         let place = CompletionContext { analysis: self, file, text, before, start };
-        let mut items = place.items();
+        let mut items = place.completion_items();
         items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
         items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
         Completion { replaces: Span { file, start, end: typed.map_or(offset, |token| token.end) }, items }
@@ -93,48 +93,54 @@ struct CompletionContext<'a> {
 }
 
 impl<'a> CompletionContext<'a> {
-    fn items(&self) -> Vec<Item> {
-        let Some(last) = self.before.last() else { return statements(false) };
-        let (word, head) = (last.text(self.text), self.head());
+    fn completion_items(&self) -> Vec<CompletionItem> {
+        let Some(last) = self.before.last() else { return statement_items(false) };
+        let (word, head) = (last.text(self.text), self.statement_keyword());
         let new_line = self.text[last.end as usize..self.start as usize].contains('\n');
         let behind = |back: usize| {
             self.before.len().checked_sub(back).map_or("", |at| self.before[at].text(self.text))
         };
         match (last.kind, word) {
-            (TokenKind::Dot, _) => return self.fields(&self.path(self.before.len() - 1)),
-            (TokenKind::Arrow, _) if head == "extern" => return types(self),
+            (TokenKind::Dot, _) => return self.fields_at(&self.path_before(self.before.len() - 1)),
+            (TokenKind::Arrow, _) if head == "extern" => return type_items(self),
             (TokenKind::Arrow, _) => {
-                let mut items = self.symbols(&[Kind::Handler]);
-                items.push(keyword("goto"));
+                let mut items = self.symbol_items(&[DeclarationKind::Handler]);
+                items.push(keyword_item("goto"));
                 return items;
             }
-            (_, "goto") => return self.symbols(&[Kind::Table]),
-            (_, "as") => return types(self),
-            (_, "include") => return self.symbols(&[Kind::Group]),
+            (_, "goto") => return self.symbol_items(&[DeclarationKind::Table]),
+            (_, "as") => return type_items(self),
+            (_, "include") => return self.symbol_items(&[DeclarationKind::Group]),
             (_, "expect") => {
-                return self.symbols(&[Kind::Route, Kind::Table, Kind::Choice, Kind::Payload, Kind::Flow]);
+                return self.symbol_items(&[
+                    DeclarationKind::Route,
+                    DeclarationKind::Table,
+                    DeclarationKind::Choice,
+                    DeclarationKind::Payload,
+                    DeclarationKind::Flow,
+                ]);
             }
-            (_, "by") if head == "workflow" => return self.symbols(&[Kind::Router]),
+            (_, "by") if head == "workflow" => return self.symbol_items(&[DeclarationKind::Router]),
             (TokenKind::Colon, _) if matches!(head, "input" | "handler" | "def" | "extern" | "type") => {
-                return types(self);
+                return type_items(self);
             }
-            (TokenKind::Operator, "<") if matches!(behind(2), "list" | "dict") => return types(self),
+            (TokenKind::Operator, "<") if matches!(behind(2), "list" | "dict") => return type_items(self),
             _ => {}
         }
         let in_table = matches!((last.kind, head), (TokenKind::OpenBrace, "table"));
         let may_begin = new_line && (last.kind.ends_operand() || in_table);
-        let mut items = if may_begin || in_table { statements(in_table) } else { Vec::new() };
+        let mut items = if may_begin || in_table { statement_items(in_table) } else { Vec::new() };
         if last.kind.ends_operand() && !self.expects_value(word) {
-            if head == "route" && !self.has("when") {
-                items.extend(ROUTE_WORDS.map(keyword));
+            if head == "route" && !self.statement_has_word("when") {
+                items.extend(ROUTE_WORDS.map(keyword_item));
             } else {
-                items.extend(self.operators());
+                items.extend(self.operator_items());
             }
             if head == "test" {
-                items.extend(["given", "expect"].map(keyword));
+                items.extend(["given", "expect"].map(keyword_item));
             }
         } else if !in_table {
-            items.extend(self.values());
+            items.extend(self.value_items());
         }
         items
     }
@@ -149,7 +155,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the first word of the statement that contains the position.
-    fn head(&self) -> &'a str {
+    fn statement_keyword(&self) -> &'a str {
         let text = self.text;
         let begins = |at: usize| {
             let start = self.before[at].start as usize;
@@ -161,14 +167,14 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// True if the current statement contains `word` before the position.
-    fn has(&self, word: &str) -> bool {
+    fn statement_has_word(&self, word: &str) -> bool {
         let statement = self.before.iter().rev().map(|token| token.text(self.text));
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
     }
 
     /// Returns the names of the path whose last token is before token `end`. For `ctx.user.`, the
     /// names are `ctx` and `user`.
-    fn path(&self, end: usize) -> Vec<&'a str> {
+    fn path_before(&self, end: usize) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut at = end;
         while let Some(name) = at.checked_sub(1).map(|at| self.before[at]) {
@@ -187,140 +193,160 @@ impl<'a> CompletionContext<'a> {
 
     /// Returns the fields that can follow a path whose first name is bound in the current
     /// statement, such as the element name of a quantifier.
-    fn bound(&self, path: &[&str]) -> Option<Vec<Item>> {
+    fn bound_fields(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
         let at = self.before.len().checked_sub(2 * path.len())?;
         let first = self.before.get(at)?;
         let index = &self.analysis.index;
-        let symbol = &index.symbols[index.at(self.file, first.start)?.symbol];
+        let symbol = &index.symbols[index.occurrence_at(self.file, first.start)?.symbol];
         let (kind, mut inner) = symbol.fields.clone()?;
         inner.extend(path.iter().skip(1).map(|name| (*name).to_owned()));
-        Some(index.fields(&(kind, inner)).map(|symbol| self.shown(symbol)).collect())
+        Some(index.fields_declared_in(&(kind, inner)).map(|symbol| self.symbol_item(symbol)).collect())
     }
 
     /// Returns the fields that can follow the dot after a path.
-    fn fields(&self, path: &[&str]) -> Vec<Item> {
-        let field = |(name, ty): (String, String)| item(ItemKind::Field, &name, ty);
-        if let Some(items) = self.bound(path) {
+    fn fields_at(&self, path: &[&str]) -> Vec<CompletionItem> {
+        let field = |(name, ty): (String, String)| new_item(CompletionKind::Field, &name, ty);
+        if let Some(items) = self.bound_fields(path) {
             return items;
         }
         match path {
             [] => Vec::new(),
             ["request"] => {
                 let words = ["intent", "intent_score", "entities", "keywords", "context_score"];
-                let lexicons =
-                    self.analysis.index.of_kinds(&[Kind::Lexicon]).map(|symbol| symbol.name.as_str());
+                let lexicons = self
+                    .analysis
+                    .index
+                    .symbols_of_kinds(&[DeclarationKind::Lexicon])
+                    .map(|symbol| symbol.name.as_str());
                 words
                     .into_iter()
                     .chain(lexicons)
-                    .map(|name| item(ItemKind::Field, name, String::new()))
+                    .map(|name| new_item(CompletionKind::Field, name, String::new()))
                     .collect()
             }
-            ["request", "entities"] => self.symbols(&[Kind::Entity]),
-            ["payload"] => self.symbols(&[Kind::PayloadField]),
-            path => self.analysis.facts.fields_of(path).into_iter().map(field).collect(),
+            ["request", "entities"] => self.symbol_items(&[DeclarationKind::Entity]),
+            ["payload"] => self.symbol_items(&[DeclarationKind::PayloadField]),
+            path => self.analysis.facts.fields_of_record(path).into_iter().map(field).collect(),
         }
     }
 
-    fn symbols(&self, kinds: &[Kind]) -> Vec<Item> {
-        self.analysis.index.of_kinds(kinds).map(|symbol| self.shown(symbol)).collect()
+    fn symbol_items(&self, kinds: &[DeclarationKind]) -> Vec<CompletionItem> {
+        self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
     /// Converts a symbol to a completion item.
-    fn shown(&self, symbol: &super::Symbol) -> Item {
-        Item {
+    fn symbol_item(&self, symbol: &super::Symbol) -> CompletionItem {
+        CompletionItem {
             kind: match symbol.kind {
-                Kind::Handler => ItemKind::Handler,
-                Kind::Type | Kind::Group => ItemKind::Type,
-                Kind::Field | Kind::PayloadField | Kind::TypeField => ItemKind::Field,
-                Kind::Def | Kind::Extern => ItemKind::Function,
-                Kind::Let | Kind::List | Kind::Local | Kind::Parameter => ItemKind::Value,
-                _ => ItemKind::Statement,
+                DeclarationKind::Handler => CompletionKind::Handler,
+                DeclarationKind::Type | DeclarationKind::Group => CompletionKind::Type,
+                DeclarationKind::Field | DeclarationKind::PayloadField | DeclarationKind::TypeField => {
+                    CompletionKind::Field
+                }
+                DeclarationKind::Def | DeclarationKind::Extern => CompletionKind::Function,
+                DeclarationKind::Let
+                | DeclarationKind::List
+                | DeclarationKind::Local
+                | DeclarationKind::Parameter => CompletionKind::Value,
+                _ => CompletionKind::Statement,
             },
-            label: quoted(&symbol.name),
-            detail: self.analysis.signature(symbol).lines().next().unwrap_or_default().to_owned(),
+            label: quote_name(&symbol.name),
+            detail: self.analysis.symbol_signature(symbol).lines().next().unwrap_or_default().to_owned(),
             docs: symbol.declared.as_ref().map(|at| Message::verbatim(&at.docs)).unwrap_or_default(),
         }
     }
 
     /// Returns the names and words that a condition or value can begin with.
-    fn values(&self) -> Vec<Item> {
-        let mut items = self.symbols(&[Kind::Let, Kind::Def, Kind::List, Kind::Extern]);
-        let fields = self.analysis.facts.fields_of(&[]).into_iter();
-        items.extend(fields.map(|(name, ty)| item(ItemKind::Field, &quoted(&name), ty)));
+    fn value_items(&self) -> Vec<CompletionItem> {
+        let mut items = self.symbol_items(&[
+            DeclarationKind::Let,
+            DeclarationKind::Def,
+            DeclarationKind::List,
+            DeclarationKind::Extern,
+        ]);
+        let fields = self.analysis.facts.fields_of_record(&[]).into_iter();
+        items.extend(fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)));
         // Names bound in the declaration that contains the position.
         let local = |symbol: &&super::Symbol| {
             let whole = symbol.declared.as_ref().map(|at| at.whole);
             whole.is_some_and(|at| at.file == self.file && at.start <= self.start && self.start <= at.end + 1)
         };
-        let locals = self.analysis.index.of_kinds(&[Kind::Local]).filter(local);
-        items.extend(locals.map(|symbol| item(ItemKind::Value, &quoted(&symbol.name), String::new())));
-        if self.head() == "payload" || self.head() == "group" {
-            items.extend(self.symbols(&[Kind::PayloadField]));
+        let locals = self.analysis.index.symbols_of_kinds(&[DeclarationKind::Local]).filter(local);
+        items.extend(
+            locals.map(|symbol| new_item(CompletionKind::Value, &quote_name(&symbol.name), String::new())),
+        );
+        if self.statement_keyword() == "payload" || self.statement_keyword() == "group" {
+            items.extend(self.symbol_items(&[DeclarationKind::PayloadField]));
         }
         items.extend(builtins::TABLE.iter().map(|row| {
-            let shown = of_function(row, Span { file: self.file, start: 0, end: 0 });
-            Item {
-                kind: ItemKind::Function,
+            let shown = function_hover(row, Span { file: self.file, start: 0, end: 0 });
+            CompletionItem {
+                kind: CompletionKind::Function,
                 label: row.name.to_owned(),
                 detail: shown.code,
                 docs: shown.text,
             }
         }));
-        items.extend(VALUE_WORDS.map(keyword));
+        items.extend(VALUE_WORDS.map(keyword_item));
         items
     }
 
     /// Returns the operators that accept the value before the position, and the words that can
     /// follow a condition.
-    fn operators(&self) -> Vec<Item> {
-        let kinds = self.left_kinds();
+    fn operator_items(&self) -> Vec<CompletionItem> {
+        let kinds = self.kinds_before();
         let fits = |row: &&operators::OpInfo| {
             row.fixity != Fixity::Prefix && row.forms.iter().any(|form| form.left.overlaps(kinds))
         };
-        let shown = |row: &operators::OpInfo| Item {
-            kind: ItemKind::Operator,
+        let shown = |row: &operators::OpInfo| CompletionItem {
+            kind: CompletionKind::Operator,
             label: row.spelling.to_owned(),
             detail: String::new(),
-            docs: explained(&row.doc, row.example),
+            docs: documentation_with_example(&row.doc, row.example),
         };
-        let mut items: Vec<Item> = operators::TABLE.iter().filter(fits).map(shown).collect();
-        items.extend(["->", "where"].map(keyword));
+        let mut items: Vec<CompletionItem> = operators::TABLE.iter().filter(fits).map(shown).collect();
+        items.extend(["->", "where"].map(keyword_item));
         items
     }
 
     /// Returns the type kinds of the value before the position, or every kind if its type is
     /// unknown.
-    fn left_kinds(&self) -> KindSet {
-        let path = self.path(self.before.len());
+    fn kinds_before(&self) -> KindSet {
+        let path = self.path_before(self.before.len());
         let is_let = |symbol: &&super::Symbol| path.as_slice() == [symbol.name.as_str()];
-        let of_let = self.analysis.index.of_kinds(&[Kind::Let, Kind::Local]).find(is_let);
-        let of_let = of_let.and_then(|symbol| self.analysis.facts.of_let(symbol.declared.as_ref()?.name));
+        let of_let = self
+            .analysis
+            .index
+            .symbols_of_kinds(&[DeclarationKind::Let, DeclarationKind::Local])
+            .find(is_let);
+        let of_let =
+            of_let.and_then(|symbol| self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name));
         let kinds = of_let.map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path));
         kinds.unwrap_or(KindSet::EVERY)
     }
 }
 
 /// Returns the words that begin statements as completion items.
-fn statements(in_table: bool) -> Vec<Item> {
-    let words = parse::keywords().filter(|(_, role)| *role == Role::Statement).map(|(word, _)| word);
-    words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword).collect()
+fn statement_items(in_table: bool) -> Vec<CompletionItem> {
+    let words = parse::keywords().filter(|(_, role)| *role == WordRole::Statement).map(|(word, _)| word);
+    words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword_item).collect()
 }
 
-fn types(place: &CompletionContext<'_>) -> Vec<Item> {
-    let mut items = place.symbols(&[Kind::Type]);
-    items.extend(Ty::BUILTIN_NAMES.iter().map(|name| item(ItemKind::Type, name, String::new())));
+fn type_items(place: &CompletionContext<'_>) -> Vec<CompletionItem> {
+    let mut items = place.symbol_items(&[DeclarationKind::Type]);
+    items.extend(Ty::BUILTIN_NAMES.iter().map(|name| new_item(CompletionKind::Type, name, String::new())));
     items
 }
 
-fn keyword(word: &str) -> Item {
-    item(ItemKind::Keyword, word, String::new())
+fn keyword_item(word: &str) -> CompletionItem {
+    new_item(CompletionKind::Keyword, word, String::new())
 }
 
-fn item(kind: ItemKind, label: &str, detail: String) -> Item {
-    Item { kind, label: label.to_owned(), detail, docs: Message::default() }
+fn new_item(kind: CompletionKind, label: &str, detail: String) -> CompletionItem {
+    CompletionItem { kind, label: label.to_owned(), detail, docs: Message::default() }
 }
 
 /// Returns a name as it is written in an expression, in backquotes if necessary.
-fn quoted(name: &str) -> String {
-    super::rename::written(name).unwrap_or_else(|_| name.to_owned())
+fn quote_name(name: &str) -> String {
+    super::rename::check_new_name(name).unwrap_or_else(|_| name.to_owned())
 }

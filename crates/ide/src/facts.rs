@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A field of the input message, with its type.
-pub struct Field {
+pub struct InputField {
     pub ty: String,
     pub optional: bool,
     /// Whether the `input` statement declares the field. Otherwise its type is inferred from its
@@ -16,16 +16,16 @@ pub struct Field {
     pub declared: bool,
 }
 
-impl Field {
+impl InputField {
     /// Returns `?` for an optional field, otherwise an empty text. Editors show this mark after the
     /// field name.
-    pub fn mark(&self) -> &'static str {
+    pub fn optional_mark(&self) -> &'static str {
         if self.optional { "?" } else { "" }
     }
 }
 
 #[derive(Default)]
-pub struct Facts {
+pub struct TypeFacts {
     /// The record type of the `input` statement. `None` if the rules have no `input` statement.
     input: Option<RecordType>,
     /// The type kinds of each message field that the rules use, by path.
@@ -37,8 +37,8 @@ pub struct Facts {
     pub order: Vec<(Span, usize)>,
 }
 
-impl Facts {
-    pub fn new(program: &Program) -> Facts {
+impl TypeFacts {
+    pub fn new(program: &Program) -> TypeFacts {
         let mut fields: HashMap<Vec<Arc<str>>, KindSet> = HashMap::new();
         for slot in program.slots.iter().filter(|slot| slot.root.is_none()) {
             let known = fields.entry(slot.path.clone()).or_default();
@@ -58,12 +58,12 @@ impl Facts {
                 order.extend(numbered.map(|(id, number)| (program.rules[id.index()].span, number)));
             }
         }
-        Facts { input: program.input.clone(), fields, lets: lets.collect(), order }
+        TypeFacts { input: program.input.clone(), fields, lets: lets.collect(), order }
     }
 
     /// Returns the message field at a path, as declared or as inferred from its uses. `None` if the
     /// path is unknown.
-    pub fn field(&self, path: &[&str]) -> Option<Field> {
+    pub fn input_field(&self, path: &[&str]) -> Option<InputField> {
         if let Some(input) = &self.input {
             let mut record = Some(input);
             let mut found = None;
@@ -73,11 +73,11 @@ impl Facts {
                 found = Some(field);
             }
             let field = found?;
-            return Some(Field { ty: field.ty.to_string(), optional: field.optional, declared: true });
+            return Some(InputField { ty: field.ty.to_string(), optional: field.optional, declared: true });
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
         let kinds = self.fields.get(&path)?;
-        Some(Field { ty: kinds.to_string(), optional: false, declared: false })
+        Some(InputField { ty: kinds.to_string(), optional: false, declared: false })
     }
 
     /// Returns the type kinds of the message field at a path, if known.
@@ -96,7 +96,7 @@ impl Facts {
 
     /// Returns the names and types of the fields of the record at a path. The empty path means the
     /// input message itself.
-    pub fn fields_of(&self, path: &[&str]) -> Vec<(String, String)> {
+    pub fn fields_of_record(&self, path: &[&str]) -> Vec<(String, String)> {
         if let Some(input) = &self.input {
             let mut record = input;
             for name in path {
@@ -125,12 +125,12 @@ impl Facts {
     }
 
     /// Returns the type of the `let` whose name has this span.
-    pub fn of_let(&self, name: Span) -> Option<&Ty> {
+    pub fn type_of_let(&self, name: Span) -> Option<&Ty> {
         self.lets.get(&name)
     }
 
     /// Returns the span of the name and the type of each `let`.
-    pub fn lets(&self) -> impl Iterator<Item = (Span, &Ty)> {
+    pub fn let_types(&self) -> impl Iterator<Item = (Span, &Ty)> {
         self.lets.iter().map(|(span, ty)| (*span, ty))
     }
 }

@@ -1,7 +1,7 @@
 //! Inlay hints and code lenses. Hints show inferred types and the evaluation order of routes.
 //! Lenses mark tests that can be run, and routes that other routes hide.
 
-use super::{Analysis, Kind};
+use super::{Analysis, DeclarationKind};
 use rulec_analysis::Finding;
 use rulec_base::diag::{Code, Message};
 use rulec_base::message;
@@ -9,7 +9,7 @@ use rulec_base::span::{FileId, Span};
 
 /// An inlay hint: a few words shown after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct InlayHint {
     /// The byte offset after which the hint is shown.
     pub at: u32,
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Hint {
 
 /// A code lens: a line shown above a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lens {
+pub struct CodeLens {
     pub span: Span,
     pub text: Message,
     /// The name of the test that a click on the lens runs. `None` if the lens only shows a text.
@@ -28,17 +28,21 @@ pub struct Lens {
 
 impl Analysis {
     /// Returns the inlay hints of a file, in source order.
-    pub fn hints(&self, file: FileId) -> Vec<Hint> {
+    pub fn inlay_hints(&self, file: FileId) -> Vec<InlayHint> {
         let of_let = |(name, ty): (Span, _)| {
             let why = message!("the type of its value");
-            (name.file == file).then(|| Hint { at: name.end, text: format!(": {ty}"), why })
+            (name.file == file).then(|| InlayHint { at: name.end, text: format!(": {ty}"), why })
         };
-        let mut hints: Vec<Hint> = self.facts.lets().filter_map(of_let).collect();
+        let mut hints: Vec<InlayHint> = self.facts.let_types().filter_map(of_let).collect();
         for (route, number) in self.facts.order.iter().filter(|(route, _)| route.file == file) {
             let why = message!(
                 "the routes of a table are tried in this order: by priority, then in the order of the file"
             );
-            hints.push(Hint { at: route.start + "route".len() as u32, text: format!(" #{number}"), why });
+            hints.push(InlayHint {
+                at: route.start + "route".len() as u32,
+                text: format!(" #{number}"),
+                why,
+            });
         }
         hints.sort_by(|one, other| (one.at, &one.text).cmp(&(other.at, &other.text)));
         hints
@@ -46,21 +50,19 @@ impl Analysis {
 
     /// Returns the code lenses above tests, and above routes that the compiler or the analysis has
     /// found to be hidden.
-    pub fn lenses(&self, file: FileId, findings: &[Finding]) -> Vec<Lens> {
-        let tests = self.index.of_file(file).iter().filter(|name| name.declares);
+    pub fn code_lenses(&self, file: FileId, findings: &[Finding]) -> Vec<CodeLens> {
+        let tests = self.index.occurrences_in(file).iter().filter(|name| name.declares);
         let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));
-        let tests = tests.filter(|(_, symbol)| symbol.kind == Kind::Test).map(|(span, symbol)| Lens {
-            span,
-            text: message!("run this test"),
-            test: Some(symbol.name.clone()),
+        let tests = tests.filter(|(_, symbol)| symbol.kind == DeclarationKind::Test).map(|(span, symbol)| {
+            CodeLens { span, text: message!("run this test"), test: Some(symbol.name.clone()) }
         });
         let hidden = [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
         let findings = self.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
         let hidden = findings.filter(|found| hidden.contains(&found.code)).filter_map(|found| {
             let span = found.span().filter(|span| span.file == file)?;
-            Some(Lens { span, text: found.message.clone(), test: None })
+            Some(CodeLens { span, text: found.message.clone(), test: None })
         });
-        let mut lenses: Vec<Lens> = tests.chain(hidden).collect();
+        let mut lenses: Vec<CodeLens> = tests.chain(hidden).collect();
         lenses.sort_by_key(|lens| lens.span);
         lenses
     }

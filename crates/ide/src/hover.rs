@@ -1,7 +1,7 @@
 //! Hover texts: the declaration, type and doc comment of a name, or the documentation of an
 //! operator or function.
 
-use super::{Analysis, Kind, Symbol};
+use super::{Analysis, DeclarationKind, Symbol};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -21,57 +21,61 @@ pub struct Hover {
 }
 
 /// Maximum number of characters of a declaration that a hover text shows.
-const SHOWN: usize = 400;
+const MAX_DECLARATION_CHARS: usize = 400;
 
 impl Analysis {
     /// Returns the hover text for the token at a position.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
-        if let Some(found) = self.index.at(file, offset) {
+        if let Some(found) = self.index.occurrence_at(file, offset) {
             let symbol = &self.index.symbols[found.symbol];
-            return Some(Hover { span: found.span, code: self.signature(symbol), text: self.words(symbol) });
+            return Some(Hover {
+                span: found.span,
+                code: self.symbol_signature(symbol),
+                text: self.symbol_explanation(symbol),
+            });
         }
         let text = self.text(file);
-        let tokens = tokens(text);
+        let tokens = significant_tokens(text);
         let at = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
         let token = tokens[at];
         let word = token.text(text);
         let called = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
         if let (true, Some(function)) = (called, Function::named(word)) {
-            return Some(of_function(function.info(), token.span(file)));
+            return Some(function_hover(function.info(), token.span(file)));
         }
-        let op = operator(text, &tokens, at)?;
-        Some(of_operator(op.info(), token.span(file)))
+        let op = operator_at(text, &tokens, at)?;
+        Some(operator_hover(op.info(), token.span(file)))
     }
 
     /// Returns a line of code that describes a symbol: its type if known, otherwise its
     /// declaration.
-    pub(super) fn signature(&self, symbol: &Symbol) -> String {
+    pub(super) fn symbol_signature(&self, symbol: &Symbol) -> String {
         match symbol.kind {
-            Kind::Field => {
+            DeclarationKind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
-                match self.facts.field(&path) {
-                    Some(field) => format!("{}{}: {}", path.join("."), field.mark(), field.ty),
+                match self.facts.input_field(&path) {
+                    Some(field) => format!("{}{}: {}", path.join("."), field.optional_mark(), field.ty),
                     // The type of a declared field may be unknown, for example the field of a list
                     // element.
-                    None if symbol.declared.is_some() => self.declaration(symbol),
+                    None if symbol.declared.is_some() => self.declaration_text(symbol),
                     None => path.join(".").replace(".[]", "[]"),
                 }
             }
-            Kind::Let | Kind::Local => {
-                let ty = symbol.declared.as_ref().and_then(|at| self.facts.of_let(at.name));
+            DeclarationKind::Let | DeclarationKind::Local => {
+                let ty = symbol.declared.as_ref().and_then(|at| self.facts.type_of_let(at.name));
                 match ty {
                     Some(ty) => format!("{} {}: {ty}", symbol.kind.word(), symbol.name),
-                    None => self.declaration(symbol),
+                    None => self.declaration_text(symbol),
                 }
             }
-            _ => self.declaration(symbol),
+            _ => self.declaration_text(symbol),
         }
     }
 
     /// Returns the source text of a symbol's declaration, truncated if it is long.
-    fn declaration(&self, symbol: &Symbol) -> String {
+    fn declaration_text(&self, symbol: &Symbol) -> String {
         let whole = symbol.declared.as_ref().map(|at| self.sources.slice(at.whole)).unwrap_or_default();
-        match (whole.is_empty(), whole.char_indices().nth(SHOWN)) {
+        match (whole.is_empty(), whole.char_indices().nth(MAX_DECLARATION_CHARS)) {
             (true, _) => format!("{} {}", symbol.kind.word(), symbol.name),
             (_, Some((cut, _))) => format!("{}…", &whole[..cut]),
             _ => whole.to_owned(),
@@ -79,18 +83,18 @@ impl Analysis {
     }
 
     /// Returns the explanation of a symbol: its doc comment and a note about its kind.
-    fn words(&self, symbol: &Symbol) -> Message {
+    fn symbol_explanation(&self, symbol: &Symbol) -> Message {
         let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
-        let note = match (symbol.kind, self.facts.field(&path)) {
-            (Kind::Field, Some(field)) if field.declared => {
+        let note = match (symbol.kind, self.facts.input_field(&path)) {
+            (DeclarationKind::Field, Some(field)) if field.declared => {
                 message!("a field of the message, as `input` declares it")
             }
-            (Kind::Field, Some(_)) => {
+            (DeclarationKind::Field, Some(_)) => {
                 message!("a field of the message; its type is inferred from its uses")
             }
-            (Kind::Field, None) => message!("a field of the message"),
-            (Kind::Handler, _) if symbol.declared.is_none() => {
+            (DeclarationKind::Field, None) => message!("a field of the message"),
+            (DeclarationKind::Handler, _) if symbol.declared.is_none() => {
                 message!("a handler that the embedding program registers; the rules do not declare it")
             }
             _ => Message::default(),
@@ -104,13 +108,13 @@ impl Analysis {
 }
 
 /// Returns the tokens of a text without white space and comments.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
-    lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect()
+pub(super) fn significant_tokens(text: &str) -> Vec<Token> {
+    lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).collect()
 }
 
 /// Returns the operator that the token at index `at` spells, alone or together with a neighbouring
 /// word.
-fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
+fn operator_at(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
     let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(text));
     let (before, here, after) = (word(at.checked_sub(1)), word(Some(at)), word(Some(at + 1)));
     if before == "." {
@@ -121,15 +125,15 @@ fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
     pairs.iter().find_map(|pair| spelt(pair)).or_else(|| spelt(here))
 }
 
-pub(super) fn of_function(info: &FnInfo, span: Span) -> Hover {
-    Hover { span, code: info.signature(), text: explained(&info.doc, info.example) }
+pub(super) fn function_hover(info: &FnInfo, span: Span) -> Hover {
+    Hover { span, code: info.signature(), text: documentation_with_example(&info.doc, info.example) }
 }
 
-fn of_operator(info: &OpInfo, span: Span) -> Hover {
-    Hover { span, code: info.spelling.to_owned(), text: explained(&info.doc, info.example) }
+fn operator_hover(info: &OpInfo, span: Span) -> Hover {
+    Hover { span, code: info.spelling.to_owned(), text: documentation_with_example(&info.doc, info.example) }
 }
 
 /// Returns the documentation of an operator or function, followed by its example.
-pub(super) fn explained(doc: &Message, (condition, message): (&str, &str)) -> Message {
+pub(super) fn documentation_with_example(doc: &Message, (condition, message): (&str, &str)) -> Message {
     message!("{doc}\n\n`{condition}` holds for `{message}`.")
 }

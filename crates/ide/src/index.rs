@@ -8,7 +8,7 @@ mod home;
 mod payload;
 mod statement;
 
-use home::Home;
+use home::FieldsSource;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// The kind of symbol that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DeclarationKind {
     Let,
     Def,
     List,
@@ -54,70 +54,70 @@ pub enum Kind {
     Settings,
 }
 
-impl Kind {
+impl DeclarationKind {
     /// Returns the word for this kind in messages.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Let => "let",
-            Kind::Def => "def",
-            Kind::List => "list",
-            Kind::Extern => "extern fn",
-            Kind::Type => "type",
-            Kind::Handler => "handler",
-            Kind::Table => "table",
-            Kind::Route => "route",
-            Kind::Test => "test",
-            Kind::Choice => "choice",
-            Kind::Branch => "branch",
-            Kind::Flow => "flow",
-            Kind::FlowTool => "flow tool",
-            Kind::Router => "router",
-            Kind::Workflow => "workflow",
-            Kind::Node => "node",
-            Kind::Intent => "intent",
-            Kind::Entity => "entity",
-            Kind::Lexicon => "lexicon",
-            Kind::Payload => "payload",
-            Kind::Group => "group",
-            Kind::Parameter => "parameter",
-            Kind::Local => "name",
-            Kind::Field | Kind::PayloadField | Kind::TypeField => "field",
-            Kind::Import => "import",
-            Kind::Input => "input",
-            Kind::Settings => "settings",
+            DeclarationKind::Let => "let",
+            DeclarationKind::Def => "def",
+            DeclarationKind::List => "list",
+            DeclarationKind::Extern => "extern fn",
+            DeclarationKind::Type => "type",
+            DeclarationKind::Handler => "handler",
+            DeclarationKind::Table => "table",
+            DeclarationKind::Route => "route",
+            DeclarationKind::Test => "test",
+            DeclarationKind::Choice => "choice",
+            DeclarationKind::Branch => "branch",
+            DeclarationKind::Flow => "flow",
+            DeclarationKind::FlowTool => "flow tool",
+            DeclarationKind::Router => "router",
+            DeclarationKind::Workflow => "workflow",
+            DeclarationKind::Node => "node",
+            DeclarationKind::Intent => "intent",
+            DeclarationKind::Entity => "entity",
+            DeclarationKind::Lexicon => "lexicon",
+            DeclarationKind::Payload => "payload",
+            DeclarationKind::Group => "group",
+            DeclarationKind::Parameter => "parameter",
+            DeclarationKind::Local => "name",
+            DeclarationKind::Field | DeclarationKind::PayloadField | DeclarationKind::TypeField => "field",
+            DeclarationKind::Import => "import",
+            DeclarationKind::Input => "input",
+            DeclarationKind::Settings => "settings",
         }
     }
 
     /// Returns the kind that represents the namespace of this kind. Symbols in one namespace must
     /// have different names.
-    fn space(self) -> Kind {
+    fn namespace(self) -> DeclarationKind {
         match self {
-            Kind::Def | Kind::List | Kind::Extern => Kind::Let,
-            Kind::Choice | Kind::Router => Kind::Table,
+            DeclarationKind::Def | DeclarationKind::List | DeclarationKind::Extern => DeclarationKind::Let,
+            DeclarationKind::Choice | DeclarationKind::Router => DeclarationKind::Table,
             kind => kind,
         }
     }
 }
 
-/// The position of a symbol in the list of symbols of an [`Index`].
+/// The position of a symbol in the list of symbols of a [`SymbolIndex`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    pub kind: Kind,
+    pub kind: DeclarationKind,
     pub name: String,
     /// The path of the symbol from the top level, including its own name: `ctx`, `n`. Only fields
     /// and nested names have a path of more than one element.
     pub path: Vec<String>,
-    pub declared: Option<Declared>,
+    pub declared: Option<Declaration>,
     /// For a name bound to a record, the kind and path of the declaration that contains the fields
     /// of the record.
-    pub fields: Option<(Kind, Vec<String>)>,
+    pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
 /// The declaration of a symbol.
 #[derive(Clone, Debug)]
-pub struct Declared {
+pub struct Declaration {
     pub name: Span,
     /// The span of the whole declaration, not only of the name.
     pub whole: Span,
@@ -135,34 +135,34 @@ pub struct Occurrence {
 
 /// An entry of a file's outline: a statement or a nested declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub kind: Kind,
+pub struct OutlineEntry {
+    pub kind: DeclarationKind,
     pub name: String,
     /// The span of the declared name, or of the statement's first word if there is no name.
     pub name_span: Span,
     pub span: Span,
-    pub inner: Vec<Entry>,
+    pub inner: Vec<OutlineEntry>,
 }
 
 #[derive(Default)]
-pub struct Index {
+pub struct SymbolIndex {
     pub symbols: Vec<Symbol>,
     /// The occurrences of all symbols, in source order.
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
-    outlines: Vec<(FileId, Vec<Entry>)>,
+    outlines: Vec<(FileId, Vec<OutlineEntry>)>,
 }
 
-impl Index {
-    pub(super) fn new(loaded: &Loaded) -> Index {
-        let mut work = Work::default();
+impl SymbolIndex {
+    pub(super) fn new(loaded: &Loaded) -> SymbolIndex {
+        let mut work = IndexBuilder::default();
         // A name may be declared after its use or in another file, so all declarations are
         // collected first.
         for unit in &loaded.units {
-            unit.statements.iter().for_each(|statement| work.declare(statement));
+            unit.statements.iter().for_each(|statement| work.declare_statement(statement));
         }
         for unit in &loaded.units {
-            let outline = unit.statements.iter().map(|statement| work.statement(statement)).collect();
+            let outline = unit.statements.iter().map(|statement| work.resolve_statement(statement)).collect();
             work.index.outlines.push((unit.file, outline));
         }
         let mut index = work.index;
@@ -173,7 +173,7 @@ impl Index {
 
     /// Returns the occurrence of a name that contains an offset. The offset just after a name also
     /// counts.
-    pub fn at(&self, file: FileId, offset: u32) -> Option<Occurrence> {
+    pub fn occurrence_at(&self, file: FileId, offset: u32) -> Option<Occurrence> {
         let behind =
             self.occurrences.partition_point(|one| (one.span.file, one.span.start) <= (file, offset));
         let before = self.occurrences[..behind].last()?;
@@ -181,12 +181,12 @@ impl Index {
     }
 
     /// Returns the occurrences of a symbol in all files.
-    pub fn places(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
+    pub fn occurrences_of(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
         self.occurrences.iter().copied().filter(move |one| one.symbol == symbol)
     }
 
     /// Returns the occurrences of names in a file, in source order.
-    pub fn of_file(&self, file: FileId) -> &[Occurrence] {
+    pub fn occurrences_in(&self, file: FileId) -> &[Occurrence] {
         let start = self.occurrences.partition_point(|one| one.span.file < file);
         let end = self.occurrences.partition_point(|one| one.span.file <= file);
         &self.occurrences[start..end]
@@ -194,31 +194,34 @@ impl Index {
 
     /// Returns the fields that the declaration with this kind and path contains, without nested
     /// fields.
-    pub fn fields(&self, (kind, path): &(Kind, Vec<String>)) -> impl Iterator<Item = &Symbol> {
+    pub fn fields_declared_in(
+        &self,
+        (kind, path): &(DeclarationKind, Vec<String>),
+    ) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| {
             symbol.kind == *kind
                 && symbol.path.len() == path.len() + 1
                 && symbol.path.starts_with(path)
-                && symbol.name != home::ELEMENT
+                && symbol.name != home::ELEMENT_SEGMENT
         })
     }
 
     /// Returns the outline of a file.
-    pub fn outline(&self, file: FileId) -> &[Entry] {
+    pub fn outline(&self, file: FileId) -> &[OutlineEntry] {
         self.outlines.iter().find(|(known, _)| *known == file).map_or(&[], |(_, outline)| outline)
     }
 
     /// Returns the symbols that have one of these kinds.
-    pub fn of_kinds(&self, kinds: &[Kind]) -> impl Iterator<Item = &Symbol> {
+    pub fn symbols_of_kinds(&self, kinds: &[DeclarationKind]) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| kinds.contains(&symbol.kind))
     }
 }
 
 /// An index under construction, with the state of name resolution.
 #[derive(Default)]
-struct Work<'a> {
-    index: Index,
-    by_path: HashMap<(Kind, Vec<String>), SymbolId>,
+struct IndexBuilder<'a> {
+    index: SymbolIndex,
+    by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares.
     input: Option<&'a [Field]>,
     types: HashMap<&'a str, &'a TypeExpr>,
@@ -227,7 +230,7 @@ struct Work<'a> {
     asking: HashMap<&'a str, Vec<&'a str>>,
     /// The names that are bound at the current expression, innermost last. Names that the language
     /// itself binds have no symbol.
-    scope: Vec<(&'a str, Option<SymbolId>, Home<'a>)>,
+    scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group that is being resolved. Within it, the name `payload`
@@ -235,10 +238,10 @@ struct Work<'a> {
     judged: Option<&'a str>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> IndexBuilder<'a> {
     /// Returns the symbol with this kind and path. Creates the symbol if it does not exist.
-    fn symbol(&mut self, kind: Kind, path: &[&str]) -> SymbolId {
-        let key = (kind.space(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
+        let key = (kind.namespace(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         if let Some(known) = self.by_path.get(&key) {
             return *known;
         }
@@ -248,18 +251,25 @@ impl<'a> Work<'a> {
         self.index.symbols.len() - 1
     }
 
-    fn known(&self, kind: Kind, path: &[&str]) -> Option<SymbolId> {
+    fn find_symbol(&self, kind: DeclarationKind, path: &[&str]) -> Option<SymbolId> {
         let path = path.iter().map(|name| (*name).to_owned()).collect();
-        self.by_path.get(&(kind.space(), path)).copied()
+        self.by_path.get(&(kind.namespace(), path)).copied()
     }
 
     /// Declares a symbol. If a name is declared several times, the first declaration is kept.
-    fn declares(&mut self, kind: Kind, path: &[&str], name: Span, whole: Span, docs: &str) -> SymbolId {
-        let id = self.symbol(kind, path);
+    fn declare_symbol(
+        &mut self,
+        kind: DeclarationKind,
+        path: &[&str],
+        name: Span,
+        whole: Span,
+        docs: &str,
+    ) -> SymbolId {
+        let id = self.find_or_add_symbol(kind, path);
         let symbol = &mut self.index.symbols[id];
         if symbol.declared.is_none() {
             symbol.kind = kind;
-            symbol.declared = Some(Declared { name, whole, docs: docs.to_owned() });
+            symbol.declared = Some(Declaration { name, whole, docs: docs.to_owned() });
         }
         self.index.occurrences.push(Occurrence { span: name, symbol: id, declares: true });
         id
@@ -267,8 +277,8 @@ impl<'a> Work<'a> {
 
     /// Declares a name that is visible only in a part of a statement. Other statements may declare
     /// the same name again.
-    fn local(&mut self, kind: Kind, name: &'a Ident, whole: Span) -> SymbolId {
-        let declared = Some(Declared { name: name.span, whole, docs: String::new() });
+    fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, whole: Span) -> SymbolId {
+        let declared = Some(Declaration { name: name.span, whole, docs: String::new() });
         let path = vec![name.node.clone()];
         let name_of = name.node.clone();
         self.index.symbols.push(Symbol { kind, name: name_of, path, declared, fields: None });
@@ -278,29 +288,35 @@ impl<'a> Work<'a> {
     }
 
     /// Declares a local name and adds it to the scope.
-    fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span, home: Home<'a>) {
-        let id = self.local(kind, name, whole);
-        self.index.symbols[id].fields = self.fields_behind(home.clone());
+    fn declare_and_bind(
+        &mut self,
+        kind: DeclarationKind,
+        name: &'a Ident,
+        whole: Span,
+        home: FieldsSource<'a>,
+    ) {
+        let id = self.declare_local(kind, name, whole);
+        self.index.symbols[id].fields = self.declaration_of_fields(home.clone());
         self.scope.push((&name.node, Some(id), home));
     }
 
-    fn uses(&mut self, symbol: SymbolId, span: Span) {
+    fn add_use(&mut self, symbol: SymbolId, span: Span) {
         self.index.occurrences.push(Occurrence { span, symbol, declares: false });
     }
 
-    fn uses_named(&mut self, kind: Kind, name: &Ident) {
-        let symbol = self.symbol(kind, &[&name.node]);
-        self.uses(symbol, name.span);
+    fn add_use_of_name(&mut self, kind: DeclarationKind, name: &Ident) {
+        let symbol = self.find_or_add_symbol(kind, &[&name.node]);
+        self.add_use(symbol, name.span);
     }
 }
 
 /// Creates an outline entry without nested entries.
-fn entry(kind: Kind, name: &Ident, span: Span) -> Entry {
-    Entry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
+fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntry {
+    OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
 /// Returns the path prefix of a group's parameters. A function may have the same name as the group.
 /// The backquotes in the prefix distinguish them, because no name contains backquotes.
-fn group_owner(name: &str) -> [&str; 2] {
+fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

@@ -31,9 +31,9 @@ pub mod tokens;
 #[cfg(test)]
 mod tests;
 
-pub use index::{Entry, Index, Kind, Occurrence, Symbol, SymbolId};
+pub use index::{DeclarationKind, Occurrence, OutlineEntry, Symbol, SymbolId, SymbolIndex};
 
-use facts::Facts;
+use facts::TypeFacts;
 use rulec::{Compiler, Rules};
 use rulec_analysis::{AnalysisOptions, Finding};
 use rulec_base::diag::Diagnostic;
@@ -46,10 +46,10 @@ pub struct Analysis {
     pub sources: SourceMap,
     /// Every error and warning of the compiler.
     pub diagnostics: Vec<Diagnostic>,
-    pub index: Index,
+    pub index: SymbolIndex,
     /// The compiled rules; `None` if there are errors.
     pub rules: Option<Rules>,
-    facts: Facts,
+    facts: TypeFacts,
 }
 
 impl Analysis {
@@ -57,8 +57,9 @@ impl Analysis {
     /// registers may be missing.
     pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
-        let (compiled, (index, facts)) =
-            compiler.compile_seen(loader, path, |loaded, program| (Index::new(loaded), Facts::new(program)));
+        let (compiled, (index, facts)) = compiler.compile_seen(loader, path, |loaded, program| {
+            (SymbolIndex::new(loaded), TypeFacts::new(program))
+        });
         match compiled {
             Ok(rules) => Analysis {
                 sources: rules.sources().clone(),

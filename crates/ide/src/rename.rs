@@ -1,7 +1,7 @@
 //! Renaming: the edits that change every occurrence of a name, and the reasons why some names
 //! cannot be changed.
 
-use super::{Analysis, Edit, Kind, Occurrence};
+use super::{Analysis, DeclarationKind, Edit, Occurrence};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::span::FileId;
@@ -25,23 +25,25 @@ impl Analysis {
     /// # Errors
     /// If there is no name at the position, or if the name cannot be changed. The error is the
     /// reason.
-    pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, RenameError> {
-        let Some(found) = self.index.at(file, offset) else {
+    pub fn renameable_at(&self, file: FileId, offset: u32) -> Result<Occurrence, RenameError> {
+        let Some(found) = self.index.occurrence_at(file, offset) else {
             return Err(RenameError(message!("there is no name here that the rules declare")));
         };
         let symbol = &self.index.symbols[found.symbol];
         let name = &symbol.name;
         match symbol.kind {
-            Kind::Field | Kind::TypeField => Err(RenameError(message!(
+            DeclarationKind::Field | DeclarationKind::TypeField => Err(RenameError(message!(
                 "`{name}` is a field of the message, so rename it by hand, both in the rules and in the \
                 program that sends messages"
             ))),
-            Kind::PayloadField => Err(RenameError(message!(
+            DeclarationKind::PayloadField => Err(RenameError(message!(
                 "`{name}` is a field of the payload, so rename it by hand, both in the rules and in the \
                 program that makes payloads"
             ))),
-            Kind::Test => Err(RenameError(message!("the name of a test is a sentence; edit it in the file"))),
-            _ if symbol.declared.is_none() && symbol.kind != Kind::Handler => {
+            DeclarationKind::Test => {
+                Err(RenameError(message!("the name of a test is a sentence; edit it in the file")))
+            }
+            _ if symbol.declared.is_none() && symbol.kind != DeclarationKind::Handler => {
                 Err(RenameError(message!("`{name}` is not declared, so it cannot be renamed")))
             }
             _ => Ok(found),
@@ -53,14 +55,14 @@ impl Analysis {
     /// # Errors
     /// If the name cannot be changed to `new`. The error is the reason.
     pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
-        let found = self.renameable(file, offset)?;
-        let written = written(new)?;
+        let found = self.renameable_at(file, offset)?;
+        let written = check_new_name(new)?;
         let symbol = &self.index.symbols[found.symbol];
         let taken = self.index.symbols.iter().enumerate().find(|(id, other)| {
             *id != found.symbol
-                && other.name == plain(&written)
+                && other.name == without_backquotes(&written)
                 && other.declared.is_some()
-                && meets(symbol.kind, other.kind)
+                && may_collide(symbol.kind, other.kind)
         });
         if let Some((_, other)) = taken
             && other.name != symbol.name
@@ -72,39 +74,47 @@ impl Analysis {
             )));
         }
         let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
-        Ok(self.index.places(found.symbol).map(edit).collect())
+        Ok(self.index.occurrences_of(found.symbol).map(edit).collect())
     }
 }
 
 /// True if symbols of these two kinds could be confused if they had the same name.
-fn meets(a: Kind, b: Kind) -> bool {
+fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     let value = |kind| {
         matches!(
             kind,
-            Kind::Let
-                | Kind::Def
-                | Kind::List
-                | Kind::Extern
-                | Kind::Local
-                | Kind::Parameter
-                | Kind::Field
-                | Kind::PayloadField
+            DeclarationKind::Let
+                | DeclarationKind::Def
+                | DeclarationKind::List
+                | DeclarationKind::Extern
+                | DeclarationKind::Local
+                | DeclarationKind::Parameter
+                | DeclarationKind::Field
+                | DeclarationKind::PayloadField
         )
     };
-    let table =
-        |kind| matches!(kind, Kind::Table | Kind::Choice | Kind::Router | Kind::Workflow | Kind::Payload);
-    let ty = |kind| matches!(kind, Kind::Type | Kind::Group);
+    let table = |kind| {
+        matches!(
+            kind,
+            DeclarationKind::Table
+                | DeclarationKind::Choice
+                | DeclarationKind::Router
+                | DeclarationKind::Workflow
+                | DeclarationKind::Payload
+        )
+    };
+    let ty = |kind| matches!(kind, DeclarationKind::Type | DeclarationKind::Group);
     a == b || (value(a) && value(b)) || (table(a) && table(b)) || (ty(a) && ty(b))
 }
 
 /// Returns a name as it is written in rules, in backquotes if necessary. Returns an error if no
 /// spelling makes it a valid name.
-pub(super) fn written(new: &str) -> Result<String, RenameError> {
+pub(super) fn check_new_name(new: &str) -> Result<String, RenameError> {
     let name = new.trim();
-    let bare = plain(name);
+    let bare = without_backquotes(name);
     if bare.is_empty()
         || bare.contains(['`', '\n', '\r'])
-        || bare.chars().any(rulec_base::text::printable::steers)
+        || bare.chars().any(rulec_base::text::printable::is_display_control)
     {
         return Err(RenameError(message!("`{}` is not a valid name", bare.replace('`', "'"))));
     }
@@ -115,6 +125,6 @@ pub(super) fn written(new: &str) -> Result<String, RenameError> {
 }
 
 /// Returns a name without the backquotes around it.
-fn plain(name: &str) -> &str {
+fn without_backquotes(name: &str) -> &str {
     name.strip_prefix('`').and_then(|name| name.strip_suffix('`')).unwrap_or(name)
 }

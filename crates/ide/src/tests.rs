@@ -1,9 +1,9 @@
 //! Tests of the editor services at marked positions of short texts. Renaming is tested in every
 //! rules file of the project.
 
-use super::complete::ItemKind;
-use super::tokens::{Class, coloured, folds};
-use super::{Analysis, Edit, Kind, actions};
+use super::complete::CompletionKind;
+use super::tokens::{TokenClass, coloured_tokens, fold_ranges};
+use super::{Analysis, DeclarationKind, Edit, actions};
 use rulec::DiskLoader;
 use rulec_analysis::AnalysisOptions;
 use rulec_base::diag::{Code, Diagnostic};
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 const MAIN: FileId = FileId(0);
 
 /// Returns a text without its mark `┃`, and the offset of the mark.
-fn marked(text: &str) -> (String, u32) {
+fn split_at_mark(text: &str) -> (String, u32) {
     let at = text.find('┃').expect("there is a mark");
     (text.replace('┃', ""), at as u32)
 }
 
-fn analysis(text: &str) -> Analysis {
+fn analyse(text: &str) -> Analysis {
     Analysis::new(&MemoryLoader::new().with("a.rules", text), "a.rules")
 }
 
@@ -43,22 +43,25 @@ test "the rest" { given text = "x" expect rest.every }
 
 /// Returns the kind, name and line of the declaration of the name at the mark. Also returns the
 /// number of occurrences of the name.
-fn target(line: &str) -> Option<(String, usize)> {
-    let (line, at) = marked(line);
+fn find_target(line: &str) -> Option<(String, usize)> {
+    let (line, at) = split_at_mark(line);
     let text = format!("{HELPDESK}{line}\n");
-    let found = analysis(&text);
-    let name = found.index.at(MAIN, HELPDESK.len() as u32 + at)?;
+    let found = analyse(&text);
+    let name = found.index.occurrence_at(MAIN, HELPDESK.len() as u32 + at)?;
     let symbol = &found.index.symbols[name.symbol];
     let declared = symbol.declared.as_ref().map_or("nowhere", |at| found.sources.slice(at.name));
     let head =
         symbol.declared.as_ref().map_or(0, |at| text[..at.whole.start as usize].matches('\n').count() + 1);
-    Some((format!("{} {declared} {head}", symbol.kind.word()), found.index.places(name.symbol).count()))
+    Some((
+        format!("{} {declared} {head}", symbol.kind.word()),
+        found.index.occurrences_of(name.symbol).count(),
+    ))
 }
 
 #[test]
 fn names_lead_to_what_declares_them() {
     let check = |line: &str, expected: &str, places: usize| {
-        assert_eq!(target(line), Some((expected.to_owned(), places)), "{line}");
+        assert_eq!(find_target(line), Some((expected.to_owned(), places)), "{line}");
     };
     check("route x when mon┃ey -> billing", "let money 5", 4);
     check("route x when ┃over(n: 1) -> billing", "def over 6", 3);
@@ -89,14 +92,14 @@ let first = orders[0]
 group address { city: string }
 "#;
     let check = |line: &str, expected: Option<(usize, usize)>| {
-        let (line, at) = marked(line);
+        let (line, at) = split_at_mark(line);
         let text = format!("{SHOP}{line}\n");
-        let found = analysis(&text);
-        let name = found.index.at(MAIN, SHOP.len() as u32 + at);
+        let found = analyse(&text);
+        let name = found.index.occurrence_at(MAIN, SHOP.len() as u32 + at);
         let led = name.map(|name| {
             let declared = found.index.symbols[name.symbol].declared.as_ref();
             let line = declared.map_or(0, |at| text[..at.name.start as usize].matches('\n').count() + 1);
-            (line, found.index.places(name.symbol).count())
+            (line, found.index.occurrences_of(name.symbol).count())
         });
         assert_eq!(led, expected, "{line}");
     };
@@ -120,8 +123,8 @@ group address { city: string }
         Some((7, 3)),
     );
     let offers = |line: &str| {
-        let (line, at) = marked(line);
-        let items = analysis(&format!("{SHOP}{line}\n")).complete(MAIN, SHOP.len() as u32 + at).items;
+        let (line, at) = split_at_mark(line);
+        let items = analyse(&format!("{SHOP}{line}\n")).complete(MAIN, SHOP.len() as u32 + at).items;
         items.into_iter().map(|item| item.label).collect::<Vec<_>>()
     };
     assert_eq!(offers("route x when any o in orders: o.pri┃ > 3 -> h"), ["items", "price"]);
@@ -131,43 +134,53 @@ group address { city: string }
     assert_eq!(offers(of_group), ["city"]);
     // No name precedes the dot after a bracket; fuzzing found this case.
     assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
-    let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
-    let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
+    let (line, at) = split_at_mark("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
+    let hover = analyse(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
     assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));
 }
 
 #[test]
 fn names_for_payloads_and_groups_lead_to_what_declares_them() {
-    let check = |text: &str, expected: (Kind, usize)| {
-        let (text, at) = marked(text);
-        let found = analysis(&text);
-        let name = found.index.at(MAIN, at).unwrap_or_else(|| panic!("nothing at the mark of {text}"));
+    let check = |text: &str, expected: (DeclarationKind, usize)| {
+        let (text, at) = split_at_mark(text);
+        let found = analyse(&text);
+        let name =
+            found.index.occurrence_at(MAIN, at).unwrap_or_else(|| panic!("nothing at the mark of {text}"));
         assert_eq!(
-            (found.index.symbols[name.symbol].kind, found.index.places(name.symbol).count()),
+            (found.index.symbols[name.symbol].kind, found.index.occurrences_of(name.symbol).count()),
             expected,
             "{text}"
         );
     };
     check(
         "payload a rank 1 { na┃me: string\n require \"r\": len(name) > payload.name }",
-        (Kind::PayloadField, 3),
+        (DeclarationKind::PayloadField, 3),
     );
-    check("payload a rank 1 { xs: list<int>\n each x in xs { require \"r\": ┃x > 1 } }", (Kind::Local, 2));
-    check("payload a rank 1 { n: int\n let ┃m = n + 1\n require \"r\": m > n }", (Kind::Local, 2));
+    check(
+        "payload a rank 1 { xs: list<int>\n each x in xs { require \"r\": ┃x > 1 } }",
+        (DeclarationKind::Local, 2),
+    );
+    check("payload a rank 1 { n: int\n let ┃m = n + 1\n require \"r\": m > n }", (DeclarationKind::Local, 2));
     check(
         "group g(k: int) { n: int\n require \"r\": n > k }\npayload a rank 1 { include g(┃k: 3) }",
-        (Kind::Parameter, 3),
+        (DeclarationKind::Parameter, 3),
     );
-    check("group g { n: int }\npayload a rank 1 { include ┃g\n require \"r\": n > 1 }", (Kind::Group, 2));
+    check(
+        "group g { n: int }\npayload a rank 1 { include ┃g\n require \"r\": n > 1 }",
+        (DeclarationKind::Group, 2),
+    );
     check(
         "group g { n: int }\npayload a rank 1 { include g\n require \"r\": ┃n > 1 }",
-        (Kind::PayloadField, 2),
+        (DeclarationKind::PayloadField, 2),
     );
-    check("payload a rank 1 fallback ┃b { n: int }\npayload b rank 2 { n: int }", (Kind::Payload, 2));
+    check(
+        "payload a rank 1 fallback ┃b { n: int }\npayload b rank 2 { n: int }",
+        (DeclarationKind::Payload, 2),
+    );
 }
 
 /// Returns the texts after the edits.
-fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
+fn apply_edits(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     sources.iter().fold(MemoryLoader::new(), |loader, (id, file)| {
         let mut text = file.text.clone();
         let mut here: Vec<&Edit> = edits.iter().filter(|edit| edit.span.file == id).collect();
@@ -178,16 +191,16 @@ fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
 }
 
 /// A loader of texts in memory. Other files, such as list files, are loaded from disk.
-struct Over(MemoryLoader, DiskLoader);
+struct OverlayLoader(MemoryLoader, DiskLoader);
 
-impl Loader for Over {
+impl Loader for OverlayLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         self.0.load(path).or_else(|_| self.1.load(path))
     }
 }
 
 /// Returns the rules files of the project that compile, with their imports.
-fn project() -> Vec<(PathBuf, Analysis)> {
+fn project_rule_files() -> Vec<(PathBuf, Analysis)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
     for folder in ["examples", "rules", "tests/golden", "tests/conformance"] {
@@ -216,7 +229,7 @@ fn what_has_another_name_is_the_same_program() {
         codes
     };
     let (mut renamed, mut files) = (0, 0);
-    for (path, found) in project() {
+    for (path, found) in project_rule_files() {
         // Larger files would only repeat the same cases.
         if found.index.symbols.len() > 300 {
             continue;
@@ -229,11 +242,11 @@ fn what_has_another_name_is_the_same_program() {
             };
             let main = &found.sources.file(MAIN).name;
             let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
-            let after = Analysis::new(&Over(edited(&found.sources, &edits), disk), main);
+            let after = Analysis::new(&OverlayLoader(apply_edits(&found.sources, &edits), disk), main);
             let what = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
             // Rule ids begin with the name of their group or payload, and tests refer to them in
             // quotes.
-            let quoted = matches!(symbol.kind, Kind::Group | Kind::Payload);
+            let quoted = matches!(symbol.kind, DeclarationKind::Group | DeclarationKind::Payload);
             let of_test = |found: &Diagnostic| quoted && found.code == Code::UnknownExpectation;
             let errors = after.diagnostics.iter().filter(|found| found.is_error());
             let errors: Vec<_> = errors.filter(|found| !of_test(found)).collect();
@@ -242,19 +255,28 @@ fn what_has_another_name_is_the_same_program() {
             }
             assert!(after.rules.is_some(), "{what}: {errors:?}");
             // Rules refer to intents in quotes, so renaming an intent causes a warning.
-            if symbol.kind != Kind::Intent {
+            if symbol.kind != DeclarationKind::Intent {
                 assert_eq!(codes(&after), codes(&found), "{what}");
             }
             // Flow and node ids are values of the program.
             if !matches!(
                 symbol.kind,
-                Kind::Branch | Kind::Flow | Kind::Node | Kind::Payload | Kind::Intent | Kind::Choice
+                DeclarationKind::Branch
+                    | DeclarationKind::Flow
+                    | DeclarationKind::Node
+                    | DeclarationKind::Payload
+                    | DeclarationKind::Intent
+                    | DeclarationKind::Choice
             ) {
                 // Bindings are displayed by name.
                 let same = code(&after).replace("quite_another", &symbol.name) == code(&found);
                 assert!(same, "{what}");
             }
-            assert_eq!(after.index.places(id).count(), found.index.places(id).count(), "{what}");
+            assert_eq!(
+                after.index.occurrences_of(id).count(),
+                found.index.occurrences_of(id).count(),
+                "{what}"
+            );
             renamed += 1;
         }
     }
@@ -264,9 +286,9 @@ fn what_has_another_name_is_the_same_program() {
 #[test]
 fn what_others_name_keeps_its_name() {
     let refused = |mark: &str, new: &str| {
-        let (line, at) = marked(mark);
+        let (line, at) = split_at_mark(mark);
         let text = format!("{HELPDESK}{line}\n");
-        analysis(&text).rename(MAIN, HELPDESK.len() as u32 + at, new).map_err(|refused| refused.to_string())
+        analyse(&text).rename(MAIN, HELPDESK.len() as u32 + at, new).map_err(|refused| refused.to_string())
     };
     let check = |mark: &str, new: &str, expected: &str| {
         let refusal = refused(mark, new).expect_err(mark);
@@ -285,8 +307,8 @@ fn what_others_name_keeps_its_name() {
 #[test]
 fn hover_says_what_stands_there() {
     let check = |line: &str, code: &str, words: &str| {
-        let (line, at) = marked(line);
-        let found = analysis(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
+        let (line, at) = split_at_mark(line);
+        let found = analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
         let found = found.unwrap_or_else(|| panic!("nothing for {line}"));
         assert!(found.code.contains(code) && found.text.contains(words), "{line}: {found:?}");
     };
@@ -297,18 +319,18 @@ fn hover_says_what_stands_there() {
     check("route x when text i┃s missing -> billing", "is missing", "holds for");
     check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
     check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
-    assert_eq!(analysis(HELPDESK).hover(MAIN, 3), None, "a comment");
+    assert_eq!(analyse(HELPDESK).hover(MAIN, 3), None, "a comment");
 }
 
 #[test]
 fn completion_offers_what_may_stand_there() {
     let offers = |mark: &str| {
-        let (line, at) = marked(mark);
+        let (line, at) = split_at_mark(mark);
         let text = format!("{HELPDESK}{line}\n");
-        let found = analysis(&text).complete(MAIN, HELPDESK.len() as u32 + at);
+        let found = analyse(&text).complete(MAIN, HELPDESK.len() as u32 + at);
         (found.items, found.replaces.len())
     };
-    let check = |mark: &str, kind: ItemKind, wanted: &[&str], not: &[&str]| {
+    let check = |mark: &str, kind: CompletionKind, wanted: &[&str], not: &[&str]| {
         let (items, _) = offers(mark);
         let has = |label: &str| items.iter().any(|item| item.label == label);
         for label in wanted {
@@ -319,24 +341,29 @@ fn completion_offers_what_may_stand_there() {
         }
         assert!(!not.iter().any(|label| has(label)), "{mark}: {items:?}");
     };
-    check("route x when ctx.┃", ItemKind::Field, &["tier", "orders"], &["text", "when"]);
-    check("route x when ctx.ti┃", ItemKind::Field, &["tier"], &[]);
-    check("route x when ┃", ItemKind::Value, &["money", "tiers"], &["billing"]);
-    check("route x when ┃", ItemKind::Function, &["over", "len"], &[]);
-    check("route x when ┃", ItemKind::Field, &["text", "ctx"], &[]);
-    check("route x when text ┃", ItemKind::Operator, &["contains", "==", "starts_with"], &["money", "len"]);
-    check("route x when ctx.orders ┃", ItemKind::Operator, &["contains"], &["starts_with"]);
-    check("route x when money -> ┃", ItemKind::Handler, &["billing"], &["money"]);
-    check("route x when money -> goto ┃", ItemKind::Statement, &["rest"], &[]);
-    check("route x ┃", ItemKind::Keyword, &["when", "priority"], &[]);
-    check("ro┃", ItemKind::Keyword, &["route", "table", "let"], &[]);
-    check("handler h(a: ┃", ItemKind::Type, &["string", "Ctx"], &[]);
-    check("let y = x as ┃", ItemKind::Type, &["int", "Ctx"], &[]);
-    check("test \"z\" { given text = \"a\" expect ┃", ItemKind::Statement, &["refund", "many"], &[]);
+    check("route x when ctx.┃", CompletionKind::Field, &["tier", "orders"], &["text", "when"]);
+    check("route x when ctx.ti┃", CompletionKind::Field, &["tier"], &[]);
+    check("route x when ┃", CompletionKind::Value, &["money", "tiers"], &["billing"]);
+    check("route x when ┃", CompletionKind::Function, &["over", "len"], &[]);
+    check("route x when ┃", CompletionKind::Field, &["text", "ctx"], &[]);
+    check(
+        "route x when text ┃",
+        CompletionKind::Operator,
+        &["contains", "==", "starts_with"],
+        &["money", "len"],
+    );
+    check("route x when ctx.orders ┃", CompletionKind::Operator, &["contains"], &["starts_with"]);
+    check("route x when money -> ┃", CompletionKind::Handler, &["billing"], &["money"]);
+    check("route x when money -> goto ┃", CompletionKind::Statement, &["rest"], &[]);
+    check("route x ┃", CompletionKind::Keyword, &["when", "priority"], &[]);
+    check("ro┃", CompletionKind::Keyword, &["route", "table", "let"], &[]);
+    check("handler h(a: ┃", CompletionKind::Type, &["string", "Ctx"], &[]);
+    check("let y = x as ┃", CompletionKind::Type, &["int", "Ctx"], &[]);
+    check("test \"z\" { given text = \"a\" expect ┃", CompletionKind::Statement, &["refund", "many"], &[]);
     assert_eq!(offers("route x when ctx.ti┃er").1, 4);
     assert!(offers("# a comm┃ent").0.is_empty());
     assert!(offers("let a = \"some te┃xt\"").0.is_empty());
-    assert!(analysis("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
+    assert!(analyse("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
 }
 
 #[test]
@@ -344,7 +371,7 @@ fn fields_without_a_declaration_are_offered_as_they_are_used() {
     let text = "route a when ctx.user.age > 3 and ctx.name == \"a\" -> h\nroute b when ctx. -> h\n";
     let at = text.find("ctx. ").expect("it is there") as u32 + 4;
     let labels: Vec<_> =
-        analysis(text).complete(MAIN, at).items.into_iter().map(|item| (item.label, item.detail)).collect();
+        analyse(text).complete(MAIN, at).items.into_iter().map(|item| (item.label, item.detail)).collect();
     assert!(
         labels.iter().any(|(name, _)| name == "user") && labels.iter().any(|(name, _)| name == "name"),
         "{labels:?}"
@@ -354,42 +381,45 @@ fn fields_without_a_declaration_are_offered_as_they_are_used() {
 #[test]
 fn hints_tell_types_and_the_order_of_routes() {
     let hints: Vec<_> =
-        analysis(HELPDESK).hints(MAIN).into_iter().map(|hint| (hint.at as usize, hint.text)).collect();
+        analyse(HELPDESK).inlay_hints(MAIN).into_iter().map(|hint| (hint.at as usize, hint.text)).collect();
     let at = |needle: &str| HELPDESK.find(needle).expect("it is there") + needle.len();
     assert!(hints.contains(&(at("let money"), ": bool".to_owned())), "{hints:?}");
     assert!(
         hints.contains(&(HELPDESK.find("route many").expect("it is there") + 5, " #1".to_owned())),
         "{hints:?}"
     );
-    assert!(analysis("route a when x -> h\nroute b when y -> h").hints(MAIN).is_empty(), "they are in order");
+    assert!(
+        analyse("route a when x -> h\nroute b when y -> h").inlay_hints(MAIN).is_empty(),
+        "they are in order"
+    );
 }
 
 #[test]
 fn lenses_run_tests_and_tell_what_is_hidden() {
-    let found = analysis(
+    let found = analyse(
         "route a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\ntest \"t\" { given ctx.n = 4 expect a }",
     );
-    let lenses = found.lenses(MAIN, &found.findings(AnalysisOptions::default()));
+    let lenses = found.code_lenses(MAIN, &found.findings(AnalysisOptions::default()));
     assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
     assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
 }
 
 #[test]
 fn findings_come_with_what_repairs_them() {
-    let found = analysis("let money = text contains \"a\"\nroute a when mony -> h\n");
+    let found = analyse("let money = text contains \"a\"\nroute a when mony -> h\n");
     let offers: Vec<_> =
         found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
     assert!(
         offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
         "{offers:?}"
     );
-    let found = analysis("let unused = 1\nroute a when x -> h\n");
+    let found = analyse("let unused = 1\nroute a when x -> h\n");
     let offers: Vec<_> =
         found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
     assert!(!allow.safe, "an editor must not prefer to silence");
-    let after = Analysis::new(&edited(&found.sources, &allow.edits), "a.rules");
+    let after = Analysis::new(&apply_edits(&found.sources, &allow.edits), "a.rules");
     assert!(
         after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
         "{:?}",
@@ -399,41 +429,43 @@ fn findings_come_with_what_repairs_them() {
 
 #[test]
 fn tokens_are_coloured_by_what_they_stand_for() {
-    let found = analysis(HELPDESK);
-    let colours = coloured(MAIN, HELPDESK, &found.index);
+    let found = analyse(HELPDESK);
+    let colours = coloured_tokens(MAIN, HELPDESK, &found.index);
     assert!(colours.is_sorted_by_key(|one| one.span.start));
-    let check = |needle: &str, skip: usize, class: Class, declares: bool| {
+    let check = |needle: &str, skip: usize, class: TokenClass, declares: bool| {
         let start = HELPDESK.find(needle).expect("it is there") + skip;
         let one = colours.iter().find(|one| one.span.start as usize == start);
         let one = one.unwrap_or_else(|| panic!("no colour for {needle}"));
         assert_eq!((one.class, one.declares), (class, declares), "{needle}");
     };
-    check("## What", 0, Class::Documentation, false);
-    check("input", 0, Class::Keyword, false);
-    check("let money", 4, Class::Variable, true);
-    check("when money", 5, Class::Variable, false);
-    check("when money", 0, Class::Keyword, false);
-    check("contains any", 0, Class::Operator, false);
-    check("\"refund\"", 0, Class::String, false);
-    check("len(ctx", 0, Class::Function, false);
-    check("ctx.tier in", 4, Class::Property, false);
-    check("-> billing", 3, Class::Handler, false);
-    check("priority 5", 9, Class::Number, false);
-    check("n: int)", 3, Class::Type, false);
+    check("## What", 0, TokenClass::Documentation, false);
+    check("input", 0, TokenClass::Keyword, false);
+    check("let money", 4, TokenClass::Variable, true);
+    check("when money", 5, TokenClass::Variable, false);
+    check("when money", 0, TokenClass::Keyword, false);
+    check("contains any", 0, TokenClass::Operator, false);
+    check("\"refund\"", 0, TokenClass::String, false);
+    check("len(ctx", 0, TokenClass::Function, false);
+    check("ctx.tier in", 4, TokenClass::Property, false);
+    check("-> billing", 3, TokenClass::Handler, false);
+    check("priority 5", 9, TokenClass::Number, false);
+    check("n: int)", 3, TokenClass::Type, false);
 }
 
 #[test]
 fn brackets_and_comments_over_several_lines_are_folded() {
     let text = "# a\n# b\n\n# c\ntable t {\n  route a when [\n    x ] == y -> h\n}\n";
     let lines = |at: u32| text[..at as usize].matches('\n').count();
-    let found: Vec<_> =
-        folds(text).into_iter().map(|fold| (lines(fold.start), lines(fold.end), fold.comment)).collect();
+    let found: Vec<_> = fold_ranges(text)
+        .into_iter()
+        .map(|fold| (lines(fold.start), lines(fold.end), fold.comment))
+        .collect();
     assert_eq!(found, [(0, 1, true), (4, 7, false), (5, 6, false)]);
 }
 
 #[test]
 fn an_outline_has_what_stands_in_each_statement() {
-    let found = analysis(HELPDESK);
+    let found = analyse(HELPDESK);
     let outline = found.index.outline(MAIN);
     let names: Vec<&str> = outline.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names.len(), 12, "{names:?}");
@@ -442,7 +474,7 @@ fn an_outline_has_what_stands_in_each_statement() {
     // Regression test: an import was listed as a table, and the settings as a `let`.
     let text =
         "import \"words.rules\"\nsettings { case: insensitive }\ninput { text: string }\ndefault -> h\n";
-    let kinds: Vec<&str> = analysis(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
+    let kinds: Vec<&str> = analyse(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
     assert_eq!(kinds, ["import", "settings", "input", "route"]);
     let inside = |span: Span, inner: Span| span.start <= inner.start && inner.end <= span.end;
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
@@ -453,16 +485,16 @@ fn an_outline_has_what_stands_in_each_statement() {
 fn mutilated_texts_are_answered() {
     for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {
         let text = format!("{}{}", &HELPDESK[..cut], &HELPDESK[(cut + 13).min(HELPDESK.len())..]);
-        let found = analysis(&text);
+        let found = analyse(&text);
         for offset in (0..=text.len() as u32 + 3).step_by(11) {
             let _ = found.hover(MAIN, offset);
             let _ = found.complete(MAIN, offset);
             let _ = found.rename(MAIN, offset, "another");
         }
         let _ = (
-            found.hints(MAIN),
-            found.lenses(MAIN, &found.findings(AnalysisOptions::default())),
-            folds(&text),
+            found.inlay_hints(MAIN),
+            found.code_lenses(MAIN, &found.findings(AnalysisOptions::default())),
+            fold_ranges(&text),
         );
     }
 }

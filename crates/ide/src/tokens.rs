@@ -1,19 +1,19 @@
 //! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text
 //! alone. If an index is given, names are coloured by the kind of the symbol that they refer to.
 
-use super::index::{Index, Kind};
+use super::index::{DeclarationKind, SymbolIndex};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators;
 use rulec_lang::ty::Ty;
 use rulec_syntax::lex::{self, Token, TokenKind};
-use rulec_syntax::parse::{self, Role};
+use rulec_syntax::parse::{self, WordRole};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The class of a token, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum TokenClass {
     Comment,
     /// A doc comment.
     Documentation,
@@ -33,114 +33,117 @@ pub enum Class {
 
 /// A token of a text with its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Coloured {
+pub struct ColouredToken {
     pub span: Span,
-    pub class: Class,
+    pub class: TokenClass,
     /// Whether the token is the name in its declaration, not in a use.
     pub declares: bool,
 }
 
 /// The syntactic role of each keyword.
-static ROLES: LazyLock<HashMap<&str, Role>> = LazyLock::new(|| parse::keywords().collect());
+static KEYWORD_ROLES: LazyLock<HashMap<&str, WordRole>> = LazyLock::new(|| parse::keywords().collect());
 
 /// Returns the tokens of a text that have a colour. `index` resolves the names in the text.
-pub fn coloured(file: FileId, text: &str, index: &Index) -> Vec<Coloured> {
-    let mut names = index.of_file(file).iter().peekable();
-    let tokens: Vec<Token> = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).collect();
+pub fn coloured_tokens(file: FileId, text: &str, index: &SymbolIndex) -> Vec<ColouredToken> {
+    let mut names = index.occurrences_in(file).iter().peekable();
+    let tokens: Vec<Token> = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).collect();
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let span = token.span(file);
         while names.next_if(|name| name.span.start < span.start).is_some() {}
         let name = names.peek().filter(|name| name.span == span);
         let class = match name {
-            Some(name) => Some(class_of(index.symbols[name.symbol].kind)),
-            None => class(text, &tokens, at),
+            Some(name) => Some(class_of_symbol(index.symbols[name.symbol].kind)),
+            None => class_of_token(text, &tokens, at),
         };
         let declares = name.is_some_and(|name| name.declares);
-        found.extend(class.map(|class| Coloured { span, class, declares }));
+        found.extend(class.map(|class| ColouredToken { span, class, declares }));
     }
     found
 }
 
-fn class_of(kind: Kind) -> Class {
+fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
     match kind {
-        Kind::Let | Kind::List | Kind::Local => Class::Variable,
-        Kind::Def | Kind::Extern => Class::Function,
-        Kind::Type | Kind::Group => Class::Type,
-        Kind::Handler => Class::Handler,
-        Kind::Parameter => Class::Parameter,
-        Kind::Field | Kind::PayloadField | Kind::TypeField => Class::Property,
-        Kind::Test => Class::String,
-        _ => Class::Statement,
+        DeclarationKind::Let | DeclarationKind::List | DeclarationKind::Local => TokenClass::Variable,
+        DeclarationKind::Def | DeclarationKind::Extern => TokenClass::Function,
+        DeclarationKind::Type | DeclarationKind::Group => TokenClass::Type,
+        DeclarationKind::Handler => TokenClass::Handler,
+        DeclarationKind::Parameter => TokenClass::Parameter,
+        DeclarationKind::Field | DeclarationKind::PayloadField | DeclarationKind::TypeField => {
+            TokenClass::Property
+        }
+        DeclarationKind::Test => TokenClass::String,
+        _ => TokenClass::Statement,
     }
 }
 
 /// Returns the class of a token that is not a name in the index.
-fn class(text: &str, tokens: &[Token], at: usize) -> Option<Class> {
+fn class_of_token(text: &str, tokens: &[Token], at: usize) -> Option<TokenClass> {
     let token = tokens[at];
     Some(match token.kind {
-        TokenKind::Comment | TokenKind::SlashComment => Class::Comment,
-        TokenKind::DocComment => Class::Documentation,
+        TokenKind::Comment | TokenKind::SlashComment => TokenClass::Comment,
+        TokenKind::DocComment => TokenClass::Documentation,
         TokenKind::String | TokenKind::RawString | TokenKind::UnclosedString | TokenKind::UnclosedRaw => {
-            Class::String
+            TokenClass::String
         }
-        TokenKind::SingleQuoted | TokenKind::SmartQuoted => Class::String,
-        TokenKind::Number => Class::Number,
-        TokenKind::Operator | TokenKind::Arrow => Class::Operator,
-        TokenKind::Quoted => Class::Variable,
-        TokenKind::Word => return word(token.text(text), text, tokens, at),
+        TokenKind::SingleQuoted | TokenKind::SmartQuoted => TokenClass::String,
+        TokenKind::Number => TokenClass::Number,
+        TokenKind::Operator | TokenKind::Arrow => TokenClass::Operator,
+        TokenKind::Quoted => TokenClass::Variable,
+        TokenKind::Word => return class_of_word(token.text(text), text, tokens, at),
         _ => return None,
     })
 }
 
-fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
+fn class_of_word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<TokenClass> {
     let is =
         |at: Option<usize>, kind| at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == kind);
     if is(at.checked_sub(1), TokenKind::Dot) {
-        return Some(Class::Property);
+        return Some(TokenClass::Property);
     }
-    let role = ROLES.get(word);
+    let role = KEYWORD_ROLES.get(word);
     // A word before a colon is a key. The exceptions are words that begin a clause.
-    if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(Role::Clause)) {
-        return Some(Class::Property);
+    if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(WordRole::Clause)) {
+        return Some(TokenClass::Property);
     }
     if is(Some(at + 1), TokenKind::OpenParen) && Function::named(word).is_some() {
-        return Some(Class::Function);
+        return Some(TokenClass::Function);
     }
     if Ty::BUILTIN_NAMES.contains(&word)
         && (is(at.checked_sub(1), TokenKind::Colon)
             || at.checked_sub(1).is_some_and(|before| matches!(tokens[before].text(text), "as" | "<" | "->")))
     {
-        return Some(Class::Type);
+        return Some(TokenClass::Type);
     }
     if matches!(word, "true" | "false" | "null" | "missing" | "present" | "is") {
-        return Some(Class::Keyword);
+        return Some(TokenClass::Keyword);
     }
     if operators::is_reserved_word(word) {
-        return Some(Class::Operator);
+        return Some(TokenClass::Operator);
     }
-    role.map(|_| Class::Keyword)
+    role.map(|_| TokenClass::Keyword)
 }
 
 /// A foldable byte range. Its first and last lines stay visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fold {
+pub struct FoldRange {
     pub start: u32,
     pub end: u32,
     pub comment: bool,
 }
 
 /// Returns the foldable ranges: brackets that span several lines, and comments of several lines.
-pub fn folds(text: &str) -> Vec<Fold> {
+pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
     let (mut folds, mut open) = (Vec::new(), Vec::new());
-    let mut comment: Option<Fold> = None;
+    let mut comment: Option<FoldRange> = None;
     let breaks =
         |start: u32, end: u32| text.get(start as usize..end as usize).is_some_and(|part| part.contains('\n'));
     let is_next_line = |end: u32, at: u32| text[end as usize..at as usize].matches('\n').count() < 2;
-    for token in lex::tokens(text, 0) {
+    for token in lex::tokenize(text, 0) {
         match token.kind {
             TokenKind::Comment | TokenKind::DocComment => {
-                let run = comment.get_or_insert(Fold { start: token.start, end: token.end, comment: true });
+                let run =
+                    comment.get_or_insert(FoldRange { start: token.start, end: token.end, comment: true });
                 run.end = token.end;
                 continue;
             }
@@ -148,12 +151,12 @@ pub fn folds(text: &str) -> Vec<Fold> {
             // A blank line ends a comment of several lines.
             TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
             TokenKind::Newline => {}
-            kind if kind.opens() => open.push(token.start),
-            kind if kind.closes() => {
+            kind if kind.opens_bracket() => open.push(token.start),
+            kind if kind.closes_bracket() => {
                 if let Some(start) = open.pop()
                     && breaks(start, token.start)
                 {
-                    folds.push(Fold { start, end: token.start, comment: false });
+                    folds.push(FoldRange { start, end: token.start, comment: false });
                 }
             }
             _ => {}

@@ -4,7 +4,7 @@
 use super::compare::{self, Difference, Findings};
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Read};
-use super::write::{self, Names, comment, shown, string};
+use super::write::{self, Names, comment, quote_string, shown};
 use rulec_base::message;
 
 /// Name of the imported choice, because the original may have no name.
@@ -57,7 +57,7 @@ pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
             "the Python module decides differently in {count}; comments in the rules describe them"
         ));
     }
-    let head = format!("choice {}{}", write::name(&title), if to_user { " to_user" } else { "" });
+    let head = format!("choice {}{}", write::quote_name(&title), if to_user { " to_user" } else { "" });
     let body = match body.as_str() {
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
@@ -154,5 +154,5 @@ fn branch(
 }
 
 fn branch_name(id: &str) -> String {
-    if write::is_name(id) && write::name(id) == id { id.to_owned() } else { string(id) }
+    if write::is_name(id) && write::quote_name(id) == id { id.to_owned() } else { quote_string(id) }
 }

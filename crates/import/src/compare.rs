@@ -6,7 +6,7 @@ use super::literal::{self, Literal};
 use super::located::{JsonNode, Object, Read, kind};
 use super::operator::{Operator, Type, Verb, verb_in_capitals};
 use super::regex::{self, TranslateError};
-use super::write::{path, raw_string, shown, value};
+use super::write::{format_path, format_value, quote_raw_string, shown};
 use rulec::Message;
 use rulec_base::message;
 use serde_json::Value as Json;
@@ -75,7 +75,7 @@ impl Findings {
     /// Records the members of an object that were not read; the original ignores them.
     fn rest(&mut self, object: &Object<'_>) {
         let rest = object.rest();
-        self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", value(node.value))));
+        self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
     }
 }
 
@@ -189,7 +189,7 @@ fn step(
         findings.different.insert(Difference::Path);
     }
     let keys = std::iter::once(id).chain(at.split('/'));
-    Ok(Some((path("steps", keys), ty)))
+    Ok(Some((format_path("steps", keys), ty)))
 }
 
 /// Reads a literal on the right side of a condition, as the type that the operator expects.
@@ -241,7 +241,7 @@ fn constant(
     if operator.verb == Verb::Regex {
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
-            Ok(translated) => Ok(Right::Constant(raw_string(&translated.at_start()), wanted)),
+            Ok(translated) => Ok(Right::Constant(quote_raw_string(&translated.at_start()), wanted)),
             Err(TranslateError::Invalid(why)) => {
                 Ok(Right::Broken(format!("{} is not a regular expression: {why}", shown(pattern))))
             }
@@ -252,7 +252,7 @@ fn constant(
             ))?),
         };
     }
-    Ok(Right::Constant(value(&json), wanted))
+    Ok(Right::Constant(format_value(&json), wanted))
 }
 
 fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Written {

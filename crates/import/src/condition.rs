@@ -3,7 +3,7 @@
 
 use super::located::{JsonNode, Object, Read, kind};
 use super::regex;
-use super::write::{list, number, path, raw_string, shown, string, value};
+use super::write::{format_number, format_path, format_value, list, quote_raw_string, quote_string, shown};
 use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +118,7 @@ impl Facts {
             if words.is_empty() {
                 self.remark("An empty list holds for nothing.");
             }
-            let words: Vec<String> = words.into_iter().map(string).collect();
+            let words: Vec<String> = words.into_iter().map(quote_string).collect();
             let words = match words.as_slice() {
                 [word] => word.clone(),
                 words => format!("any {}", list(words, 4)),
@@ -140,7 +140,7 @@ impl Facts {
             self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
         }
         let case = if sensitive { "" } else { " ignoring case" };
-        Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
+        Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
     }
 
     /// Reads a condition on the context: members such as `n__gt`, of which all must be true.
@@ -200,7 +200,7 @@ impl Facts {
             Json::Array(_) => "list",
             Json::Object(_) | Json::Null => "dict",
         };
-        let constant = value(node.value);
+        let constant = format_value(node.value);
         let derived = match field {
             "message_length" => Some(("number", &mut self.length)),
             "urgency" => Some(("string", &mut self.urgency)),
@@ -214,7 +214,7 @@ impl Facts {
             *asked = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
         }
-        let field = path("ctx", [field]);
+        let field = format_path("ctx", [field]);
         self.uses(&field, ty);
         Ok(Formula::Compare { field, ty, op, constant })
     }
@@ -222,19 +222,19 @@ impl Facts {
     fn error(&mut self, object: &Object<'_>) -> Read<Formula> {
         let kind = object.text("last_error_type")?;
         let mut parts = Vec::new();
-        let last = path("ctx", ["last_error_type"]);
+        let last = format_path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {
             self.uses(&last, "string");
-            parts.push(Formula::Text(format!("{last} == {}", string(kind))));
+            parts.push(Formula::Text(format!("{last} == {}", quote_string(kind))));
         }
         let counts = std::iter::once(("occurrence_count".to_owned(), "=="))
             .chain(COMPARISONS.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
         for (key, op) in counts {
             let Some(node) = object.get(&key) else { continue };
-            self.uses(&path("ctx", ["error_counts"]), "dict");
-            let limit = number(node.number()?);
+            self.uses(&format_path("ctx", ["error_counts"]), "dict");
+            let limit = format_number(node.number()?);
             let kind = match kind {
-                Some(kind) => string(kind),
+                Some(kind) => quote_string(kind),
                 None => {
                     self.uses(&last, "string");
                     last.clone()
@@ -247,14 +247,15 @@ impl Facts {
 
     fn permission(&mut self, object: &Object<'_>) -> Read<Formula> {
         let mut parts = Vec::new();
-        self.uses(&path("ctx", ["user"]), "dict");
+        self.uses(&format_path("ctx", ["user"]), "dict");
         if let Some(node) = object.get("user_role") {
-            parts.push(Formula::Text(format!("ctx.user.role == {}", string(node.text()?))));
+            parts.push(Formula::Text(format!("ctx.user.role == {}", quote_string(node.text()?))));
         }
         if let Some(node) = object.get("required_permissions") {
             let permissions = node.texts()?;
-            let held =
-                permissions.into_iter().map(|it| format!("ctx.user.permissions contains {}", string(it)));
+            let held = permissions
+                .into_iter()
+                .map(|it| format!("ctx.user.permissions contains {}", quote_string(it)));
             parts.extend(held.map(Formula::Text));
         }
         Ok(self.all(parts))
@@ -370,6 +371,6 @@ fn simplified(formula: Formula, positive: bool) -> Formula {
 fn similarity(object: &Object<'_>) -> Read<Formula> {
     let text = object.need("text", &message!("a `SimilarityCondition`"))?;
     let threshold = object.need("threshold", &message!("a `SimilarityCondition`"))?;
-    let (text, threshold) = (string(text.text()?), number(threshold.number()?));
+    let (text, threshold) = (quote_string(text.text()?), format_number(threshold.number()?));
     Ok(Formula::Text(format!("similarity(text, {text}) >= {threshold}")))
 }

@@ -1,7 +1,7 @@
 //! Builder of a rules file. The file is compiled before it is returned.
 
 use super::located::Object;
-use super::write::{comment, shown, value};
+use super::write::{comment, format_value, shown};
 use super::{ImportError, Imported};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules};
 use rulec_base::message;
@@ -42,7 +42,7 @@ impl Document {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
             self.notes.push(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
-            comments.push(format!("{key}: {}", value(node.value)));
+            comments.push(format!("{key}: {}", format_value(node.value)));
         }
         comments
     }

@@ -3,7 +3,7 @@
 
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Object, Read};
-use super::write::{self, Names, name, shown, string};
+use super::write::{self, Names, quote_name, quote_string, shown};
 use rulec_base::message;
 use serde_json::Value as Json;
 
@@ -23,7 +23,7 @@ pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Op
             document
                 .notes
                 .push(message!("the tool {} executes no flow; it is kept as a comment", shown(called)));
-            document.header.push_str(&format!("\ntool: {}", write::value(node.value)));
+            document.header.push_str(&format!("\ntool: {}", write::format_value(node.value)));
             continue;
         }
         let read = executor(called, &tool, document);
@@ -41,11 +41,11 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
             Some(node.value.get("properties")?.get(FLOW_ID)?.get("description")?.as_str()?.to_owned())
         };
         if let Some(text) = described(&parameters).filter(|text| !text.is_empty()) {
-            entries.push(format!("  parameter: {},\n", string(&text)));
+            entries.push(format!("  parameter: {},\n", quote_string(&text)));
         }
         let properties = parameters.value.get("properties").and_then(Json::as_object);
         for (parameter, schema) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID) {
-            comments.push(format!("parameter {parameter}: {}", write::value(schema)));
+            comments.push(format!("parameter {parameter}: {}", write::format_value(schema)));
             document.notes.push(message!(
                 "the parameter {} of the tool is kept as a comment, because flows are executed by their id \
                 alone",
@@ -66,9 +66,9 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
     comments.extend(document.kept(tool, &message!("the tool")));
-    let called = name(&Names::default().take(called));
+    let called = quote_name(&Names::default().take(called));
     let description =
-        if description.is_empty() { String::new() } else { format!(" {}", string(description)) };
+        if description.is_empty() { String::new() } else { format!(" {}", quote_string(description)) };
     let body = match entries.concat().as_str() {
         "" => format!("flow tool {called}{description} {{ }}"),
         entries => format!("flow tool {called}{description} {{\n{entries}}}"),
@@ -78,13 +78,15 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
 
 /// Formats an object as a record literal; a long record has one entry per line.
 fn record(json: &Json, indent: usize) -> String {
-    let line = write::value(json);
+    let line = write::format_value(json);
     match json {
         Json::Object(map) if line.chars().count() > 60 => {
             let pad = " ".repeat(indent + 2);
             let entries: Vec<String> = map
                 .iter()
-                .map(|(name, json)| format!("{pad}{}: {},\n", write::key(name), record(json, indent + 2)))
+                .map(|(name, json)| {
+                    format!("{pad}{}: {},\n", write::format_key(name), record(json, indent + 2))
+                })
                 .collect();
             format!("{{\n{}{}}}", entries.concat(), " ".repeat(indent))
         }

@@ -4,7 +4,7 @@
 
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Object, Read};
-use super::write::{self, Names, list, name, raw_string, shown, string};
+use super::write::{self, Names, list, quote_name, quote_raw_string, quote_string, shown};
 use super::{executor, regex};
 use rulec_base::message;
 
@@ -64,7 +64,7 @@ fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read
                 literals.push(pattern(&node, matching, &written, &mut comments, document)?);
             }
             if let Some(examples) = examples {
-                comments.push(format!("examples: {}", write::value(examples.value)));
+                comments.push(format!("examples: {}", write::format_value(examples.value)));
                 document.notes.push(message!(
                     "the keyword flow {} has examples; they are kept as a comment",
                     shown(id)
@@ -75,10 +75,10 @@ fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read
         _ => intent(patterns, examples, &mut comments)?,
     };
     let head = match description {
-        "" => format!("flow {}", name(&written)),
-        description => format!("flow {} {}", name(&written), string(description)),
+        "" => format!("flow {}", quote_name(&written)),
+        description => format!("flow {} {}", quote_name(&written), quote_string(description)),
     };
-    let arrow = format!("-> {}", string(id));
+    let arrow = format!("-> {}", quote_string(id));
     let one_line = format!("{head} {trigger} {arrow}");
     let body = if one_line.chars().count() <= 90 && !trigger.contains('\n') {
         one_line
@@ -95,7 +95,7 @@ fn intent(
     examples: Option<JsonNode<'_>>,
     comments: &mut Vec<String>,
 ) -> Read<String> {
-    let texts = |node: JsonNode<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
+    let texts = |node: JsonNode<'_>| Ok(node.texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
     let mut trigger = "intent".to_owned();
     if let Some(examples) = examples {
         trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
@@ -145,14 +145,14 @@ fn pattern(
         });
     }
     if matching != "regex" {
-        return Ok(string(text));
+        return Ok(quote_string(text));
     }
     let translated = regex::read(node, &message!("the pattern"), true)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", shown(text)));
         document.renamed(&pattern_key(flow, &translated.text), text);
     }
-    Ok(raw_string(&translated.text))
+    Ok(quote_raw_string(&translated.text))
 }
 
 /// Returns the key of a flow's pattern in the map of changed names.

@@ -3,7 +3,7 @@
 
 use super::document::{Document, Statement};
 use super::located::{JsonNode, Read};
-use super::write::{shown, string};
+use super::write::{quote_string, shown};
 use rulec_base::message;
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ impl Handlers {
                         .to_owned(),
                 );
             }
-            let strings: Vec<String> = permissions.iter().map(|one| string(one)).collect();
+            let strings: Vec<String> = permissions.iter().map(|one| quote_string(one)).collect();
             let requires = match strings.is_empty() {
                 true => String::new(),
                 false => format!(" requires permission {}", strings.join(", ")),

@@ -1,7 +1,7 @@
 //! JSON values with their path, so that errors can name the path.
 
 use super::Untranslatable;
-use super::write::{is_name, string};
+use super::write::{is_name, quote_string};
 use rulec::Message;
 use rulec_base::message;
 use serde_json::value::RawValue;
@@ -170,7 +170,7 @@ pub(super) fn dotted(steps: &[Step]) -> String {
                 path.push_str(if path.is_empty() { "" } else { "." });
                 path.push_str(key);
             }
-            Step::Key(key) => path.push_str(&format!("[{}]", string(key))),
+            Step::Key(key) => path.push_str(&format!("[{}]", quote_string(key))),
         }
     }
     path

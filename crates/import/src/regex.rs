@@ -93,7 +93,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
         return err(message!("it has a `)` without a `(`"));
     }
     let RegexTranslator { out: text, alternatives, anchored, .. } = reader;
-    match rulec_base::text::regex(&text, ignore_case) {
+    match rulec_base::text::compile_regex(&text, ignore_case) {
         Ok(_) => Ok(Pattern { text, alternatives, anchored }),
         Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
         Err(error) => {

@@ -5,7 +5,7 @@ use super::condition::Facts;
 use super::document::{Document, Statement};
 use super::handlers::Handlers;
 use super::located::{JsonNode, Read};
-use super::write::{self, Names, name, shown, string};
+use super::write::{self, Names, quote_name, quote_string, shown};
 use rulec_base::message;
 
 /// Words that make a message urgent; the author may change them in the file.
@@ -98,7 +98,7 @@ fn route(node: &JsonNode<'_>, facts: &mut Facts, names: &mut Names, document: &m
     comments.extend(document.kept(&object, &message!("the route {}", shown(original))));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(Route {
-        head: format!("route {}{priority}", name(&written)),
+        head: format!("route {}{priority}", quote_name(&written)),
         condition,
         target: format!("{handler}{metadata}"),
         handler,
@@ -114,7 +114,7 @@ fn handler(node: &JsonNode<'_>) -> Read<String> {
         }
         // A `goto` without backquotes after the arrow would be parsed as a jump.
         "goto" => Ok("`goto`".to_owned()),
-        text => Ok(name(text)),
+        text => Ok(quote_name(text)),
     }
 }
 
@@ -125,13 +125,13 @@ fn metadata(node: &JsonNode<'_>) -> Read<String> {
     if map.is_empty() {
         return Ok(String::new());
     }
-    let line = write::value(node.value);
+    let line = write::format_value(node.value);
     if line.chars().count() <= 70 {
         return Ok(format!(" {line}"));
     }
     let entries: Vec<String> = map
         .iter()
-        .map(|(name, json)| format!("    {}: {},\n", write::key(name), write::value(json)))
+        .map(|(name, json)| format!("    {}: {},\n", write::format_key(name), write::format_value(json)))
         .collect();
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
@@ -148,7 +148,7 @@ fn derived(facts: &Facts, document: &mut Document) {
         add(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
     }
     if facts.urgency {
-        let words: Vec<String> = URGENT.iter().map(|word| string(word)).collect();
+        let words: Vec<String> = URGENT.iter().map(|word| quote_string(word)).collect();
         let comment =
             "What makes a message urgent, where the context does not say: change the list as you like.";
         add(comment, format!("list urgent_words = {}", write::list(&words, 0)), false);

@@ -1,7 +1,9 @@
 //! Writes rule syntax: unique names, lists and comments.
 
-use rulec_base::text::printable::steers;
-pub(super) use rulec_syntax::write::{is_name, key, name, number, path, raw_string, string, value};
+use rulec_base::text::printable::is_display_control;
+pub(super) use rulec_syntax::write::{
+    format_key, format_number, format_path, format_value, is_name, quote_name, quote_raw_string, quote_string,
+};
 use std::collections::HashSet;
 
 /// Maximum width of a line, where breaking is possible.
@@ -22,7 +24,8 @@ impl Names {
 
     /// Returns a unique name for `wanted`, without backquotes.
     pub(super) fn take(&mut self, wanted: &str) -> String {
-        let clean: String = wanted.chars().map(|c| if c == '`' || steers(c) { '_' } else { c }).collect();
+        let clean: String =
+            wanted.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
         self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
@@ -77,7 +80,7 @@ fn plain(text: &str, longest: usize) -> String {
             out.push('…');
             break;
         }
-        if steers(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+        if is_display_control(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out
 }
@@ -119,7 +122,7 @@ mod tests {
         let mut names = Names::reserving(&["default"]);
         let taken: Vec<String> = ["a", "a", "查订单", "two words", "when", "default", "", "x`\ny"]
             .iter()
-            .map(|wanted| name(&names.take(wanted)))
+            .map(|wanted| quote_name(&names.take(wanted)))
             .collect();
         assert_eq!(taken, ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]);
     }

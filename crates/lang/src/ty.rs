@@ -9,7 +9,7 @@ mod record;
 pub use record::{Field, RecordType};
 
 use rulec_base::codec::impl_codec;
-use rulec_base::diag::{Arg, Argument, Message, one_of};
+use rulec_base::diag::{Arg, Argument, Message, list_alternatives};
 use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl KindSet {
         match words.is_empty() {
             _ if KindSet::ALL.is_subset(self) => Message::verbatim("any"),
             true => message!("nothing"),
-            false => one_of(words),
+            false => list_alternatives(words),
         }
     }
 }
@@ -133,14 +133,14 @@ impl fmt::Display for KindSet {
 }
 
 impl Argument for KindSet {
-    fn argument(&self) -> Arg {
-        self.to_message().argument()
+    fn to_arg(&self) -> Arg {
+        self.to_message().to_arg()
     }
 }
 
 impl Argument for Ty {
-    fn argument(&self) -> Arg {
-        self.to_message().argument()
+    fn to_arg(&self) -> Arg {
+        self.to_message().to_arg()
     }
 }
 

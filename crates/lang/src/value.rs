@@ -73,8 +73,8 @@ pub enum Value<'a> {
     Str(&'a str),
     /// A point in time with its original UTC offset.
     DateTime(OffsetDateTime),
-    /// A version as text, in the canonical form of [`version::version`], in which equal versions
-    /// are equal texts.
+    /// A version as text, in the canonical form of [`version::parse_version`], in which equal
+    /// versions are equal texts.
     Version(&'a str),
     /// A list that is part of the message or of a constant.
     JsonList(&'a [Json]),
@@ -384,7 +384,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
-        (Value::Version(a), Value::Version(b)) => version::compare(a, b),
+        (Value::Version(a), Value::Version(b)) => version::compare_versions(a, b),
         // UTF-8 order equals code point order.
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         _ => None,

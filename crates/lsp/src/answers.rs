@@ -8,37 +8,37 @@ use super::workspace::{AnalyzedFile, RequestPosition, Workspace, path_of};
 use ls_types::*;
 use rulec::{FileId, Message, Span};
 use rulec_base::message;
-use rulec_ide::complete::ItemKind;
-use rulec_ide::{Edit, Entry, Kind, SymbolId, actions, tokens};
+use rulec_ide::complete::CompletionKind;
+use rulec_ide::{DeclarationKind, Edit, OutlineEntry, SymbolId, actions, tokens};
 use rulec_syntax::format;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The reason why a request cannot be answered, as a message for the user.
-pub struct Refusal(pub Message);
+pub struct RequestRefusal(pub Message);
 
-pub type Answer<T> = Result<T, Refusal>;
+pub type Answer<T> = Result<T, RequestRefusal>;
 
-impl From<rulec_ide::rename::RenameError> for Refusal {
-    fn from(refused: rulec_ide::rename::RenameError) -> Refusal {
-        Refusal(refused.0)
+impl From<rulec_ide::rename::RenameError> for RequestRefusal {
+    fn from(refused: rulec_ide::rename::RenameError) -> RequestRefusal {
+        RequestRefusal(refused.0)
     }
 }
 
-fn place(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<RequestPosition> {
-    workspace.place(&at.text_document.uri, at.position)
+fn resolve_position(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<RequestPosition> {
+    workspace.resolve_position(&at.text_document.uri, at.position)
 }
 
-fn file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<AnalyzedFile>, FileId)> {
-    workspace.known(&path_of(&document.uri))
+fn find_file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<AnalyzedFile>, FileId)> {
+    workspace.find_analysis(&path_of(&document.uri))
 }
 
-fn location(known: &AnalyzedFile, span: Span) -> Option<Location> {
+fn to_location(known: &AnalyzedFile, span: Span) -> Option<Location> {
     Some(Location { uri: known.uri(span.file)?, range: known.range(span) })
 }
 
 pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>> {
-    let at = place(workspace, &params.text_document_position_params);
+    let at = resolve_position(workspace, &params.text_document_position_params);
     let found = at.and_then(|at| Some((at.known.analysis.hover(at.file, at.offset)?, at)));
     Ok(found.map(|(found, at)| {
         let mut value = format!("```rules\n{}\n```", found.code);
@@ -51,19 +51,19 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
 }
 
 pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
-    let Some(at) = place(workspace, &params.text_document_position) else { return Ok(None) };
+    let Some(at) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
     let found = at.known.analysis.complete(at.file, at.offset);
     let range = at.known.range(found.replaces);
     let items = found.items.into_iter().map(|item| CompletionItem {
         kind: Some(match item.kind {
-            ItemKind::Field => CompletionItemKind::FIELD,
-            ItemKind::Value => CompletionItemKind::VARIABLE,
-            ItemKind::Function => CompletionItemKind::FUNCTION,
-            ItemKind::Operator => CompletionItemKind::OPERATOR,
-            ItemKind::Keyword => CompletionItemKind::KEYWORD,
-            ItemKind::Type => CompletionItemKind::STRUCT,
-            ItemKind::Handler => CompletionItemKind::METHOD,
-            ItemKind::Statement => CompletionItemKind::CLASS,
+            CompletionKind::Field => CompletionItemKind::FIELD,
+            CompletionKind::Value => CompletionItemKind::VARIABLE,
+            CompletionKind::Function => CompletionItemKind::FUNCTION,
+            CompletionKind::Operator => CompletionItemKind::OPERATOR,
+            CompletionKind::Keyword => CompletionItemKind::KEYWORD,
+            CompletionKind::Type => CompletionItemKind::STRUCT,
+            CompletionKind::Handler => CompletionItemKind::METHOD,
+            CompletionKind::Statement => CompletionItemKind::CLASS,
         }),
         sort_text: Some(format!("{}{}", item.kind as u8, item.label)),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
@@ -79,9 +79,9 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
 }
 
 /// Returns the symbol at the position of a request, and the resolved position.
-fn symbol(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
-    let at = place(workspace, at)?;
-    let found = at.known.analysis.index.at(at.file, at.offset)?;
+fn symbol_at(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
+    let at = resolve_position(workspace, at)?;
+    let found = at.known.analysis.index.occurrence_at(at.file, at.offset)?;
     Some((at, found.symbol))
 }
 
@@ -89,28 +89,28 @@ pub fn definition(
     workspace: &Workspace,
     params: GotoDefinitionParams,
 ) -> Answer<Option<GotoDefinitionResponse>> {
-    let found = symbol(workspace, &params.text_document_position_params).and_then(|(at, symbol)| {
+    let found = symbol_at(workspace, &params.text_document_position_params).and_then(|(at, symbol)| {
         let declared = at.known.analysis.index.symbols[symbol].declared.as_ref()?;
-        location(&at.known, declared.name)
+        to_location(&at.known, declared.name)
     });
     Ok(found.map(GotoDefinitionResponse::Scalar))
 }
 
 pub fn references(workspace: &Workspace, params: ReferenceParams) -> Answer<Option<Vec<Location>>> {
-    let Some((at, symbol)) = symbol(workspace, &params.text_document_position) else { return Ok(None) };
-    let places = at.known.analysis.index.places(symbol);
+    let Some((at, symbol)) = symbol_at(workspace, &params.text_document_position) else { return Ok(None) };
+    let places = at.known.analysis.index.occurrences_of(symbol);
     let wanted = places.filter(|one| params.context.include_declaration || !one.declares);
-    Ok(Some(wanted.filter_map(|one| location(&at.known, one.span)).collect()))
+    Ok(Some(wanted.filter_map(|one| to_location(&at.known, one.span)).collect()))
 }
 
 pub fn highlight(
     workspace: &Workspace,
     params: DocumentHighlightParams,
 ) -> Answer<Option<Vec<DocumentHighlight>>> {
-    let Some((at, symbol)) = symbol(workspace, &params.text_document_position_params) else {
+    let Some((at, symbol)) = symbol_at(workspace, &params.text_document_position_params) else {
         return Ok(None);
     };
-    let places = at.known.analysis.index.places(symbol).filter(|one| one.span.file == at.file);
+    let places = at.known.analysis.index.occurrences_of(symbol).filter(|one| one.span.file == at.file);
     let highlight = |one: rulec_ide::Occurrence| DocumentHighlight {
         range: at.known.range(one.span),
         kind: Some(if one.declares { DocumentHighlightKind::WRITE } else { DocumentHighlightKind::READ }),
@@ -122,14 +122,14 @@ pub fn prepare_rename(
     workspace: &Workspace,
     params: TextDocumentPositionParams,
 ) -> Answer<Option<PrepareRenameResponse>> {
-    let Some(at) = place(workspace, &params) else { return Ok(None) };
-    let found = at.known.analysis.renameable(at.file, at.offset)?;
+    let Some(at) = resolve_position(workspace, &params) else { return Ok(None) };
+    let found = at.known.analysis.renameable_at(at.file, at.offset)?;
     let placeholder = at.known.analysis.index.symbols[found.symbol].name.clone();
     Ok(Some(PrepareRenameResponse::RangeWithPlaceholder { range: at.known.range(found.span), placeholder }))
 }
 
 pub fn rename(workspace: &Workspace, params: RenameParams) -> Answer<Option<WorkspaceEdit>> {
-    let Some(at) = place(workspace, &params.text_document_position) else { return Ok(None) };
+    let Some(at) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
     let edits = at.known.analysis.rename(at.file, at.offset, &params.new_name)?;
     Ok(Some(workspace_edit(&at.known, &edits)))
 }
@@ -145,30 +145,37 @@ fn workspace_edit(known: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
     WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }
 }
 
-fn symbol_kind(kind: Kind) -> SymbolKind {
+fn to_lsp_symbol_kind(kind: DeclarationKind) -> SymbolKind {
     match kind {
-        Kind::Let | Kind::Local | Kind::Parameter => SymbolKind::VARIABLE,
-        Kind::Def | Kind::Extern => SymbolKind::FUNCTION,
-        Kind::List => SymbolKind::ARRAY,
-        Kind::Type | Kind::Group => SymbolKind::STRUCT,
-        Kind::Handler => SymbolKind::METHOD,
-        Kind::Table | Kind::Choice | Kind::Router | Kind::Workflow | Kind::Payload => SymbolKind::CLASS,
-        Kind::Test => SymbolKind::BOOLEAN,
-        Kind::Import => SymbolKind::MODULE,
-        Kind::Input | Kind::Settings => SymbolKind::OBJECT,
-        Kind::Field | Kind::PayloadField | Kind::TypeField => SymbolKind::FIELD,
+        DeclarationKind::Let | DeclarationKind::Local | DeclarationKind::Parameter => SymbolKind::VARIABLE,
+        DeclarationKind::Def | DeclarationKind::Extern => SymbolKind::FUNCTION,
+        DeclarationKind::List => SymbolKind::ARRAY,
+        DeclarationKind::Type | DeclarationKind::Group => SymbolKind::STRUCT,
+        DeclarationKind::Handler => SymbolKind::METHOD,
+        DeclarationKind::Table
+        | DeclarationKind::Choice
+        | DeclarationKind::Router
+        | DeclarationKind::Workflow
+        | DeclarationKind::Payload => SymbolKind::CLASS,
+        DeclarationKind::Test => SymbolKind::BOOLEAN,
+        DeclarationKind::Import => SymbolKind::MODULE,
+        DeclarationKind::Input | DeclarationKind::Settings => SymbolKind::OBJECT,
+        DeclarationKind::Field | DeclarationKind::PayloadField | DeclarationKind::TypeField => {
+            SymbolKind::FIELD
+        }
         _ => SymbolKind::EVENT,
     }
 }
 
 #[allow(deprecated, reason = "the form has a field that is no longer used")]
-fn outline(lines: &Lines<'_>, entry: &Entry) -> DocumentSymbol {
-    let inner: Vec<DocumentSymbol> = entry.inner.iter().map(|inner| outline(lines, inner)).collect();
+fn to_document_symbol(lines: &Lines<'_>, entry: &OutlineEntry) -> DocumentSymbol {
+    let inner: Vec<DocumentSymbol> =
+        entry.inner.iter().map(|inner| to_document_symbol(lines, inner)).collect();
     DocumentSymbol {
         // The protocol does not allow an empty name.
         name: if entry.name.trim().is_empty() { "?".to_owned() } else { entry.name.clone() },
         detail: Some(entry.kind.word().to_owned()),
-        kind: symbol_kind(entry.kind),
+        kind: to_lsp_symbol_kind(entry.kind),
         tags: None,
         deprecated: None,
         range: lines.range(entry.span.range()),
@@ -181,10 +188,12 @@ pub fn document_symbols(
     workspace: &Workspace,
     params: DocumentSymbolParams,
 ) -> Answer<Option<DocumentSymbolResponse>> {
-    Ok(file(workspace, &params.text_document).map(|(known, file)| {
+    Ok(find_file(workspace, &params.text_document).map(|(known, file)| {
         let lines = known.lines(file);
         let entries = known.analysis.index.outline(file);
-        DocumentSymbolResponse::Nested(entries.iter().map(|entry| outline(&lines, entry)).collect())
+        DocumentSymbolResponse::Nested(
+            entries.iter().map(|entry| to_document_symbol(&lines, entry)).collect(),
+        )
     }))
 }
 
@@ -197,20 +206,20 @@ pub fn workspace_symbols(
 ) -> Answer<Option<WorkspaceSymbolResponse>> {
     let wanted = params.query.to_lowercase();
     let mut found: Vec<WorkspaceSymbol> = Vec::new();
-    for known in workspace.all() {
+    for known in workspace.all_analyses() {
         for symbol in &known.analysis.index.symbols {
-            let local = matches!(symbol.kind, Kind::Local | Kind::Parameter);
+            let local = matches!(symbol.kind, DeclarationKind::Local | DeclarationKind::Parameter);
             let (false, Some(declared)) = (local, &symbol.declared) else { continue };
             if !symbol.name.to_lowercase().contains(&wanted) {
                 continue;
             }
-            let Some(location) = location(&known, declared.name) else { continue };
+            let Some(location) = to_location(&known, declared.name) else { continue };
             let again =
                 found.iter().any(|one| matches!(&one.location, OneOf::Left(there) if *there == location));
             if !again && found.len() < MAX_SYMBOLS {
                 found.push(WorkspaceSymbol {
                     name: symbol.name.clone(),
-                    kind: symbol_kind(symbol.kind),
+                    kind: to_lsp_symbol_kind(symbol.kind),
                     tags: None,
                     container_name: symbol.path.len().checked_sub(2).map(|at| symbol.path[at].clone()),
                     location: OneOf::Left(location),
@@ -226,11 +235,11 @@ pub fn semantic_tokens(
     workspace: &Workspace,
     params: SemanticTokensParams,
 ) -> Answer<Option<SemanticTokensResult>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let text = known.analysis.text(file);
     let lines = known.lines(file);
     let (mut data, mut last) = (Vec::new(), Position { line: 0, character: 0 });
-    for token in tokens::coloured(file, text, &known.analysis.index) {
+    for token in tokens::coloured_tokens(file, text, &known.analysis.index) {
         // The protocol has no tokens that span several lines, so such a token is reported line by
         // line.
         let mut start = token.span.start;
@@ -257,10 +266,10 @@ pub fn semantic_tokens(
 }
 
 pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let text = known.analysis.text(file);
     let lines = known.lines(file);
-    let fold = |fold: tokens::Fold| {
+    let fold = |fold: tokens::FoldRange| {
         let (start, end) = (lines.position(fold.start).line, lines.position(fold.end).line);
         FoldingRange {
             start_line: start,
@@ -270,11 +279,11 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
             ..FoldingRange::default()
         }
     };
-    Ok(Some(tokens::folds(text).into_iter().map(fold).collect()))
+    Ok(Some(tokens::fold_ranges(text).into_iter().map(fold).collect()))
 }
 
 pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<Option<CodeActionResponse>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = known.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
     let all =
@@ -289,7 +298,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
             offers.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(known.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
-                diagnostics: Some(vec![findings::diagnostic(&known, found)]),
+                diagnostics: Some(vec![findings::to_lsp_diagnostic(&known, found)]),
                 edit: Some(workspace_edit(&known, &action.edits)),
                 is_preferred: Some(action.safe),
                 ..CodeAction::default()
@@ -300,11 +309,11 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = known.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let wanted = known.analysis.hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
-    let hint = |hint: rulec_ide::hints::Hint| InlayHint {
+    let wanted = known.analysis.inlay_hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
+    let hint = |hint: rulec_ide::hints::InlayHint| InlayHint {
         position: lines.position(hint.at),
         label: InlayHintLabel::String(hint.text),
         kind: None,
@@ -318,9 +327,9 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
 }
 
 pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Option<Vec<CodeLens>>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
-    let lens = |lens: rulec_ide::hints::Lens| {
+    let lens = |lens: rulec_ide::hints::CodeLens| {
         // The lens of a hidden route only shows text. Its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
@@ -331,15 +340,15 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
         let command = Some(Command { title, command, arguments });
         CodeLens { range: known.range(lens.span), command, data: None }
     };
-    Ok(Some(known.analysis.lenses(file, known.findings()).into_iter().map(lens).collect()))
+    Ok(Some(known.analysis.code_lenses(file, known.findings()).into_iter().map(lens).collect()))
 }
 
 pub fn diagnostics(
     workspace: &Workspace,
     params: DocumentDiagnosticParams,
 ) -> Answer<DocumentDiagnosticReportResult> {
-    let found = file(workspace, &params.text_document);
-    let items = found.map(|(known, file)| findings::of_file(&known, file)).unwrap_or_default();
+    let found = find_file(workspace, &params.text_document);
+    let items = found.map(|(known, file)| findings::file_diagnostics(&known, file)).unwrap_or_default();
     let report = FullDocumentDiagnosticReport { result_id: None, items };
     let report = RelatedFullDocumentDiagnosticReport {
         related_documents: None,
@@ -350,9 +359,9 @@ pub fn diagnostics(
 
 /// Formats the document. Returns one edit that covers the part in which the formatted text differs.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
-    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let old = known.analysis.text(file);
-    let new = format::format(old).map_err(|changed| Refusal(changed.to_message()))?.text;
+    let new = format::format(old).map_err(|changed| RequestRefusal(changed.to_message()))?.text;
     if new == old {
         return Ok(Some(Vec::new()));
     }
@@ -369,20 +378,21 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     let mut texts = params.arguments.iter().map(|argument| argument.as_str());
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())
     else {
-        return Err(Refusal(message!(
+        return Err(RequestRefusal(message!(
             "`{}` is not a command of this server, or its arguments are wrong",
             params.command
         )));
     };
-    let uri: Uri = uri.parse().map_err(|_| Refusal(message!("`{uri}` is not the address of a document")))?;
-    let Some((known, _)) = workspace.known(&path_of(&uri)) else {
-        return Err(Refusal(message!("the document cannot be found")));
+    let uri: Uri =
+        uri.parse().map_err(|_| RequestRefusal(message!("`{uri}` is not the address of a document")))?;
+    let Some((known, _)) = workspace.find_analysis(&path_of(&uri)) else {
+        return Err(RequestRefusal(message!("the document cannot be found")));
     };
     let Some(rules) = &known.analysis.rules else {
-        return Err(Refusal(message!("the rules have errors, so their tests cannot run")));
+        return Err(RequestRefusal(message!("the rules have errors, so their tests cannot run")));
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
-    let outcome = outcome.ok_or_else(|| Refusal(message!("there is no test `{name}`")))?;
+    let outcome = outcome.ok_or_else(|| RequestRefusal(message!("there is no test `{name}`")))?;
     let (expected, actual) = (outcome.expected, outcome.actual.localized(known.language));
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),

@@ -1,12 +1,12 @@
 //! The capabilities that the server reports to the editor at startup.
 
 use ls_types::*;
-use rulec_ide::tokens::Class;
+use rulec_ide::tokens::TokenClass;
 
 /// The command that runs a test. Its arguments are the document's URI and the name of the test.
 pub const RUN_TEST: &str = "rulec.runTest";
 
-/// The semantic token types that the server uses, in the order of [`Class`].
+/// The semantic token types that the server uses, in the order of [`TokenClass`].
 fn token_types() -> Vec<SemanticTokenType> {
     vec![
         SemanticTokenType::COMMENT,
@@ -26,8 +26,8 @@ fn token_types() -> Vec<SemanticTokenType> {
 }
 
 /// Returns the protocol's numbers for the token type and the token modifiers of a token class.
-pub fn token_type(class: Class, declares: bool) -> (u32, u32) {
-    let documents = class == Class::Documentation;
+pub fn token_type(class: TokenClass, declares: bool) -> (u32, u32) {
+    let documents = class == TokenClass::Documentation;
     (class as u32, u32::from(declares) | u32::from(documents) << 1)
 }
 

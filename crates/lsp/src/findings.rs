@@ -11,32 +11,32 @@ use rulec_config::SettingsError;
 
 /// Returns the compile diagnostics and the analysis findings for a file. Diagnostics without a span
 /// are placed at the start of the main file, whose id is 0.
-pub fn of_file(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
-    let mut all = of_compiling(known, file);
-    all.extend(of_analysis(known, file));
+pub fn file_diagnostics(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
+    let mut all = compile_diagnostics(known, file);
+    all.extend(analysis_diagnostics(known, file));
     all
 }
 
 /// Returns the compile diagnostics for a file, in the form of the protocol.
-pub fn of_compiling(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
-    about(known, file, known.analysis.diagnostics.iter())
+pub fn compile_diagnostics(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
+    diagnostics_of_file(known, file, known.analysis.diagnostics.iter())
 }
 
 /// Returns the analysis findings for a file, in the form of the protocol.
-pub fn of_analysis(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
-    about(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
+pub fn analysis_diagnostics(known: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
+    diagnostics_of_file(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
 }
 
-fn about<'f>(
+fn diagnostics_of_file<'f>(
     known: &AnalyzedFile,
     file: FileId,
     all: impl Iterator<Item = &'f rulec::Diagnostic>,
 ) -> Vec<Diagnostic> {
     let here = all.filter(|found| found.span().map_or(file == FileId(0), |span| span.file == file));
-    here.map(|found| diagnostic(known, found)).collect()
+    here.map(|found| to_lsp_diagnostic(known, found)).collect()
 }
 
-pub fn diagnostic(known: &AnalyzedFile, found: &rulec::Diagnostic) -> Diagnostic {
+pub fn to_lsp_diagnostic(known: &AnalyzedFile, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
     let localized = |message: &Message| message.localized(known.language).into_owned();
     let message = match &found.help {
@@ -69,7 +69,7 @@ pub fn diagnostic(known: &AnalyzedFile, found: &rulec::Diagnostic) -> Diagnostic
 }
 
 /// Returns a diagnostic for an error in a settings file, at the position of the error.
-pub fn of_settings(refused: &SettingsError, language: Language) -> Diagnostic {
+pub fn settings_diagnostic(refused: &SettingsError, language: Language) -> Diagnostic {
     let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));
     Diagnostic {

@@ -12,18 +12,18 @@ pub struct Lines<'t> {
 }
 
 /// Returns the byte offset of the start of each line.
-pub fn starts(text: &str) -> Rc<[u32]> {
+pub fn line_starts(text: &str) -> Rc<[u32]> {
     let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
     std::iter::once(0).chain(breaks).collect()
 }
 
 impl<'t> Lines<'t> {
     pub fn new(text: &'t str) -> Lines<'t> {
-        Lines::at(text, starts(text))
+        Lines::with_starts(text, line_starts(text))
     }
 
     /// Creates the lines of a text from known line starts.
-    pub fn at(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
+    pub fn with_starts(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }
 

@@ -6,7 +6,7 @@
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
-use super::kept::Kept;
+use super::kept::KeptFindings;
 use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Minimum pause in typing before the rules are analysed.
-const PAUSE: Duration = Duration::from_millis(250);
+const ANALYSIS_DELAY: Duration = Duration::from_millis(250);
 
 /// The reason why the server ended before the editor shut it down.
 #[derive(Debug, thiserror::Error)]
@@ -81,11 +81,12 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
     let (watches, refreshes) = (can_watch(&params.capabilities), can_refresh(&params.capabilities));
-    let workspace = Workspace::new(folders(params), language);
+    let workspace = Workspace::new(workspace_folders(params), language);
     let (told, kept) = (BTreeMap::new(), BTreeMap::new());
-    let mut server = Server { connection, workspace, told, kept, refreshes, refreshed: 0, stale: Stale::No };
+    let mut server =
+        Server { connection, workspace, told, kept, refreshes, refreshed: 0, stale: UnsentDiagnostics::No };
     if watches {
-        server.watch();
+        server.register_file_watchers();
     }
     server.run()
 }
@@ -110,7 +111,7 @@ fn can_refresh(editor: &ClientCapabilities) -> bool {
 
 /// Returns the folders that are open in the editor.
 #[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
-fn folders(params: InitializeParams) -> Vec<PathBuf> {
+fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
     match params.workspace_folders {
         Some(folders) if !folders.is_empty() => folders.iter().map(|folder| path_of(&folder.uri)).collect(),
         _ => params.root_uri.iter().map(path_of).collect(),
@@ -119,7 +120,7 @@ fn folders(params: InitializeParams) -> Vec<PathBuf> {
 
 /// The diagnostics that have not been sent to the editor since the last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stale {
+enum UnsentDiagnostics {
     No,
     /// Only the analysis findings have not been sent. The compile diagnostics have been sent.
     Analysis,
@@ -127,30 +128,30 @@ enum Stale {
 }
 
 /// Diagnostics that were sent, and the version of the open document to which they belong.
-type Told = (Option<i32>, Vec<ls_types::Diagnostic>);
+type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
     connection: &'c Connection,
     workspace: Workspace,
     /// The diagnostics that were last sent to the editor, by document URI.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, SentDiagnostics>,
     /// The findings of the last analysis, by document URI. They are shown until the next analysis
     /// ends.
-    kept: BTreeMap<String, Kept>,
+    kept: BTreeMap<String, KeptFindings>,
     /// Whether the server can ask the editor to request code lenses again.
     refreshes: bool,
     /// Number of requests to refresh the code lenses that were sent so far.
     refreshed: u32,
-    stale: Stale,
+    stale: UnsentDiagnostics,
 }
 
 impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
         loop {
             let message = match self.stale {
-                Stale::No => self.connection.receiver.recv().ok(),
+                UnsentDiagnostics::No => self.connection.receiver.recv().ok(),
                 stale => {
-                    let wait = if stale == Stale::All { Duration::ZERO } else { PAUSE };
+                    let wait = if stale == UnsentDiagnostics::All { Duration::ZERO } else { ANALYSIS_DELAY };
                     match self.connection.receiver.recv_timeout(wait) {
                         Ok(message) => Some(message),
                         Err(error) if error.is_timeout() => {
@@ -171,14 +172,14 @@ impl Server<'_> {
                     let response = self.answer(request);
                     self.send(Message::Response(response));
                 }
-                Some(Message::Notification(notification)) => self.note(notification),
+                Some(Message::Notification(notification)) => self.handle_notification(notification),
                 Some(Message::Response(_)) => {}
             }
         }
     }
 
     /// Requests notifications from the editor when rules, list files or settings change on disk.
-    fn watch(&self) {
+    fn register_file_watchers(&self) {
         let watchers = ["**/*.rules", "**/*.txt", "**/rulec.toml"].map(|glob| json!({ "globPattern": glob }));
         let method = notification::DidChangeWatchedFiles::METHOD;
         let registration =
@@ -208,7 +209,7 @@ impl Server<'_> {
         macro_rules! answered {
             ($($request:ident => $answer:ident,)*) => {
                 match request.method.as_str() {
-                    $(request::$request::METHOD => self.with::<request::$request>(request, answers::$answer),)*
+                    $(request::$request::METHOD => self.handle_request::<request::$request>(request, answers::$answer),)*
                     other => {
                         let message = format!("this server has no `{other}`");
                         Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
@@ -237,7 +238,7 @@ impl Server<'_> {
         }
     }
 
-    fn with<R: request::Request>(
+    fn handle_request<R: request::Request>(
         &self,
         request: Request,
         answer: impl FnOnce(&Workspace, R::Params) -> Answer<R::Result>,
@@ -260,42 +261,42 @@ impl Server<'_> {
     }
 
     /// Handles a notification from the editor about documents, workspace folders or files on disk.
-    fn note(&mut self, notification: Notification) {
+    fn handle_notification(&mut self, notification: Notification) {
         match notification.method.as_str() {
             notification::DidOpenTextDocument::METHOD => {
-                if let Some(opened) = read::<notification::DidOpenTextDocument>(notification) {
+                if let Some(opened) = parse_params::<notification::DidOpenTextDocument>(notification) {
                     let document = opened.text_document;
                     let (uri, text, version) = (document.uri, document.text, document.version);
                     self.workspace.open(Document { uri, text, version });
-                    self.stale = Stale::All;
+                    self.stale = UnsentDiagnostics::All;
                 }
             }
             notification::DidChangeTextDocument::METHOD => {
-                if let Some(changed) = read::<notification::DidChangeTextDocument>(notification) {
+                if let Some(changed) = parse_params::<notification::DidChangeTextDocument>(notification) {
                     let document = changed.text_document;
                     self.workspace.change(&document.uri, document.version, &changed.content_changes);
-                    self.stale = Stale::All;
+                    self.stale = UnsentDiagnostics::All;
                 }
             }
             notification::DidCloseTextDocument::METHOD => {
-                if let Some(closed) = read::<notification::DidCloseTextDocument>(notification) {
+                if let Some(closed) = parse_params::<notification::DidCloseTextDocument>(notification) {
                     self.workspace.close(&closed.text_document.uri);
-                    self.stale = Stale::All;
+                    self.stale = UnsentDiagnostics::All;
                 }
             }
             notification::DidChangeWorkspaceFolders::METHOD => {
-                if let Some(changed) = read::<notification::DidChangeWorkspaceFolders>(notification) {
+                if let Some(changed) = parse_params::<notification::DidChangeWorkspaceFolders>(notification) {
                     let paths = |folders: &[WorkspaceFolder]| -> Vec<PathBuf> {
                         folders.iter().map(|folder| path_of(&folder.uri)).collect()
                     };
                     let (gone, new) = (paths(&changed.event.removed), paths(&changed.event.added));
                     self.workspace.change_folders(&gone, new);
-                    self.stale = Stale::All;
+                    self.stale = UnsentDiagnostics::All;
                 }
             }
             notification::DidSaveTextDocument::METHOD | notification::DidChangeWatchedFiles::METHOD => {
-                self.workspace.forget();
-                self.stale = Stale::All;
+                self.workspace.discard_cached();
+                self.stale = UnsentDiagnostics::All;
             }
             _ => {}
         }
@@ -304,9 +305,9 @@ impl Server<'_> {
     /// Sends the diagnostics of open documents, and of other files in the same rule sets, if they
     /// changed.
     fn publish(&mut self) {
-        let analysed = self.stale == Stale::Analysis;
-        self.stale = if analysed { Stale::No } else { Stale::Analysis };
-        let found = catch_unwind(AssertUnwindSafe(|| self.found(analysed)));
+        let analysed = self.stale == UnsentDiagnostics::Analysis;
+        self.stale = if analysed { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
+        let found = catch_unwind(AssertUnwindSafe(|| self.collect_diagnostics(analysed)));
         // After a panic, the editor continues to show the diagnostics that were last sent.
         let Ok((mut found, kept)) = found else { return };
         if analysed {
@@ -346,22 +347,25 @@ impl Server<'_> {
     /// Returns the diagnostics by document URI. With `analysed`, also returns the new analysis
     /// findings, which should be kept. Without it, the diagnostics include the kept findings of the
     /// last analysis.
-    fn found(&self, analysed: bool) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, Kept>) {
+    fn collect_diagnostics(
+        &self,
+        analysed: bool,
+    ) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, KeptFindings>) {
         let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let mut of_file = |known: &AnalyzedFile, file, uri: &Uri| {
-            let mut found = findings::of_compiling(known, file);
+            let mut found = findings::compile_diagnostics(known, file);
             let text = known.analysis.text(file);
             if analysed {
-                let of_analysis = findings::of_analysis(known, file);
+                let of_analysis = findings::analysis_diagnostics(known, file);
                 found.extend(of_analysis.iter().cloned());
-                kept.insert(uri.to_string(), Kept::new(text, of_analysis));
+                kept.insert(uri.to_string(), KeptFindings::new(text, of_analysis));
             } else if let (true, Some(kept)) = (known.analysis.rules.is_some(), self.kept.get(uri.as_str())) {
-                found.extend(kept.in_text(uri, text));
+                found.extend(kept.valid_findings(uri, text));
             }
             found
         };
         for (path, document) in self.workspace.documents() {
-            let Some((known, file)) = self.workspace.known(path) else { continue };
+            let Some((known, file)) = self.workspace.find_analysis(path) else { continue };
             all.insert(document.uri.to_string(), of_file(&known, file, &document.uri));
             if !mains.insert(known.path(rulec::FileId(0))) {
                 continue;
@@ -369,7 +373,7 @@ impl Server<'_> {
             if let Some(refused) = &known.refused
                 && let Some(uri) = uri_of(&refused.path)
             {
-                all.insert(uri.to_string(), vec![findings::of_settings(refused, known.language)]);
+                all.insert(uri.to_string(), vec![findings::settings_diagnostic(refused, known.language)]);
             }
             for (other, _) in known.analysis.sources.iter() {
                 let path = known.path(other);
@@ -385,7 +389,7 @@ impl Server<'_> {
     }
 }
 
-fn read<N: notification::Notification>(notification: Notification) -> Option<N::Params>
+fn parse_params<N: notification::Notification>(notification: Notification) -> Option<N::Params>
 where
     N::Params: DeserializeOwned,
 {

@@ -62,7 +62,7 @@ impl AnalyzedFile {
         self.findings.get_or_init(|| {
             let options = AnalysisOptions::default().strict_ties(self.settings.strict_ties);
             let mut findings = self.analysis.findings(options);
-            findings.retain(|finding| is_told(&self.settings, &finding.diagnostic));
+            findings.retain(|finding| is_shown(&self.settings, &finding.diagnostic));
             findings
         })
     }
@@ -74,7 +74,7 @@ impl AnalyzedFile {
 
     /// Returns the id of the file with this path, if it is part of this analysis.
     fn file(&self, path: &Path) -> Option<FileId> {
-        self.analysis.file(&name_in(&self.root, path)?)
+        self.analysis.file(&relative_name(&self.root, path)?)
     }
 
     /// Returns the path of a file of this analysis.
@@ -94,7 +94,7 @@ impl AnalyzedFile {
     pub fn lines(&self, file: FileId) -> Lines<'_> {
         let text = self.analysis.text(file);
         match self.lines.get(file.0 as usize) {
-            Some(known) => Lines::at(text, known.get_or_init(|| lines::starts(text)).clone()),
+            Some(known) => Lines::with_starts(text, known.get_or_init(|| lines::line_starts(text)).clone()),
             None => Lines::new(text),
         }
     }
@@ -133,17 +133,17 @@ impl Workspace {
     pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
         self.folders.retain(|folder| !gone.contains(folder));
         self.folders.extend(new);
-        self.forget();
+        self.discard_cached();
     }
 
     pub fn open(&mut self, document: Document) {
         self.open.insert(path_of(&document.uri), document);
-        self.forget();
+        self.discard_cached();
     }
 
     pub fn close(&mut self, uri: &Uri) {
         self.open.remove(&path_of(uri));
-        self.forget();
+        self.discard_cached();
     }
 
     /// Applies changes to an open document. Discards only the analyses that contain the document.
@@ -153,13 +153,13 @@ impl Workspace {
         document.version = version;
         changes.iter().for_each(|change| document.change(change.range, &change.text));
         if let Some(imports) = self.imports.get_mut() {
-            imports.insert(path.clone(), imported(&document.text, &path));
+            imports.insert(path.clone(), imported_paths(&document.text, &path));
         }
         self.analyses.get_mut().retain(|_, known| known.file(&path).is_none());
     }
 
     /// Discards all cached results, because files on disk or open documents have changed.
-    pub fn forget(&mut self) {
+    pub fn discard_cached(&mut self) {
         self.analyses.get_mut().clear();
         *self.settings.get_mut() = SettingsCache::default();
         *self.imports.get_mut() = None;
@@ -171,44 +171,44 @@ impl Workspace {
     }
 
     /// Returns the analysis in which a file is analysed, and the id of the file in this analysis.
-    pub fn known(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
-        let main = self.main_of(path);
-        let judged = self.analysis(&main);
+    pub fn find_analysis(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
+        let main = self.find_main_file(path);
+        let judged = self.analyse_cached(&main);
         if let Some(file) = judged.file(path) {
             return Some((judged, file));
         }
-        let own = self.analysis(path);
+        let own = self.analyse_cached(path);
         let file = own.file(path)?;
         Some((own, file))
     }
 
     /// Resolves the position of a request in a document.
-    pub fn place(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
-        let (known, file) = self.known(&path_of(uri))?;
+    pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
+        let (known, file) = self.find_analysis(&path_of(uri))?;
         let offset = known.lines(file).offset(position);
         Some(RequestPosition { known, file, offset })
     }
 
     /// Returns the analyses of all main files, for requests about the whole workspace.
-    pub fn all(&self) -> Vec<Rc<AnalyzedFile>> {
-        let files: BTreeSet<PathBuf> = self.with_imports(|imports| imports.keys().cloned().collect());
+    pub fn all_analyses(&self) -> Vec<Rc<AnalyzedFile>> {
+        let files: BTreeSet<PathBuf> = self.with_import_graph(|imports| imports.keys().cloned().collect());
         let mains: BTreeSet<PathBuf> =
-            files.iter().chain(self.open.keys()).map(|path| self.main_of(path)).collect();
-        mains.iter().map(|path| self.analysis(path)).collect()
+            files.iter().chain(self.open.keys()).map(|path| self.find_main_file(path)).collect();
+        mains.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
-    fn analysis(&self, path: &Path) -> Rc<AnalyzedFile> {
+    fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {
         if let Some(known) = self.analyses.borrow().get(path) {
             return known.clone();
         }
-        let root = self.root_of(path);
-        let files = Files { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
-        let mut analysis = Analysis::new(&files, &name_in(&root, path).unwrap_or_default());
+        let root = self.find_root(path);
+        let files = WorkspaceLoader { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
+        let mut analysis = Analysis::new(&files, &relative_name(&root, path).unwrap_or_default());
         let (settings, refused) = match self.settings.borrow_mut().for_file(path) {
             Ok(settings) => (settings, None),
             Err(refused) => (Settings::default(), Some(refused)),
         };
-        analysis.diagnostics.retain(|found| is_told(&settings, found));
+        analysis.diagnostics.retain(|found| is_shown(&settings, found));
         let uri = |name: &str| {
             let path = root.join(name);
             self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
@@ -224,7 +224,7 @@ impl Workspace {
 
     /// Returns the root folder of a file, relative to which imports are resolved. It is the
     /// outermost workspace folder that contains the file, or else the file's own folder.
-    fn root_of(&self, path: &Path) -> PathBuf {
+    fn find_root(&self, path: &Path) -> PathBuf {
         let around = self.folders.iter().filter(|folder| path.starts_with(folder));
         let widest = around.min_by_key(|folder| folder.components().count());
         widest.cloned().unwrap_or_else(|| path.parent().unwrap_or(Path::new("/")).to_owned())
@@ -232,8 +232,8 @@ impl Workspace {
 
     /// Returns the main file with which a file is analysed. A main file imports the file directly
     /// or indirectly, and is imported by no file. If there are several, returns the first by path.
-    fn main_of(&self, path: &Path) -> PathBuf {
-        self.with_imports(|imports| {
+    fn find_main_file(&self, path: &Path) -> PathBuf {
+        self.with_import_graph(|imports| {
             let importers = |path: &Path| {
                 let of = imports.iter().filter(|(_, imported)| imported.iter().any(|one| one == path));
                 of.map(|(importer, _)| importer.clone()).collect::<Vec<_>>()
@@ -252,18 +252,18 @@ impl Workspace {
         })
     }
 
-    fn with_imports<T>(&self, ask: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
+    fn with_import_graph<T>(&self, ask: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
         let mut imports = self.imports.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
             let mut files = BTreeSet::new();
-            self.folders.iter().for_each(|folder| collect(folder, &mut files));
+            self.folders.iter().for_each(|folder| collect_rule_files(folder, &mut files));
             files.extend(self.open.keys().cloned());
             let of = |path: PathBuf| {
                 let text = match self.open.get(&path) {
                     Some(document) => document.text.clone(),
                     None => std::fs::read_to_string(&path).unwrap_or_default(),
                 };
-                let imported = imported(&text, &path);
+                let imported = imported_paths(&text, &path);
                 (path, imported)
             };
             files.into_iter().map(of).collect()
@@ -274,7 +274,7 @@ impl Workspace {
 
 /// Adds the rule files below a folder to `found`. Hidden folders are skipped, and links to folders
 /// are not followed.
-fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+fn collect_rule_files(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -286,7 +286,7 @@ fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
         if found.len() >= MAX_FILES {
             return;
         } else if is_dir && !passed {
-            collect(&path, found);
+            collect_rule_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
             found.insert(path);
         }
@@ -295,8 +295,8 @@ fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
 
 /// Returns the paths of the files that a text imports. Only `import` statements at the start of a
 /// line are found.
-fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
-    let mut tokens = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
+fn imported_paths(text: &str, path: &Path) -> Vec<PathBuf> {
+    let mut tokens = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
     let (mut found, mut begins) = (Vec::new(), true);
     while let Some(token) = tokens.next() {
         if begins
@@ -304,7 +304,7 @@ fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
             && let Some(name) = tokens.next_if(|next| next.kind == TokenKind::String)
         {
             let name = name.text(text).trim_matches('"');
-            found.extend(path.parent().map(|folder| plain(&folder.join(name))));
+            found.extend(path.parent().map(|folder| normalise_path(&folder.join(name))));
         }
         begins = token.kind == TokenKind::Newline;
     }
@@ -312,7 +312,7 @@ fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns a path without `.` and `..` components.
-fn plain(path: &Path) -> PathBuf {
+fn normalise_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -326,7 +326,7 @@ fn plain(path: &Path) -> PathBuf {
 
 /// Returns a path relative to a root folder, with `/` as the separator. `None` if the root does not
 /// contain it.
-fn name_in(root: &Path, path: &Path) -> Option<String> {
+fn relative_name(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
@@ -335,13 +335,13 @@ fn name_in(root: &Path, path: &Path) -> Option<String> {
 /// unique path.
 pub fn path_of(uri: &Uri) -> PathBuf {
     match uri.to_file_path() {
-        Some(path) if uri.as_str().starts_with("file:") => plain(&path),
+        Some(path) if uri.as_str().starts_with("file:") => normalise_path(&path),
         _ => PathBuf::from("/unsaved").join(uri.as_str().replace(['/', '\\'], "_")),
     }
 }
 
 /// True for every error, and for a warning unless the settings allow it.
-fn is_told(settings: &Settings, found: &Diagnostic) -> bool {
+fn is_shown(settings: &Settings, found: &Diagnostic) -> bool {
     found.is_error() || settings.level(found.code) != Level::Allow
 }
 
@@ -350,13 +350,13 @@ pub fn uri_of(path: &Path) -> Option<Uri> {
 }
 
 /// A loader of the files below a root folder. Open documents override files on disk.
-struct Files<'w> {
+struct WorkspaceLoader<'w> {
     workspace: &'w Workspace,
     disk: Option<DiskLoader>,
     root: &'w Path,
 }
 
-impl Loader for Files<'_> {
+impl Loader for WorkspaceLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if let Some(document) = self.workspace.open.get(&self.root.join(path)) {
             return Ok(document.text.clone().into_bytes());

@@ -12,7 +12,7 @@ use random::Random;
 use serde_json::{Value as Json, json};
 use std::thread::JoinHandle;
 
-const BASE: &str = "\
+const BASE_TEXT: &str = "\
 ## Asks for money.\r
 let money = text contains any [\"refund\", \"😀 geld\"]
 list tiers = [\"gold\", \"silver\"]
@@ -28,7 +28,7 @@ test \"a refund\" { given text = \"refund\" expect refund }
 ";
 
 /// Texts to insert.
-const PIECES: [&str; 16] = [
+const INSERTED_TEXTS: [&str; 16] = [
     "money",
     " and ",
     "\n",
@@ -60,19 +60,19 @@ impl Client {
         let (server, connection) = Connection::memory();
         let server = std::thread::spawn(move || rulec_lsp::serve(&server, None).expect("it serves"));
         let mut client = Client { connection, server, asked: 0 };
-        client.ask("initialize", json!({ "capabilities": {} }));
-        client.tell("initialized", json!({}));
+        client.request("initialize", json!({ "capabilities": {} }));
+        client.notify("initialized", json!({}));
         let document = json!({ "uri": URI, "languageId": "rules", "version": 0, "text": text });
-        client.tell("textDocument/didOpen", json!({ "textDocument": document }));
+        client.notify("textDocument/didOpen", json!({ "textDocument": document }));
         client
     }
 
-    fn tell(&self, method: &str, params: Json) {
+    fn notify(&self, method: &str, params: Json) {
         let message = Notification::new(method.to_owned(), params);
         self.connection.sender.send(Message::Notification(message)).expect("the server is there");
     }
 
-    fn ask(&mut self, method: &str, params: Json) -> Json {
+    fn request(&mut self, method: &str, params: Json) -> Json {
         self.asked += 1;
         let id = RequestId::from(self.asked);
         let request = Request::new(id.clone(), method.to_owned(), params);
@@ -88,14 +88,14 @@ impl Client {
     }
 
     fn stop(mut self) {
-        self.ask("shutdown", Json::Null);
-        self.tell("exit", Json::Null);
+        self.request("shutdown", Json::Null);
+        self.notify("exit", Json::Null);
         self.server.join().expect("it ends well");
     }
 }
 
 /// Returns the protocol position of a byte offset.
-fn position(text: &str, offset: usize) -> Json {
+fn lsp_position(text: &str, offset: usize) -> Json {
     let before = &text[..offset];
     let line = before.matches('\n').count();
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -104,7 +104,7 @@ fn position(text: &str, offset: usize) -> Json {
 
 /// Returns a random offset between two characters that an editor can address: never inside a line
 /// break.
-fn somewhere(text: &str, random: &mut Random) -> usize {
+fn random_offset(text: &str, random: &mut Random) -> usize {
     let near = random.below(text.len() + 1);
     let fits = |at: &usize| {
         text.is_char_boundary(*at) && !(text[*at..].starts_with('\n') && text[..*at].ends_with('\r'))
@@ -113,8 +113,8 @@ fn somewhere(text: &str, random: &mut Random) -> usize {
 }
 
 /// Returns one request of each kind, at this offset.
-fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
-    let (document, position) = (json!({ "uri": URI }), position(text, at));
+fn requests_at(text: &str, at: usize) -> Vec<(&'static str, Json)> {
+    let (document, position) = (json!({ "uri": URI }), lsp_position(text, at));
     let everything =
         json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9999, "character": 0 } });
     let place = json!({ "textDocument": document, "position": position, "context": { "includeDeclaration": true, "triggerKind": 1 } });
@@ -156,32 +156,34 @@ fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
 fn a_server_that_saw_every_edit_answers_like_a_fresh_one() {
     // A single run: each edit applies to the text that the previous edits produced.
     let seeds = trials::seeds(150);
-    let (mut random, mut text) = (Random::new(seeds.start), BASE.to_owned());
+    let (mut random, mut text) = (Random::new(seeds.start), BASE_TEXT.to_owned());
     let mut client = Client::start(&text);
     for (version, _) in (1..).zip(seeds) {
-        let (from, to) = (somewhere(&text, &mut random), somewhere(&text, &mut random));
+        let (from, to) = (random_offset(&text, &mut random), random_offset(&text, &mut random));
         // Most edits only insert text.
         let (start, mut end) = (from.min(to), from.max(to));
-        if random.below(4) > 0 || text.len() < BASE.len() / 2 {
+        if random.below(4) > 0 || text.len() < BASE_TEXT.len() / 2 {
             end = start;
         }
-        let whole = text.len() > 2 * BASE.len();
-        let new = if whole { BASE } else { PIECES[random.below(PIECES.len())] };
+        let whole = text.len() > 2 * BASE_TEXT.len();
+        let new = if whole { BASE_TEXT } else { INSERTED_TEXTS[random.below(INSERTED_TEXTS.len())] };
         let mut change = json!({ "text": new });
         if whole {
-            text = BASE.to_owned();
+            text = BASE_TEXT.to_owned();
         } else {
-            change["range"] = json!({ "start": position(&text, start), "end": position(&text, end) });
+            change["range"] = json!({ "start": lsp_position(&text, start), "end": lsp_position(&text, end) });
             text.replace_range(start..end, new);
         }
         let document = json!({ "uri": URI, "version": version });
-        client
-            .tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
+        client.notify(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": [change] }),
+        );
         let mut fresh = Client::start(&text);
-        let questions = questions(&text, somewhere(&text, &mut random));
+        let questions = requests_at(&text, random_offset(&text, &mut random));
         for _ in 0..3 {
             let (method, params) = questions[random.below(questions.len())].clone();
-            let (old, new) = (client.ask(method, params.clone()), fresh.ask(method, params));
+            let (old, new) = (client.request(method, params.clone()), fresh.request(method, params));
             assert_eq!(old.get("result"), new.get("result"), "{method} after edit {version} of {text:?}");
             // A request may fail only with the error code for requests that are impossible on this
             // text.

@@ -56,7 +56,7 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
         } else {
             TokenTree::Ident(Ident::new(placeholder, span)).into()
         };
-        values.extend(inside("::diag::Argument::argument"));
+        values.extend(inside("::diag::Argument::to_arg"));
         let value = TokenTree::Group(Group::new(Delimiter::Parenthesis, value));
         let reference = [TokenTree::Punct(Punct::new('&', Spacing::Alone)), value].into_iter().collect();
         values.extend([

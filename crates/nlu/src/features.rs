@@ -18,7 +18,7 @@
 //! A collision among some thousand features is unlikely and would do little harm.
 
 use super::common::{is_common_char, is_common_word};
-use rulec_base::text::{Form, TextMode, WordSearcher, is_word_char};
+use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 
 /// Maximum number of bytes of a text that are read: 8 KiB. The limit applies to the original text
 /// and, because preparation can expand a text, again to the prepared text.
@@ -53,7 +53,7 @@ pub struct Feature {
 
 fn prepare(text: &str) -> String {
     let text = cut(text.trim_start());
-    let prepared = TextMode { fold: true, form: Form::Nfkc }.prepare(text);
+    let prepared = TextMode { fold: true, form: NormalizationForm::Nfkc }.prepare(text);
     let mut out = String::with_capacity(prepared.len());
     for word in cut(&prepared).split_whitespace() {
         if !out.is_empty() {
@@ -90,12 +90,12 @@ impl Keywords {
         if prepared.is_empty() {
             return Keywords::default();
         }
-        Keywords { searcher: WordSearcher::many(&prepared).ok() }
+        Keywords { searcher: WordSearcher::for_keywords(&prepared).ok() }
     }
 
     /// Returns the approximate memory use in bytes.
     pub fn memory(&self) -> usize {
-        self.searcher.as_ref().map_or(0, WordSearcher::memory)
+        self.searcher.as_ref().map_or(0, WordSearcher::memory_usage)
     }
 }
 
@@ -126,7 +126,7 @@ impl FeatureExtractor {
         self.cut_into_tokens();
         self.words();
         if let Some(searcher) = &keywords.searcher {
-            searcher.any(&self.prepared, |_, place| {
+            searcher.any_match(&self.prepared, |_, place| {
                 let hash = self.prepared[place].chars().fold(Hash::KEYWORD, Hash::char).finish();
                 self.features.push(Feature { hash, group: Group::Keyword, common: false });
                 false
@@ -252,7 +252,7 @@ impl Hash {
     }
 
     fn finish(self) -> u64 {
-        rulec_base::text::finalise(self.0)
+        rulec_base::text::murmur3_finalize(self.0)
     }
 }
 

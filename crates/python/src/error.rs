@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyException, PyLookupError};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::{Applicability, Severity, SourceMap, Span};
-use rulec_base::diag::visible;
+use rulec_base::diag::visible_offset;
 use serde::Serialize;
 use std::fmt::Display;
 
@@ -32,8 +32,8 @@ struct TextRange {
 impl TextRange {
     fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
         let file = sources.get(span.file)?;
-        let start = visible(file, span.start);
-        let (start, end) = (file.position(start), file.position(visible(file, span.end).max(start)));
+        let start = visible_offset(file, span.start);
+        let (start, end) = (file.position(start), file.position(visible_offset(file, span.end).max(start)));
         Some(TextRange {
             file: file.name.clone(),
             line: start.line,

@@ -9,7 +9,7 @@ use conditions::{Conditions, Owner};
 use rulec::flow::FlowMatcher;
 use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_eval::trace::{Mark, RouteTrace, TableTrace, Truths};
@@ -251,7 +251,7 @@ impl<'r> Coverage<'r> {
             (_, 0) => {
                 let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
                 before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-                let names = listed(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
+                let names = comma_list(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
                 let names = if before.len() > NAMED { message!("{names} and others") } else { names };
                 message!("never tried, because {names} matched first each time")
             }
@@ -293,7 +293,7 @@ impl<'r> Coverage<'r> {
         let mut items = Vec::new();
         for payload in &program.payloads {
             let judged = self.judged(payload);
-            for rule in payload.rules(program) {
+            for rule in payload.rule_names(program) {
                 let tables = payload.block.tables();
                 let of_payload =
                     program.rules.iter().find(|one| *one.name == *rule && tables.contains(&one.table));

@@ -35,14 +35,14 @@ pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;
 pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 
-use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
-use crate::resolve::{Definition, Symbols, duplicate};
-use fields::Fields;
+use crate::hir::{self, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure, Program, Term};
+use crate::resolve::{Definition, Symbols, duplicate_error};
+use fields::MessageFields;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_base::text::Form;
+use rulec_base::text::NormalizationForm;
 use rulec_lang::operators::Case;
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Statement, StatementKind};
@@ -53,9 +53,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// An error that was already reported as a diagnostic, so that callers only need to stop.
-pub struct Reported;
+pub struct AlreadyReported;
 
-pub type Checked<T> = Result<T, Reported>;
+pub type Checked<T> = Result<T, AlreadyReported>;
 
 /// Checks all files. The program is complete only if no diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
@@ -87,10 +87,10 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
 fn check_fields(
     loaded: &Loaded,
     whole: bool,
-    ready: impl FnOnce(&mut Fields),
-) -> (Program, Vec<Diagnostic>, Fields) {
+    ready: impl FnOnce(&mut MessageFields),
+) -> (Program, Vec<Diagnostic>, MessageFields) {
     let mut diagnostics = Vec::new();
-    let symbols = Symbols::collect(loaded, &mut diagnostics);
+    let symbols = Symbols::collect_symbols(loaded, &mut diagnostics);
     let order = symbols.definition_order(&mut diagnostics);
     let mut checker = Checker::new(loaded, &symbols, diagnostics);
     ready(&mut checker.fields);
@@ -98,14 +98,14 @@ fn check_fields(
     checker.declare_input();
     checker.declare_handlers();
     let declared = std::mem::take(&mut checker.diagnostics);
-    if checker.fields.inferred() {
+    if checker.fields.infers_types() {
         let input = checker.program.clone();
-        checker.pass(&order);
+        checker.run_pass(&order);
         let patterns = std::mem::take(&mut checker.program.patterns);
         checker.program = Program { patterns, ..input };
-        checker.forget_pass();
+        checker.reset_pass();
     }
-    checker.pass(&order);
+    checker.run_pass(&order);
     // A conflict is reported with both uses; diagnostics that follow from it would only distract.
     let conflicts = std::mem::take(&mut checker.fields.conflicts);
     let conflicting = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
@@ -113,41 +113,41 @@ fn check_fields(
     let follows = |label: &Label| conflicting.contains(&label.span);
     checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
     if conflicts.is_empty() {
-        checker.narrowed();
+        checker.warn_narrowed_uses();
     }
     checker.diagnostics.extend(conflicts);
     checker.diagnostics.splice(0..0, declared);
-    checker.patterns_fit();
-    checker.unused();
+    checker.check_regex_memory();
+    checker.warn_unused_definitions();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
     if whole {
-        checker.idle();
+        checker.collect_unused();
     }
-    checker.graphs();
-    checker.program.nest_blocks();
+    checker.check_graphs();
+    checker.program.compute_each_depths();
     (checker.program, checker.diagnostics, checker.fields)
 }
 
 /// A checked definition that expressions can use.
 #[derive(Clone)]
-enum Declared {
+enum CheckedDefinition {
     Let(hir::LetId),
-    Def(Arc<Def>),
+    Def(Arc<DefBody>),
     List(hir::Expr),
     Extern(hir::ExternId),
 }
 
 /// A `def` whose parameters are not substituted yet.
-struct Def {
+struct DefBody {
     params: Vec<(Arc<str>, Ty)>,
     body: Term,
 }
 
-/// Joins names for a help text, at most [`MAX_LISTED`] of them.
-fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let mut names: Vec<&str> = names.take(MAX_LISTED + 1).collect();
-    if names.len() > MAX_LISTED {
-        names[MAX_LISTED] = "…";
+/// Joins names for a help text, at most [`MAX_LISTED_NAMES`] of them.
+fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<&str> = names.take(MAX_LISTED_NAMES + 1).collect();
+    if names.len() > MAX_LISTED_NAMES {
+        names[MAX_LISTED_NAMES] = "…";
     }
     names.join(", ")
 }
@@ -155,14 +155,14 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 /// The greatest number of name comparisons for suggestions, over all diagnostics. Later unknown
 /// names are still reported, but without a suggestion, so that a large file with many slips stays
 /// fast.
-const MAX_COMPARISONS: usize = 1 << 16;
+const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// The greatest number of names that a help text lists.
-const MAX_LISTED: usize = 20;
+const MAX_LISTED_NAMES: usize = 20;
 
 #[derive(Clone)]
-struct Settings {
+struct FileSettings {
     case: Case,
-    form: Form,
+    form: NormalizationForm,
     /// The default time zone for clock functions that are called without one.
     zone: Option<Arc<str>>,
 }
@@ -172,12 +172,12 @@ struct Checker<'a> {
     symbols: &'a Symbols<'a>,
     diagnostics: Vec<Diagnostic>,
     program: Program,
-    fields: Fields,
+    fields: MessageFields,
     types: HashMap<&'a str, Option<Ty>>,
-    settings: HashMap<FileId, Settings>,
+    settings: HashMap<FileId, FileSettings>,
     /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
-    definitions: HashMap<&'a str, Option<Declared>>,
+    definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,
     /// Names bound around the current expression, innermost last.
     scope: Scope,
@@ -197,12 +197,12 @@ struct Checker<'a> {
     /// Inside a router: the author's name for the output parameter, and the message field that the
     /// name reads.
     alias: Option<(&'a str, &'static str)>,
-    analysed: request::Analysed<'a>,
+    analysed: request::AnalysisState<'a>,
     /// Tests that the names used in the current payload rule have values of their declared types.
     noted: Vec<hir::Cond>,
-    payload: payload::State,
+    payload: payload::PayloadState,
     /// Cache of message reads: the slot, its type, and whether it may be missing.
-    reads: HashMap<path::Names<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
+    reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far, so that rules share them. `no_metadata` is the metadata that all
     /// handlers without metadata share.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
             symbols,
             diagnostics,
             program: Program::default(),
-            fields: Fields::default(),
+            fields: MessageFields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
             versions: HashMap::new(),
@@ -226,14 +226,14 @@ impl<'a> Checker<'a> {
             vars: 0,
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
-            comparisons: Cell::new(MAX_COMPARISONS),
+            comparisons: Cell::new(MAX_NAME_COMPARISONS),
             jumps: Vec::new(),
             let_measures: Vec::new(),
             lenient: false,
             alias: None,
-            analysed: request::Analysed::default(),
+            analysed: request::AnalysisState::default(),
             noted: Vec::new(),
-            payload: payload::State::default(),
+            payload: payload::PayloadState::default(),
             reads: HashMap::default(),
             handler_names: HashSet::default(),
             no_metadata: Arc::default(),
@@ -245,7 +245,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }
 
-    /// Adds a diagnostic with a help text and returns [`Reported`].
+    /// Adds a diagnostic with a help text and returns [`AlreadyReported`].
     fn fail<T>(
         &mut self,
         code: Code,
@@ -254,12 +254,12 @@ impl<'a> Checker<'a> {
         help: impl Into<Message>,
     ) -> Checked<T> {
         self.emit(code, span, message, help);
-        Err(Reported)
+        Err(AlreadyReported)
     }
 
     fn report<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
         self.diagnostics.push(diagnostic);
-        Err(Reported)
+        Err(AlreadyReported)
     }
 
     /// Reports a diagnostic with a label that shows where the value's type comes from.
@@ -270,12 +270,12 @@ impl<'a> Checker<'a> {
 
     /// Reports an unknown name, unless the statement that declares it has a syntax error.
     fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
-        if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
+        if self.symbols.is_broken(name) { Err(AlreadyReported) } else { self.report(diagnostic) }
     }
 
     /// Reports that no candidate has this name, with the nearest candidate as suggestion. Reports
     /// nothing if a statement with a syntax error declares the name.
-    fn unknown<'n, T>(
+    fn report_unknown_or_nearest<'n, T>(
         &mut self,
         code: Code,
         name: &ast::Ident,
@@ -284,7 +284,7 @@ impl<'a> Checker<'a> {
         help: Message,
     ) -> Checked<T> {
         let near = self.nearest(&name.node, candidates);
-        let diagnostic = Diagnostic::new(code, name.span, message).near_or(name.span, near, help);
+        let diagnostic = Diagnostic::new(code, name.span, message).suggest_or_help(name.span, near, help);
         self.report_unknown(&name.node, diagnostic)
     }
 
@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the first item of each name; reports all further items of the same name.
-    fn each_once<'n, T>(
+    fn without_duplicates<'n, T>(
         &mut self,
         what: Message,
         items: &'n [T],
@@ -321,50 +321,52 @@ impl<'a> Checker<'a> {
                 .or_else(|| (!few).then(|| places.insert(&again.node, again.span)).flatten());
             match first {
                 None => once.push(item),
-                Some(first) => self.diagnostics.push(duplicate(what.clone(), &again.node, first, again.span)),
+                Some(first) => {
+                    self.diagnostics.push(duplicate_error(what.clone(), &again.node, first, again.span))
+                }
             }
         }
         once
     }
 
     /// Adds a value that is computed outside a condition to the program; returns its id.
-    fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
+    fn add_value(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
         id
     }
 
-    fn forget_pass(&mut self) {
+    fn reset_pass(&mut self) {
         self.definitions.clear();
         self.entries.clear();
-        self.payload = payload::State::default();
-        self.comparisons.set(MAX_COMPARISONS);
+        self.payload = payload::PayloadState::default();
+        self.comparisons.set(MAX_NAME_COMPARISONS);
         self.scope.clear();
         self.noted.clear();
         self.let_measures.clear();
-        self.analysed = request::Analysed::default();
+        self.analysed = request::AnalysisState::default();
         self.reads.clear();
         self.diagnostics.clear();
         self.fields.end_inference();
     }
 
     /// Runs one pass, which checks every definition, table, workflow, flow, payload and test.
-    fn pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
+    fn run_pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
         self.declare_analysis();
         for symbol in order {
-            let checked = self.definition(symbol.name, &symbol.node).ok();
+            let checked = self.check_definition(symbol.name, &symbol.node).ok();
             self.definitions.insert(&symbol.name.node, checked);
         }
         self.fill_analysis();
-        self.tables();
-        self.choices_and_routers();
-        self.workflows();
-        self.flows();
-        self.flow_tool();
-        self.payloads();
-        self.program.order_rules();
-        self.tests();
+        self.check_tables();
+        self.lower_choices_and_routers();
+        self.check_workflows();
+        self.lower_flows();
+        self.check_flow_tool();
+        self.lower_payloads();
+        self.program.sort_rules();
+        self.check_tests();
     }
 
     fn main_file(&self) -> Option<FileId> {
@@ -379,37 +381,47 @@ impl<'a> Checker<'a> {
         self.loaded.units.iter().flat_map(|unit| &unit.statements)
     }
 
-    fn settings_of(&self, file: FileId) -> Settings {
-        let none = || Settings { case: Case::Match, form: Form::None, zone: None };
+    fn settings_of(&self, file: FileId) -> FileSettings {
+        let none = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
         self.settings.get(&file).cloned().unwrap_or_else(none)
     }
 
-    fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {
+    fn check_definition(
+        &mut self,
+        name: &'a ast::Ident,
+        definition: &Definition<'a>,
+    ) -> Checked<CheckedDefinition> {
         self.fields.begin_statement();
         match *definition {
             Definition::Let { value } => {
-                let body = self.term(value)?;
-                self.add_let(name, body, value.span).map(Declared::Let)
+                let body = self.check_term(value)?;
+                self.add_let(name, body, value.span).map(CheckedDefinition::Let)
             }
-            Definition::Def { params, body } => self.def(params, body),
-            Definition::List { source } => self.list_definition(name, source).map(Declared::List),
-            Definition::Extern { params, result } => self.extern_fn(name, params, result),
+            Definition::Def { params, body } => self.check_def(params, body),
+            Definition::List { source } => {
+                self.check_list_definition(name, source).map(CheckedDefinition::List)
+            }
+            Definition::Extern { params, result } => self.declare_extern_fn(name, params, result),
         }
     }
 
     /// Adds a `let` to the program.
     fn add_let(&mut self, name: &ast::Ident, body: Term, place: Span) -> Checked<hir::LetId> {
-        let measure = self.measured(body.part(), place)?;
+        let measure = self.measure_checked(body.part(), place)?;
         let id = hir::LetId(self.program.lets.len() as u32);
         self.let_measures.push(measure);
         self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
         Ok(id)
     }
 
-    fn list_definition(&mut self, name: &'a ast::Ident, source: &'a ast::ListSource) -> Checked<hir::Expr> {
+    fn check_list_definition(
+        &mut self,
+        name: &'a ast::Ident,
+        source: &'a ast::ListSource,
+    ) -> Checked<hir::Expr> {
         match source {
             ast::ListSource::Elements(elements) => {
-                let expr = self.value(elements)?;
+                let expr = self.check_value(elements)?;
                 if expr.as_const().is_none() {
                     let message = message!("the elements of the list `{}` must be constants", name.node);
                     let help = message!(
@@ -422,7 +434,7 @@ impl<'a> Checker<'a> {
             ast::ListSource::File(path) => {
                 let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
                 let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
-                    return Err(Reported);
+                    return Err(AlreadyReported);
                 };
                 Ok(hir::Expr {
                     kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(words.as_slice().into()))),
@@ -436,7 +448,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about unused definitions of the main file. A file that decides nothing is meant to be
     /// imported, so its definitions are not reported.
-    fn unused(&mut self) {
+    fn warn_unused_definitions(&mut self) {
         use StatementKind as Kind;
         let decides = |statement: &Statement| {
             matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
@@ -456,23 +468,23 @@ impl<'a> Checker<'a> {
                 self.emit(Code::Unused, name.span, message, message!("remove it, or use it"));
             }
         }
-        self.unused_analysis();
+        self.warn_unused_analysis();
     }
 
     /// Measures a node with every `let` expanded; reports an error if it is too large.
-    fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
+    fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
-        if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
-            return self.too_large(span, measure.nodes > MAX_NODES);
+        if measure.nodes > MAX_CONDITION_NODES || measure.depth > MAX_CONDITION_DEPTH {
+            return self.report_too_large(span, measure.nodes > MAX_CONDITION_NODES);
         }
         Ok(measure)
     }
 
-    fn too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
+    fn report_too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
         let message = if wide {
-            message!("with its definitions expanded, this has more than {MAX_NODES} parts")
+            message!("with its definitions expanded, this has more than {MAX_CONDITION_NODES} parts")
         } else {
-            message!("with its definitions expanded, this is nested more than {MAX_DEPTH} deep")
+            message!("with its definitions expanded, this is nested more than {MAX_CONDITION_DEPTH} deep")
         };
         let help = message!(
             "definitions that use each other several times grow quickly; split the condition over several routes"

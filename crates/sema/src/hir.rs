@@ -14,16 +14,16 @@ mod verify;
 mod workflow;
 
 pub use condition::Condition;
-pub use input_contract::Inferred;
-pub use nest::LoopFacts;
+pub use input_contract::InferredField;
+pub use nest::QuantifierFacts;
 pub use parts::{Part, Parts};
 pub use payload::{
-    BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, ObjectPath, Payload,
-    Requirement, Root, Shape, Step,
+    BindingId, BindingRoot, Block, Correction, DottedPath, Each, Field as PayloadField, Limits, Object,
+    ObjectPath, ObjectStep, Payload, Requirement, Shape,
 };
-pub use size::{MAX_DEPTH, MAX_NODES, Measure};
+pub use size::{MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
-pub use workflow::{MAX_GRAPH, Node, PARALLEL, Workflow};
+pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
 
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;
@@ -34,7 +34,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-macro_rules! ids {
+macro_rules! define_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,9 +47,9 @@ macro_rules! ids {
         }
     )*};
 }
-pub(crate) use ids;
+pub(crate) use define_ids;
 
-ids! {
+define_ids! {
     /// Index into [`Program::slots`]: a field that conditions or arguments read.
     SlotId;
     /// Index into [`Program::lets`].
@@ -97,7 +97,7 @@ pub struct Program {
     pub input: Option<RecordType>,
     /// The inferred types of undeclared fields. Only a field that one statement reads with fewer
     /// kinds than another statement would accept is included.
-    pub inferred: Vec<Inferred>,
+    pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
     /// The payload kinds, in source order.
@@ -119,19 +119,19 @@ pub struct Program {
 }
 
 /// The name of the table that contains the routes outside any `table`.
-pub const ROUTES: &str = "routes";
+pub const ROUTES_TABLE: &str = "routes";
 /// The longest allowed chain of `goto`s. Engines evaluate the target table of a `goto` recursively.
-pub const MAX_JUMPS: usize = 64;
+pub const MAX_JUMP_CHAIN: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
-pub const FLOWS: &str = "flows";
+pub const FLOWS_TABLE: &str = "flows";
 /// The name of the message field from which choices read the outputs of workflow steps.
-pub const STEPS: &str = "steps";
+pub const STEPS_FIELD: &str = "steps";
 /// The name of the message field with a language model's answers, keyed by the name of the choice.
-pub const ANSWERS: &str = "answers";
+pub const ANSWERS_FIELD: &str = "answers";
 /// The name of the message field from which a router reads the output of a node.
-pub const OUTPUT: &str = "output";
+pub const OUTPUT_FIELD: &str = "output";
 /// The name of the message field from which a router reads the ids of the next nodes.
-pub const NEXT: &str = "next";
+pub const NEXT_FIELD: &str = "next";
 
 /// A declaration in the main file that no rule uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ pub enum UnusedDeclaration {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The binding that contains the field; `None` for a field of the message.
-    pub root: Option<Root>,
+    pub root: Option<BindingRoot>,
     /// The keys that lead from the top of the message or binding to the field.
     pub path: Vec<Arc<str>>,
     /// The accepted kinds; a value of another kind counts as missing.
@@ -313,7 +313,7 @@ pub enum Destination {
 
 /// The match modes of a flow's pattern: the word that selects each mode, and the operator that the
 /// pattern compiles to.
-pub const MATCHINGS: [(&str, Op); 3] =
+pub const MATCH_MODES: [(&str, Op); 3] =
     [("exact", Op::Eq), ("contains", Op::Contains), ("regex", Op::Matches)];
 
 /// A flow: a task that an assistant can do for a user.
@@ -331,7 +331,7 @@ pub struct Flow {
 /// How messages are matched to a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// Messages are matched by patterns, which are rules of the table [`FLOWS`].
+    /// Messages are matched by patterns, which are rules of the table [`FLOWS_TABLE`].
     Keyword,
     /// Messages are matched by their meaning, which the intent classifier scores.
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
@@ -352,7 +352,7 @@ pub struct FlowTool {
 }
 
 /// The question for a choice that a language model makes. The choice itself is an ordinary table.
-/// Its rules compare the model's answer, the message field [`ANSWERS`]`.NAME`.
+/// Its rules compare the model's answer, the message field [`ANSWERS_FIELD`]`.NAME`.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The name of the choice, also the key of the answer.
@@ -437,7 +437,7 @@ pub enum Expect {
 
 impl Program {
     /// Fills [`Table::order`] of every table: enabled rules by priority, then source order.
-    pub fn order_rules(&mut self) {
+    pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (at, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
             tables[rule.table.index()].order.push(RuleId(at as u32));
@@ -459,7 +459,7 @@ impl Program {
     }
 
     /// Returns the permissions that a handler requires; empty if the handler is not declared.
-    pub fn required(&self, handler: &str) -> &[Arc<str>] {
+    pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         let mut requiring = self.handlers.iter().flatten().filter(|one| !one.requires.is_empty());
         requiring.find(|one| &*one.name == handler).map_or(&[], |one| &one.requires)
     }
@@ -481,8 +481,8 @@ impl Program {
 impl std::fmt::Display for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Destination::All => f.write_str(NEXT),
-            Destination::At(index) => write!(f, "{NEXT}[{index}]"),
+            Destination::All => f.write_str(NEXT_FIELD),
+            Destination::At(index) => write!(f, "{NEXT_FIELD}[{index}]"),
             Destination::Node(id) => f.write_str(id),
             Destination::Named(_) => f.write_str("what the output names"),
         }

@@ -11,10 +11,10 @@ mod cost;
 mod intern;
 mod parts;
 
-pub use build::{Builder, build};
+pub use build::{NormalBuilder, build_normal_form};
 pub use parts::Part;
 
-use crate::hir::{Const, ExternId, RuleId, SlotId, TableId, ids};
+use crate::hir::{Const, ExternId, RuleId, SlotId, TableId, define_ids};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::KindSet;
@@ -22,7 +22,7 @@ use serde_json::{Number, Value as Json};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-ids! {
+define_ids! {
     /// Index into [`Normal::conds`].
     CondId;
     /// Index into [`Normal::preds`].
@@ -75,18 +75,18 @@ pub enum NCond {
         /// The condition on the element; the element is [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
-        nest: Nest,
+        nest: QuantifierNesting,
     },
 }
 
 /// How a quantifier depends on other quantifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Nest {
+pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.
     pub depth: u32,
     /// The levels of the enclosing quantifiers whose elements this quantifier reads, according to
     /// its source text.
-    pub reads: Levels,
+    pub reads: QuantifierLevels,
 }
 
 /// A set of quantifier levels (nesting depths), one bit for each. Levels from 63 on share the last
@@ -94,17 +94,17 @@ pub struct Nest {
 ///
 /// A node that reads an element is evaluated once per element, and its work counts accordingly. The
 /// source text determines the set, not the folded form: where constant folding removes the read of
-/// an element, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still contain its level.
+/// an element, [`QuantifierNesting`], [`NExpr::Cond`] and [`NExpr::If`] still contain its level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Levels(u64);
+pub struct QuantifierLevels(u64);
 
-impl Levels {
+impl QuantifierLevels {
     /// The empty set.
-    pub const NONE: Levels = Levels(0);
+    pub const EMPTY: QuantifierLevels = QuantifierLevels(0);
 
     /// Returns the set of one level.
-    pub fn new(level: u32) -> Levels {
-        Levels(1 << level.min(63))
+    pub fn new(level: u32) -> QuantifierLevels {
+        QuantifierLevels(1 << level.min(63))
     }
 
     /// True if the set is empty.
@@ -114,20 +114,20 @@ impl Levels {
 
     /// Returns the union of both sets.
     #[must_use]
-    pub fn with(self, others: Levels) -> Levels {
-        Levels(self.0 | others.0)
+    pub fn union(self, others: QuantifierLevels) -> QuantifierLevels {
+        QuantifierLevels(self.0 | others.0)
     }
 
     /// Returns the set without the level of a quantifier, whose element cannot be read outside the
     /// quantifier.
     #[must_use]
-    pub fn outside(self, level: u32) -> Levels {
-        if level < 63 { Levels(self.0 & !Levels::new(level).0) } else { self }
+    pub fn without_level(self, level: u32) -> QuantifierLevels {
+        if level < 63 { QuantifierLevels(self.0 & !QuantifierLevels::new(level).0) } else { self }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ask {
+pub enum TestKind {
     /// Tests whether the left operand, a bool, is true; there is no operator.
     Truth,
     /// Tests an operator of the operator table. Of two operators that negate each other, the normal
@@ -138,7 +138,7 @@ pub enum Ask {
 /// A predicate, which is true, false or unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
-    pub ask: Ask,
+    pub ask: TestKind,
     /// The modifiers. The quantity `none` never occurs, because it is expressed as a negated `any`.
     pub mode: TestMode,
     pub left: ExprId,
@@ -167,7 +167,7 @@ pub enum NExpr {
         kinds: KindSet,
         body: CondId,
         level: u32,
-        nest: Nest,
+        nest: QuantifierNesting,
     },
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes both whether it is true and whether it is false. Two traversals per level would be
@@ -181,21 +181,21 @@ pub enum NExpr {
         holds: CondId,
         fails: CondId,
         level: u32,
-        nest: Nest,
+        nest: QuantifierNesting,
     },
     /// A condition as a bool value: true if `holds` is true, false if `fails` is true, otherwise
     /// missing.
     Cond {
         holds: CondId,
         fails: CondId,
-        reads: Levels,
+        reads: QuantifierLevels,
     },
     /// The value `then` if the condition is true, otherwise the value `other`.
     If {
         cond: CondId,
         then: ExprId,
         other: ExprId,
-        reads: Levels,
+        reads: QuantifierLevels,
     },
 }
 
@@ -207,7 +207,7 @@ pub struct NConst(pub Const);
 impl PartialEq for NConst {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || same(a, b),
+            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || json_eq(a, b),
             // Equal times may have different offsets, which `hour` and `date` depend on.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
             (Const::Version(a), Const::Version(b)) => a == b,
@@ -221,7 +221,7 @@ impl Eq for NConst {}
 impl Hash for NConst {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            Const::Json(json) => hash(json, state),
+            Const::Json(json) => hash_json(json, state),
             Const::DateTime(at) => at.hash(state),
             Const::Version(version) => version.hash(state),
         }
@@ -233,21 +233,21 @@ fn float_bits(number: &Number) -> Option<u64> {
     number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
 }
 
-fn same(a: &Json, b: &Json) -> bool {
+fn json_eq(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => match (float_bits(a), float_bits(b)) {
             (None, None) => a == b,
             (a, b) => a == b,
         },
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_eq(a, b)),
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && json_eq(a, b))
         }
         _ => a == b,
     }
 }
 
-fn hash<H: Hasher>(json: &Json, state: &mut H) {
+fn hash_json<H: Hasher>(json: &Json, state: &mut H) {
     std::mem::discriminant(json).hash(state);
     match json {
         Json::Null => {}
@@ -257,11 +257,11 @@ fn hash<H: Hasher>(json: &Json, state: &mut H) {
             None => number.hash(state),
         },
         Json::String(text) => text.hash(state),
-        Json::Array(items) => items.iter().for_each(|item| hash(item, state)),
+        Json::Array(items) => items.iter().for_each(|item| hash_json(item, state)),
         Json::Object(map) => {
             for (key, value) in map {
                 key.hash(state);
-                hash(value, state);
+                hash_json(value, state);
             }
         }
     }

@@ -7,21 +7,22 @@ use rulec_nlu::Options;
 use std::sync::Arc;
 
 /// The name of the lexicon (a list of weighted words) that every program has.
-pub const URGENCY: &str = "urgency";
-/// The default words of [`URGENCY`], each of weight 1; used if the program declares no such
+pub const URGENCY_LEXICON: &str = "urgency";
+/// The default words of [`URGENCY_LEXICON`], each of weight 1; used if the program declares no such
 /// lexicon.
-pub const URGENCY_WORDS: [&str; 9] =
+pub const DEFAULT_URGENCY_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
 /// The names of the fields of `request` that every program has. Each lexicon adds a field with its
 /// name.
-pub const FIELDS: [&str; 6] = ["intent", "intent_score", "entities", "keywords", URGENCY, "context_score"];
+pub const REQUEST_FIELDS: [&str; 6] =
+    ["intent", "intent_score", "entities", "keywords", URGENCY_LEXICON, "context_score"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     pub intents: Vec<Intent>,
     pub entities: Vec<Entity>,
-    /// The lexicons; the last is the default [`URGENCY`] unless the program declares one.
+    /// The lexicons; the last is the default [`URGENCY_LEXICON`] unless the program declares one.
     pub lexicons: Vec<Lexicon>,
     /// Words that are never keywords, in addition to the built-in stop words.
     pub stop_words: Vec<Arc<str>>,
@@ -62,7 +63,7 @@ pub struct Entity {
     /// The regular expressions, known to compile; the first one that matches is used.
     pub patterns: Vec<Arc<str>>,
     /// The fields of the entity: the named groups of the expressions. An expression without named
-    /// groups has the field [`MATCH`].
+    /// groups has the field [`WHOLE_MATCH_FIELD`].
     pub fields: Vec<Arc<str>>,
     pub ignore_case: bool,
     pub span: Span,
@@ -78,8 +79,8 @@ pub struct Lexicon {
 /// A built-in function over the message text that conditions can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// The best intent: a record with [`BEST`], [`SCORE`] and [`INTENT`]. [`INTENT`] is omitted if
-    /// no intent is clear enough.
+    /// The best intent: a record with [`BEST_INTENT_FIELD`], [`INTENT_SCORE_FIELD`] and
+    /// [`INTENT_FIELD`]. [`INTENT_FIELD`] is omitted if no intent is clear enough.
     Intent,
     /// An entity, by its index in [`Analysis::entities`]: a record of the texts that its named
     /// groups matched.
@@ -90,15 +91,15 @@ pub enum Feature {
 }
 
 /// The name under which rules read the analysis, as in `request.intent`.
-pub const REQUEST: &str = "request";
+pub const REQUEST_ROOT: &str = "request";
 /// The name of the field that contains the intent, if one intent is clear enough.
-pub const INTENT: &str = "intent";
+pub const INTENT_FIELD: &str = "intent";
 /// The name of the field that contains the intent with the highest score.
-pub const BEST: &str = "best";
+pub const BEST_INTENT_FIELD: &str = "best";
 /// The name of the field that contains the highest score of an intent.
-pub const SCORE: &str = "score";
+pub const INTENT_SCORE_FIELD: &str = "score";
 /// The name of the field that contains the whole match of an entity without named groups.
-pub const MATCH: &str = "match";
+pub const WHOLE_MATCH_FIELD: &str = "match";
 
 impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });
 impl_codec!(struct Intent { name, description, keywords, examples, span });

@@ -41,21 +41,21 @@ pub struct Symbol<'a, T> {
 
 /// The declared names of one kind, such as all types, in declaration order.
 #[derive(Debug)]
-pub struct Names<'a, T> {
+pub struct DeclaredNames<'a, T> {
     symbols: Vec<Symbol<'a, T>>,
     by_name: HashMap<&'a str, usize>,
 }
 
-impl<T> Default for Names<'_, T> {
+impl<T> Default for DeclaredNames<'_, T> {
     fn default() -> Self {
-        Names { symbols: Vec::new(), by_name: HashMap::new() }
+        DeclaredNames { symbols: Vec::new(), by_name: HashMap::new() }
     }
 }
 
-impl<'a, T> Names<'a, T> {
-    fn declare(&mut self, what: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
+impl<'a, T> DeclaredNames<'a, T> {
+    fn declare_name(&mut self, what: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(first) = self.get(&name.node) {
-            diagnostics.push(duplicate(what, &name.node, first.name.span, name.span));
+            diagnostics.push(duplicate_error(what, &name.node, first.name.span, name.span));
             return;
         }
         self.by_name.insert(&name.node, self.symbols.len());
@@ -84,7 +84,7 @@ impl<'a, T> Names<'a, T> {
     }
 }
 
-pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagnostic {
+pub fn duplicate_error(what: Message, name: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, second, message!("the {what} `{name}` is declared twice"))
         .here(message!("declared again"))
         .label(first, message!("first declared here"))
@@ -92,7 +92,7 @@ pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagno
 }
 
 /// Builds the diagnostic for names whose definitions form a cycle.
-pub fn circle(members: &[&Ident]) -> Diagnostic {
+pub fn cycle_error(members: &[&Ident]) -> Diagnostic {
     let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
     let message = message!("`{}` is defined in terms of itself", members[0].node);
     Diagnostic::new(Code::DefinitionCycle, members[0].span, message)
@@ -101,7 +101,7 @@ pub fn circle(members: &[&Ident]) -> Diagnostic {
 }
 
 /// Builds the diagnostic for a declaration of a built-in name.
-fn built_in(name: &Ident, what: Message) -> Diagnostic {
+fn built_in_name_error(name: &Ident, what: Message) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, name.span, message!("`{}` is a built-in {what}", name.node))
         .here(message!("declared again"))
         .help(message!("choose another name"))
@@ -124,22 +124,22 @@ pub struct HandlerDecl<'a> {
 #[derive(Default)]
 pub struct Symbols<'a> {
     /// Names that `let`, `def`, `list` or `extern fn` declares.
-    pub definitions: Names<'a, Definition<'a>>,
-    pub types: Names<'a, &'a ast::TypeExpr>,
-    pub handlers: Names<'a, HandlerDecl<'a>>,
-    pub tables: Names<'a, TableDecl<'a>>,
-    pub intents: Names<'a, &'a ast::Intent>,
-    pub entities: Names<'a, &'a ast::Entity>,
-    pub lexicons: Names<'a, &'a ast::Lexicon>,
+    pub definitions: DeclaredNames<'a, Definition<'a>>,
+    pub types: DeclaredNames<'a, &'a ast::TypeExpr>,
+    pub handlers: DeclaredNames<'a, HandlerDecl<'a>>,
+    pub tables: DeclaredNames<'a, TableDecl<'a>>,
+    pub intents: DeclaredNames<'a, &'a ast::Intent>,
+    pub entities: DeclaredNames<'a, &'a ast::Entity>,
+    pub lexicons: DeclaredNames<'a, &'a ast::Lexicon>,
     /// Names that `payload` declares, each with the statement and its doc comment.
-    pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
-    pub groups: Names<'a, &'a ast::Group>,
+    pub payloads: DeclaredNames<'a, (&'a ast::Payload, &'a str)>,
+    pub groups: DeclaredNames<'a, &'a ast::Group>,
     visible: HashMap<FileId, HashSet<FileId>>,
     broken: HashSet<&'a str>,
 }
 
 impl<'a> Symbols<'a> {
-    pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+    pub fn collect_symbols(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
         let mut symbols = Symbols::default();
         // Imported files come before their importers, so the files that an import sees are known
         // here.
@@ -152,22 +152,22 @@ impl<'a> Symbols<'a> {
             symbols.visible.insert(unit.file, visible);
             symbols.broken.extend(unit.broken.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
-                symbols.declare(statement, diagnostics);
+                symbols.declare_statement(statement, diagnostics);
             }
         }
         symbols
     }
 
-    fn declare(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
+    fn declare_statement(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
             if rulec_lang::builtins::Function::named(&name.node).is_some() {
-                return diagnostics.push(built_in(name, message!("function")));
+                return diagnostics.push(built_in_name_error(name, message!("function")));
             }
             let what = match self.definitions.get(&name.node) {
                 Some(first) if first.node.keyword() != definition.keyword() => message!("name"),
                 _ => Message::verbatim(definition.keyword()),
             };
-            self.definitions.declare(what, name, definition, diagnostics);
+            self.definitions.declare_name(what, name, definition, diagnostics);
         };
         use StatementKind as Kind;
         match &statement.kind {
@@ -179,47 +179,49 @@ impl<'a> Symbols<'a> {
             }
             Kind::Type { name, ty } => {
                 if rulec_lang::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
-                    return diagnostics.push(built_in(name, message!("type")));
+                    return diagnostics.push(built_in_name_error(name, message!("type")));
                 }
-                self.types.declare(message!("type"), name, ty, diagnostics);
+                self.types.declare_name(message!("type"), name, ty, diagnostics);
             }
             Kind::Handler { name, params, requires } => {
                 let handler = HandlerDecl { params, requires, docs: &statement.docs };
-                self.handlers.declare(message!("handler"), name, handler, diagnostics);
+                self.handlers.declare_name(message!("handler"), name, handler, diagnostics);
             }
             Kind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
-                self.tables.declare(message!("table"), name, table, diagnostics);
+                self.tables.declare_name(message!("table"), name, table, diagnostics);
             }
             Kind::Intent(intent) => {
-                self.intents.declare(message!("intent"), &intent.name, intent, diagnostics)
+                self.intents.declare_name(message!("intent"), &intent.name, intent, diagnostics)
             }
             Kind::Entity(entity) => {
-                self.entities.declare(message!("entity"), &entity.name, entity, diagnostics)
+                self.entities.declare_name(message!("entity"), &entity.name, entity, diagnostics)
             }
             Kind::Lexicon(lexicon) => {
-                self.lexicons.declare(message!("lexicon"), &lexicon.name, lexicon, diagnostics)
+                self.lexicons.declare_name(message!("lexicon"), &lexicon.name, lexicon, diagnostics)
             }
-            Kind::Payload(payload) => self.payloads.declare(
+            Kind::Payload(payload) => self.payloads.declare_name(
                 message!("payload"),
                 &payload.name,
                 (payload, &statement.docs),
                 diagnostics,
             ),
-            Kind::Group(group) => self.groups.declare(message!("group"), &group.name, group, diagnostics),
+            Kind::Group(group) => {
+                self.groups.declare_name(message!("group"), &group.name, group, diagnostics)
+            }
             _ => {}
         }
     }
 
     /// True if `file` sees declarations at `place`, which is in the file itself or in one of its
     /// direct and indirect imports.
-    pub fn sees(&self, file: FileId, place: Span) -> bool {
+    pub fn is_visible(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }
 
     /// Returns the files whose declarations a file sees: the file itself and its direct and
     /// indirect imports.
-    pub fn seen_by(&self, file: FileId) -> HashSet<FileId> {
+    pub fn visible_files(&self, file: FileId) -> HashSet<FileId> {
         self.visible.get(&file).cloned().unwrap_or_default()
     }
 
@@ -230,7 +232,7 @@ impl<'a> Symbols<'a> {
     }
 
     pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
-        self.definitions.get(name).filter(|symbol| self.sees(file, symbol.name.span))
+        self.definitions.get(name).filter(|symbol| self.is_visible(file, symbol.name.span))
     }
 
     /// Returns the definitions in dependency order: each comes after the definitions that it uses.
@@ -244,15 +246,15 @@ impl<'a> Symbols<'a> {
                 Definition::List { .. } | Definition::Extern { .. } => return Vec::new(),
             };
             let mut names = Vec::new();
-            names_in(expr, &mut names);
+            collect_names(expr, &mut names);
             names.retain(|name| !params.iter().any(|param| param.name.node == *name));
             names.into_iter().filter_map(|name| self.definitions.position(name)).collect()
         };
-        let (order, circles) = sorted(&self.definitions.iter().map(uses).collect::<Vec<_>>());
+        let (order, circles) = topological_sort(&self.definitions.iter().map(uses).collect::<Vec<_>>());
         for members in circles {
             let names: Vec<&Ident> =
                 members.into_iter().map(|index| self.definitions.symbols[index].name).collect();
-            diagnostics.push(circle(&names));
+            diagnostics.push(cycle_error(&names));
         }
         order.into_iter().map(|index| &self.definitions.symbols[index]).collect()
     }
@@ -260,37 +262,37 @@ impl<'a> Symbols<'a> {
 
 /// Collects the names that an expression mentions. The recursion is as deep as the expression, at
 /// most 128.
-pub fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
+pub fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     match &expr.kind {
         ExprKind::Literal(_) => {}
         ExprKind::Name(name) => names.push(name),
         // `request.context_score` refers to the definition `context_score`.
         ExprKind::Field(base, name) if name.node == "context_score" => {
             names.push(&name.node);
-            names_in(base, names);
+            collect_names(base, names);
         }
         ExprKind::Field(inner, _)
         | ExprKind::As(inner, _)
         | ExprKind::Unary(_, inner)
-        | ExprKind::Presence { operand: inner, .. } => names_in(inner, names),
+        | ExprKind::Presence { operand: inner, .. } => collect_names(inner, names),
         ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
-            items.iter().for_each(|item| names_in(item, names));
+            items.iter().for_each(|item| collect_names(item, names));
         }
-        ExprKind::If(parts) => parts.iter().for_each(|part| names_in(part, names)),
-        ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| names_in(value, names)),
+        ExprKind::If(parts) => parts.iter().for_each(|part| collect_names(part, names)),
+        ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| collect_names(value, names)),
         ExprKind::Call(name, args) => {
             names.push(&name.node);
-            args.iter().for_each(|arg| names_in(&arg.value, names));
+            args.iter().for_each(|arg| collect_names(&arg.value, names));
         }
         ExprKind::Binary(binary) => {
-            names_in(&binary.left, names);
-            names_in(&binary.right, names);
+            collect_names(&binary.left, names);
+            collect_names(&binary.right, names);
         }
         ExprKind::Index(first, second)
         | ExprKind::Range { start: first, end: second, .. }
         | ExprKind::Quantifier { list: first, body: second, .. } => {
-            names_in(first, names);
-            names_in(second, names);
+            collect_names(first, names);
+            collect_names(second, names);
         }
     }
 }
@@ -298,7 +300,7 @@ pub fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
 /// Sorts the nodes of a graph topologically: each node comes after the nodes that it points to.
 /// Also returns the cycles found, whose members are left out. Iterative, because chains may be
 /// long.
-pub fn sorted(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+pub fn topological_sort(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
@@ -348,13 +350,13 @@ pub fn sorted(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::sorted;
+    use super::topological_sort;
 
     #[test]
     fn sorting_puts_users_last_and_names_circles() {
         let check = |edges: &[&[usize]], order: &[usize], circles: &[&[usize]]| {
             let edges: Vec<Vec<usize>> = edges.iter().map(|targets| targets.to_vec()).collect();
-            let (found, rings) = sorted(&edges);
+            let (found, rings) = topological_sort(&edges);
             assert_eq!(found, order);
             assert_eq!(rings, circles);
         };

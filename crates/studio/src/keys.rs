@@ -3,7 +3,7 @@
 
 use rulec_eval::decision::Chosen;
 use rulec_report::drawing;
-use rulec_sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
+use rulec_sema::hir::{FLOWS_TABLE, Outcome, Program, RuleId, TableId, Trigger};
 use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
@@ -58,7 +58,7 @@ impl Keys {
             }
         }
         for flow in program.flows.iter().filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })) {
-            keys.add(FLOWS, &flow.name, flow.id.to_string(), true);
+            keys.add(FLOWS_TABLE, &flow.name, flow.id.to_string(), true);
         }
         for payload in &program.payloads {
             FATES.iter().for_each(|fate| {

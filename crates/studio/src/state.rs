@@ -8,7 +8,7 @@ use crate::replay::{Messages, Replay};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{Compiler, Language, Message};
 use rulec_base::message;
-use rulec_ide::tokens::Class;
+use rulec_ide::tokens::TokenClass;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -202,20 +202,20 @@ impl Studio {
 }
 
 /// Classes of tokens with their names. Responses refer to a class by its index in this list.
-pub(crate) const CLASSES: [(Class, &str); 13] = [
-    (Class::Comment, "comment"),
-    (Class::Documentation, "documentation"),
-    (Class::String, "string"),
-    (Class::Number, "number"),
-    (Class::Keyword, "keyword"),
-    (Class::Operator, "operator"),
-    (Class::Function, "function"),
-    (Class::Variable, "variable"),
-    (Class::Parameter, "parameter"),
-    (Class::Property, "property"),
-    (Class::Type, "type"),
-    (Class::Statement, "statement"),
-    (Class::Handler, "handler"),
+pub(crate) const CLASSES: [(TokenClass, &str); 13] = [
+    (TokenClass::Comment, "comment"),
+    (TokenClass::Documentation, "documentation"),
+    (TokenClass::String, "string"),
+    (TokenClass::Number, "number"),
+    (TokenClass::Keyword, "keyword"),
+    (TokenClass::Operator, "operator"),
+    (TokenClass::Function, "function"),
+    (TokenClass::Variable, "variable"),
+    (TokenClass::Parameter, "parameter"),
+    (TokenClass::Property, "property"),
+    (TokenClass::Type, "type"),
+    (TokenClass::Statement, "statement"),
+    (TokenClass::Handler, "handler"),
 ];
 
 /// Returns the name of a file without its folder.

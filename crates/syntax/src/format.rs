@@ -24,17 +24,17 @@ mod layout;
 mod tests;
 
 use super::lex::Token;
-use super::parse::{Outline, Piece, outline};
+use super::parse::{Outline, OutlineStatement, outline};
 use gap::{BreakKind, Gaps};
-use layout::Writer;
+use layout::LayoutWriter;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
 
 /// Maximum columns per line. Only text that cannot be broken exceeds it.
-const WIDTH: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 /// Number of columns by which each level is indented.
-const STEP: usize = 2;
+const INDENT_WIDTH: usize = 2;
 
 /// The result of formatting a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,12 +49,12 @@ pub struct Formatted {
 /// An internal error of the formatter: the formatted text would have a different meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
-pub struct Changed {
+pub struct MeaningChanged {
     /// Line number in the original text, from 1, near the first difference.
     pub line: usize,
 }
 
-impl Changed {
+impl MeaningChanged {
     /// Returns the error as a message that can be localized.
     pub fn to_message(&self) -> Message {
         message!("formatting would change the meaning at line {}", self.line)
@@ -64,31 +64,32 @@ impl Changed {
 /// Formats a rules file. Formatting the result again changes nothing. If a file contains statements
 /// that do not parse, and formatting would change where statements begin, the whole file stays
 /// unchanged.
-pub fn format(text: &str) -> Result<Formatted, Changed> {
+pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
     let before = outline(text);
-    let mut file = File { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
-    let mut writer = Writer::new(text);
-    let next = file.pieces(&before.statements, 0, 0, &mut writer);
-    let next = file.loose(next..before.tokens.len(), 0, &mut writer);
-    writer.gap(&file.gaps, next, 0, BreakKind::End);
+    let mut file =
+        FileFormatter { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
+    let mut writer = LayoutWriter::new(text);
+    let next = file.write_statements(&before.statements, 0, 0, &mut writer);
+    let next = file.write_loose_tokens(next..before.tokens.len(), 0, &mut writer);
+    writer.write_gap(&file.gaps, next, 0, BreakKind::End);
     let formatted = writer.finish();
-    let left = file.left.iter().map(|token| line(text, &before.tokens, *token)).collect();
-    match difference(text, &before, &formatted) {
+    let left = file.left.iter().map(|token| line_number(text, &before.tokens, *token)).collect();
+    match first_difference(text, &before, &formatted) {
         None => Ok(Formatted { text: formatted, left }),
         // With unclosed brackets, columns decide where statements begin, and formatting changes
         // columns.
         Some(_) if !left.is_empty() => Ok(Formatted { text: text.to_owned(), left }),
-        Some(token) => Err(Changed { line: line(text, &before.tokens, token) }),
+        Some(token) => Err(MeaningChanged { line: line_number(text, &before.tokens, token) }),
     }
 }
 
-fn line(text: &str, tokens: &[Token], token: usize) -> usize {
+fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     let until = tokens.get(token).map_or(text.len(), |token| token.start as usize);
     memchr::memchr_iter(b'\n', &text.as_bytes()[..until]).count() + 1
 }
 
 /// Returns the index of a token near the first difference in tokens, comments or statements.
-fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
+fn first_difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
     let after = outline(formatted);
     let (old, new) = (&before.tokens, &after.tokens);
     let same = |(old, new): (&Token, &Token)| old.kind == new.kind && old.text(text) == new.text(formatted);
@@ -99,7 +100,9 @@ fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
         return Some(old.len().min(new.len()));
     }
     let (comments, others) = (Gaps::new(text, old), Gaps::new(formatted, new));
-    if let Some(at) = (0..=old.len()).find(|next| comments.comments(*next) != others.comments(*next)) {
+    if let Some(at) =
+        (0..=old.len()).find(|next| comments.comments_before(*next) != others.comments_before(*next))
+    {
         return Some(at);
     }
     let statements = before.statements.iter().zip(&after.statements);
@@ -108,69 +111,91 @@ fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
     moved.or(fewer.then_some(0))
 }
 
-struct File<'a> {
+struct FileFormatter<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
     /// Indices of the first tokens of the statements that keep their text because of errors.
     left: Vec<usize>,
 }
 
-impl File<'_> {
+impl FileFormatter<'_> {
     /// Writes consecutive statements and the tokens between them. `next` is the first token that
     /// has not been written. Returns the first token after the statements.
-    fn pieces(&mut self, pieces: &[Piece], mut next: usize, indent: usize, writer: &mut Writer<'_>) -> usize {
+    fn write_statements(
+        &mut self,
+        pieces: &[OutlineStatement],
+        mut next: usize,
+        indent: usize,
+        writer: &mut LayoutWriter<'_>,
+    ) -> usize {
         let from = next;
         for piece in pieces {
-            next = self.loose(next..piece.tokens.start, indent, writer);
+            next = self.write_loose_tokens(next..piece.tokens.start, indent, writer);
             let start = piece.tokens.start;
-            if !piece.is_sound && start > 0 && self.gaps.lines(start) == 0 {
+            if !piece.is_sound && start > 0 && self.gaps.line_breaks_before(start) == 0 {
                 // The statement follows other tokens on its line. It could parse differently at the
                 // start of a line.
-                writer.as_it_stands(&self.gaps, start);
+                writer.write_gap_unchanged(&self.gaps, start);
             } else {
                 let place = if next == from && indent > 0 { BreakKind::First } else { BreakKind::Between };
-                writer.gap(&self.gaps, start, indent, place);
+                writer.write_gap(&self.gaps, start, indent, place);
             }
-            next = self.piece(piece, indent, writer);
+            next = self.write_statement(piece, indent, writer);
         }
         next
     }
 
-    fn piece(&mut self, piece: &Piece, indent: usize, writer: &mut Writer<'_>) -> usize {
+    fn write_statement(
+        &mut self,
+        piece: &OutlineStatement,
+        indent: usize,
+        writer: &mut LayoutWriter<'_>,
+    ) -> usize {
         let end = piece.end();
         if !piece.is_sound {
             let start = piece.tokens.start;
             self.left.push(start);
-            writer.moved(&self.gaps, start..end, self.gaps.column(start).unwrap_or(indent), indent);
+            writer.write_moved_statement(
+                &self.gaps,
+                start..end,
+                self.gaps.start_column(start).unwrap_or(indent),
+                indent,
+            );
             return end;
         }
-        let events = build::statement(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
-        writer.layout(&self.gaps, &events, indent);
+        let events =
+            build::statement_events(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
+        writer.write_events(&self.gaps, &events, indent);
         let Some((inner, Some(close))) = &piece.table else { return end };
         let open = piece.tokens.end;
-        if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment(*close) {
-            writer.layout(&self.gaps, &build::empty_braces(open), indent);
+        if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment_before(*close) {
+            writer.write_events(&self.gaps, &build::empty_braces_events(open), indent);
             return end;
         }
-        writer.layout(&self.gaps, &build::opening(open), indent);
-        let next = self.pieces(inner, open + 1, indent + STEP, writer);
-        let next = self.loose(next..*close, indent + STEP, writer);
-        writer.gap(&self.gaps, next, indent, BreakKind::Last);
-        writer.word(&self.gaps, *close);
+        writer.write_events(&self.gaps, &build::opening_brace_events(open), indent);
+        let next = self.write_statements(inner, open + 1, indent + INDENT_WIDTH, writer);
+        let next = self.write_loose_tokens(next..*close, indent + INDENT_WIDTH, writer);
+        writer.write_gap(&self.gaps, next, indent, BreakKind::Last);
+        writer.write_token(&self.gaps, *close);
         end
     }
 
     /// Writes tokens that belong to no statement. A token stays on the line of the previous token,
     /// unless the author began a line with it.
-    fn loose(&self, tokens: Range<usize>, indent: usize, writer: &mut Writer<'_>) -> usize {
+    fn write_loose_tokens(
+        &self,
+        tokens: Range<usize>,
+        indent: usize,
+        writer: &mut LayoutWriter<'_>,
+    ) -> usize {
         let end = tokens.end;
         for token in tokens {
-            if token == 0 || self.gaps.lines(token) > 0 {
-                writer.gap(&self.gaps, token, indent, BreakKind::Between);
+            if token == 0 || self.gaps.line_breaks_before(token) > 0 {
+                writer.write_gap(&self.gaps, token, indent, BreakKind::Between);
             } else {
-                writer.as_it_stands(&self.gaps, token);
+                writer.write_gap_unchanged(&self.gaps, token);
             }
-            writer.word(&self.gaps, token);
+            writer.write_token(&self.gaps, token);
         }
         end
     }

@@ -36,7 +36,7 @@ pub enum TokenKind {
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
     String,
     /// A raw string, `r"…"` or `r#"…"#`; may extend over several lines.
-    #[regex("r#*\"", raw_string)]
+    #[regex("r#*\"", lex_raw_string)]
     RawString,
     /// A string without a closing quote; ends at the end of the line.
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
@@ -89,7 +89,7 @@ pub enum TokenKind {
 pub const MAX_HASHES: usize = 8;
 
 /// Finds the end of a raw string after its opening `r##"`.
-fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
+fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
     let rest = lexer.remainder();
     let mut from = 0;
@@ -120,19 +120,19 @@ impl TokenKind {
     }
 
     /// True for an opening bracket.
-    pub fn opens(self) -> bool {
+    pub fn opens_bracket(self) -> bool {
         matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)
     }
 
     /// True for a closing bracket.
-    pub fn closes(self) -> bool {
+    pub fn closes_bracket(self) -> bool {
         matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
     }
 
     /// True if an operand may end with this token.
     pub fn ends_operand(self) -> bool {
         use TokenKind::{Number, Quoted, RawString, String, Word};
-        matches!(self, Word | Quoted | Number | String | RawString) || self.closes()
+        matches!(self, Word | Quoted | Number | String | RawString) || self.closes_bracket()
     }
 }
 
@@ -159,7 +159,7 @@ impl Token {
 
 /// Returns the tokens of a file from byte `from`, where a token must begin. The texts of these
 /// tokens together are the rest of the file.
-pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
+pub fn tokenize(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {
         let result = lexer.next()?;
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
-        tokens(text, 0)
+        tokenize(text, 0)
             .filter(|token| token.kind != TokenKind::White)
             .map(|token| (token.kind, token.text(text)))
             .collect()

@@ -66,7 +66,7 @@ impl LoadError {
     }
 
     /// Adds a help text to a diagnostic about this error.
-    fn remedy(&self, found: Diagnostic) -> Diagnostic {
+    fn add_remedy(&self, found: Diagnostic) -> Diagnostic {
         match self {
             LoadError::NotRegular => found.help(message!("save the contents to a file, and name that file")),
             LoadError::Folder => found.help(message!("name a file in the folder")),
@@ -103,7 +103,7 @@ impl Loader for MemoryLoader {
 
 /// A parsed file.
 #[derive(Debug)]
-pub struct Unit {
+pub struct ParsedFile {
     /// The id of the file.
     pub file: FileId,
     /// The files that this file imports directly.
@@ -117,8 +117,8 @@ pub struct Unit {
 }
 
 impl Argument for LoadError {
-    fn argument(&self) -> Arg {
-        self.to_message().argument()
+    fn to_arg(&self) -> Arg {
+        self.to_message().to_arg()
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Loaded {
     /// The source texts.
     pub sources: SourceMap,
     /// The parsed files.
-    pub units: Vec<Unit>,
+    pub units: Vec<ParsedFile>,
     /// The diagnostics from loading and parsing.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -137,19 +137,19 @@ pub struct Loaded {
 /// Loads and parses the file at `path` and all files it imports.
 pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     let (state, chain) = (HashMap::new(), Vec::new());
-    let mut work = Loading { threads, loader, loaded: Loaded::default(), state, chain };
+    let mut work = ImportLoader { threads, loader, loaded: Loaded::default(), state, chain };
     match loader.load(path) {
-        Ok(bytes) => drop(work.file(path, bytes)),
+        Ok(bytes) => drop(work.add_file(path, bytes)),
         Err(error) => {
             let found = Diagnostic::without_place(error.code(), message!("`{path}` cannot be read: {error}"));
-            work.report(error.remedy(found));
+            work.report(error.add_remedy(found));
         }
     }
     work.loaded
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum FileState {
     Open,
     /// The file is finished. The id is `None` if the file could not be read.
     Done(Option<FileId>),
@@ -163,20 +163,20 @@ fn json_start(text: &str) -> Option<usize> {
     (json && matches!(values.next(), Some(Ok(_)))).then_some(start)
 }
 
-struct Loading<'a> {
+struct ImportLoader<'a> {
     threads: Threads,
     loader: &'a dyn Loader,
     loaded: Loaded,
-    state: HashMap<String, State>,
+    state: HashMap<String, FileState>,
     chain: Vec<String>,
 }
 
-impl Loading<'_> {
+impl ImportLoader<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.loaded.diagnostics.push(diagnostic);
     }
 
-    fn file(&mut self, path: &str, bytes: Vec<u8>) -> Option<FileId> {
+    fn add_file(&mut self, path: &str, bytes: Vec<u8>) -> Option<FileId> {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -199,7 +199,7 @@ impl Loading<'_> {
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
                 self.report(Diagnostic::new(Code::NotUtf8, span, message).help(help));
-                self.state.insert(path.to_owned(), State::Done(None));
+                self.state.insert(path.to_owned(), FileState::Done(None));
                 return None;
             }
         };
@@ -213,19 +213,19 @@ impl Loading<'_> {
             );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
-            self.state.insert(path.to_owned(), State::Done(None));
+            self.state.insert(path.to_owned(), FileState::Done(None));
             return None;
         }
         let parsed = parse(self.threads, file, &self.loaded.sources.file(file).text);
         self.loaded.diagnostics.extend(parsed.diagnostics);
-        self.state.insert(path.to_owned(), State::Open);
+        self.state.insert(path.to_owned(), FileState::Open);
         self.chain.push(path.to_owned());
         let (mut lists, mut imports) = (HashMap::new(), Vec::new());
         for statement in &parsed.statements {
             match &statement.kind {
-                StatementKind::Import { path: import } => imports.extend(self.import(path, import)),
+                StatementKind::Import { path: import } => imports.extend(self.load_import(path, import)),
                 StatementKind::List { name, source: crate::ast::ListSource::File(list) } => {
-                    if let Some(words) = self.list(path, list) {
+                    if let Some(words) = self.load_list_file(path, list) {
                         lists.insert(name.node.clone(), words);
                     }
                 }
@@ -233,8 +233,8 @@ impl Loading<'_> {
             }
         }
         self.chain.pop();
-        self.state.insert(path.to_owned(), State::Done(Some(file)));
-        self.loaded.units.push(Unit {
+        self.state.insert(path.to_owned(), FileState::Done(Some(file)));
+        self.loaded.units.push(ParsedFile {
             file,
             imports,
             statements: parsed.statements,
@@ -244,15 +244,15 @@ impl Loading<'_> {
         Some(file)
     }
 
-    fn import(&mut self, from: &str, import: &Spanned<String>) -> Option<FileId> {
-        let Some(path) = join(from, &import.node) else {
-            self.report(outside(import.span, &import.node));
+    fn load_import(&mut self, from: &str, import: &Spanned<String>) -> Option<FileId> {
+        let Some(path) = resolve_path(from, &import.node) else {
+            self.report(outside_root_error(import.span, &import.node));
             return None;
         };
         let refuse = |code, message, help: Message| Diagnostic::new(code, import.span, message).help(help);
         let refused = match self.state.get(&path) {
-            Some(State::Done(file)) => return *file,
-            Some(State::Open) => {
+            Some(FileState::Done(file)) => return *file,
+            Some(FileState::Open) => {
                 let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
                 let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
                 let message = match circle.len() {
@@ -271,11 +271,11 @@ impl Loading<'_> {
                 refuse(Code::ImportTooDeep, message, help)
             }
             None => match self.loader.load(&path) {
-                Ok(bytes) => return self.file(&path, bytes),
+                Ok(bytes) => return self.add_file(&path, bytes),
                 Err(error) => {
-                    self.state.insert(path.clone(), State::Done(None));
+                    self.state.insert(path.clone(), FileState::Done(None));
                     match error {
-                        LoadError::OutsideRoot => outside(import.span, &import.node),
+                        LoadError::OutsideRoot => outside_root_error(import.span, &import.node),
                         LoadError::NotFound => {
                             let message = message!("there is no file `{path}`");
                             refuse(
@@ -286,7 +286,7 @@ impl Loading<'_> {
                         }
                         _ => {
                             let message = message!("`{path}` cannot be read: {error}");
-                            error.remedy(Diagnostic::new(error.code(), import.span, message))
+                            error.add_remedy(Diagnostic::new(error.code(), import.span, message))
                         }
                     }
                 }
@@ -298,9 +298,9 @@ impl Loading<'_> {
 
     /// Reads a list file: one element per line, without surrounding white space. Empty lines are
     /// skipped.
-    fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
+    fn load_list_file(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read = || {
-            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
+            let path = resolve_path(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
             let bytes = self.loader.load(&path).map_err(|error| error.to_message())?;
             String::from_utf8(bytes).map_err(|error| {
                 message!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
@@ -321,7 +321,7 @@ impl Loading<'_> {
     }
 }
 
-fn outside(span: Span, path: &str) -> Diagnostic {
+fn outside_root_error(span: Span, path: &str) -> Diagnostic {
     Diagnostic::new(Code::ImportOutsideRoot, span, message!("`{path}` is outside the root folder")).help(
         message!(
             "files may import only files in the folder of the main file, or in the folder given as root"
@@ -330,7 +330,7 @@ fn outside(span: Span, path: &str) -> Diagnostic {
 }
 
 /// Resolves `path` relative to the file `from`. Returns `None` if the result is outside the root.
-fn join(from: &str, path: &str) -> Option<String> {
+fn resolve_path(from: &str, path: &str) -> Option<String> {
     if path.starts_with(['/', '\\']) || path.contains(':') {
         return None;
     }
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn paths_stay_inside_the_root() {
         let check = |from: &str, path: &str, expected: Option<&str>| {
-            assert_eq!(join(from, path).as_deref(), expected, "{path} from {from}");
+            assert_eq!(resolve_path(from, path).as_deref(), expected, "{path} from {from}");
         };
         check("main.rules", "shared/words.rules", Some("shared/words.rules"));
         check("shared/words.rules", "../main.rules", Some("main.rules"));

@@ -28,7 +28,7 @@ pub use literal::UNITS;
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
-use context::{Built, StatementContext, unexpected};
+use context::{Built, StatementContext, unexpected_token};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
@@ -39,8 +39,8 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use stream::{SignificantToken, Stream};
-use tree::{Pair, Pairs, Tree};
+use stream::{SignificantToken, TokenStream};
+use tree::{Pair, Pairs, ParseTree};
 
 /// The parser that pest derives from the grammar, with its `Rule` enum.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -51,10 +51,10 @@ mod grammar {
     pub struct Grammar;
 }
 use grammar::{Grammar, Rule};
-pub(crate) use outline::{Outline, Piece, is_joint, may_begin, outline};
+pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
 /// Maximum number of tokens that are parsed in one pest call, if their statements have no errors.
-const READ_AHEAD: usize = 512;
+const MAX_TOKENS_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
 /// word is a name without backquotes.
@@ -64,15 +64,15 @@ pub fn is_reserved(word: &str) -> bool {
 
 /// Returns every word with a special meaning and its role in a statement. Many of these words are
 /// names where they cannot have their special meaning.
-pub fn keywords() -> impl Iterator<Item = (&'static str, Role)> {
+pub fn keywords() -> impl Iterator<Item = (&'static str, WordRole)> {
     terminals::words().map(|word| (word.text, word.role()))
 }
 
-pub use terminals::Role;
+pub use terminals::WordRole;
 
 /// True for a word that begins statements.
 pub fn starts_statement(word: &str) -> bool {
-    terminals::word(word).is_some_and(terminals::Terminal::starts_statement)
+    terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement)
 }
 
 /// The result of parsing a file.
@@ -90,10 +90,13 @@ pub struct Parsed {
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
-    let stream = stream::stream(text, threads.for_statements(text.len() / stream::STATEMENT_BYTES));
+    let mut characters = scan::CharacterChecker::new(file, &mut parsed.diagnostics);
+    let stream = stream::tokenize_in_parts(
+        text,
+        threads.count_for_statements(text.len() / stream::MEAN_STATEMENT_BYTES),
+    );
     for token in &stream.suspicious {
-        characters.look(*token, token.text(text));
+        characters.check_token(*token, token.text(text));
     }
     if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
         let message = message!("this file contains no statement");
@@ -103,17 +106,17 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         );
         return parsed;
     }
-    let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
+    let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
     let read = |statements: &[RawStatement]| {
-        let Stream { sigs, codes, .. } = &stream;
-        let (ahead, parsed) = (Ahead::default(), Parsed::default());
+        let TokenStream { sigs, codes, .. } = &stream;
+        let (ahead, parsed) = (ParsedAhead::default(), Parsed::default());
         let mut reader = FileParser { file, text, sigs, codes, ahead, parsed };
-        reader.parsed.statements = reader.statements(statements, false);
+        reader.parsed.statements = reader.parse_statements(statements, false);
         reader.parsed
     };
     // Statements are independent: the statements of a large file are parsed on several threads.
-    let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
-    for part in parallel::each(statements.chunks(length), read) {
+    let length = statements.len().div_ceil(threads.count_for_statements(statements.len())).max(1);
+    for part in parallel::map_in_parallel(statements.chunks(length), read) {
         // The first part is large, so it is moved rather than copied.
         match parsed.statements.is_empty() {
             true => parsed.statements = part.statements,
@@ -132,14 +135,14 @@ struct FileParser<'a> {
     sigs: &'a [SignificantToken],
     /// The codes of the tokens in `sigs`, one character per token.
     codes: &'a str,
-    ahead: Ahead,
+    ahead: ParsedAhead,
     parsed: Parsed,
 }
 
 /// Statements that were parsed together in one pest call.
 #[derive(Default)]
-struct Ahead {
-    tree: Tree,
+struct ParsedAhead {
+    tree: ParseTree,
     /// The index of the tree node of the next statement.
     next: usize,
     /// The index of the first token of these statements. Token positions in the tree are relative
@@ -147,12 +150,12 @@ struct Ahead {
     from: usize,
 }
 
-impl Ahead {
+impl ParsedAhead {
     /// Returns the parsed statement with these tokens, and the token that its positions are
     /// relative to. If the statement is not parsed yet, parses it together with the next ones.
     /// Returns `None` if it has an error. Statements that may be nested too deep are not parsed
     /// ahead.
-    fn statement(
+    fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
         rule: Rule,
@@ -160,9 +163,9 @@ impl Ahead {
         following: &[RawStatement],
     ) -> Option<(usize, Pair<'_>)> {
         let mut found = None;
-        while let Some(pair) = self.tree.pair(self.next) {
+        while let Some(pair) = self.tree.node_at(self.next) {
             let (number, read) = (self.next, pair.tokens());
-            self.next += pair.size();
+            self.next += pair.node_count();
             let (start, end) = (self.from + read.start, self.from + read.end);
             if start >= tokens.start {
                 found = Some((number, pair.as_rule() == rule && (start..end) == *tokens));
@@ -170,35 +173,36 @@ impl Ahead {
             }
         }
         if let Some((number, fits)) = found {
-            return self.tree.pair(number).filter(|_| fits).map(|pair| (self.from, pair));
+            return self.tree.node_at(number).filter(|_| fits).map(|pair| (self.from, pair));
         }
         let is_near = |next: &&RawStatement| {
-            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
+            next.tokens.len() <= splitter::MAX_BRACKET_DEPTH
+                && next.tokens.end - tokens.start <= MAX_TOKENS_AHEAD
         };
         let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
         // With only one statement, a search for further ones would cost as much as parsing some
         // tokens.
         let (rule_of_all, first) = if until == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
-        self.tree = Tree::read(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
+        self.tree = ParseTree::parse(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
         (self.from, self.next) = (tokens.start, first);
-        let pair = self.tree.pair(first)?;
-        self.next += pair.size();
+        let pair = self.tree.node_at(first)?;
+        self.next += pair.node_count();
         let fits = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
         fits.then_some((self.from, pair))
     }
 }
 
 impl<'a> FileParser<'a> {
-    fn statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
+    fn parse_statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
         let mut read = Vec::with_capacity(raw.len());
         for (at, this) in raw.iter().enumerate() {
-            read.extend(self.statement(this, &raw[at + 1..], in_table));
+            read.extend(self.parse_statement(this, &raw[at + 1..], in_table));
         }
         read
     }
 
     /// Parses a statement. `following` are the statements after it in the file or table.
-    fn statement(
+    fn parse_statement(
         &mut self,
         raw: &RawStatement,
         following: &[RawStatement],
@@ -207,24 +211,24 @@ impl<'a> FileParser<'a> {
         let head = self.sigs.get(raw.tokens.start)?.token;
         let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
         let mut span = Span { file: self.file, start: head.start, end };
-        let mut kind = self.kind(raw, following, in_table);
+        let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
             let sigs = &self.sigs[raw.tokens.clone()];
             self.parsed.broken.extend(context::declared_name(self.file, self.text, sigs));
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
-            let read = self.statements(inner, true);
+            let read = self.parse_statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
                 *statements = read;
             }
         }
-        let (docs, allows) = self.before(raw.tokens.start);
+        let (docs, allows) = self.leading_comments(raw.tokens.start);
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
     /// Parses a statement, but not the doc comments before it, and reports errors.
-    fn kind(
+    fn parse_statement_kind(
         &mut self,
         raw: &RawStatement,
         following: &[RawStatement],
@@ -237,7 +241,7 @@ impl<'a> FileParser<'a> {
         let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
             if !unreadable {
-                self.parsed.diagnostics.push(splitter::unknown_statement(self.file, self.text, head));
+                self.parsed.diagnostics.push(splitter::unknown_statement_error(self.file, self.text, head));
             }
             return None;
         };
@@ -253,8 +257,8 @@ impl<'a> FileParser<'a> {
                 return None;
             }
         }
-        if let Some(token) = scan::too_deep(self.text, sigs) {
-            let message = message!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
+        if let Some(token) = scan::find_too_deep(self.text, sigs) {
+            let message = message!("this statement is nested more than {} deep", splitter::MAX_BRACKET_DEPTH);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::TooDeep, token.span(self.file), message)
                     .help(message!("give inner parts a name with `let`")),
@@ -265,38 +269,40 @@ impl<'a> FileParser<'a> {
             return None;
         }
         if matches!(rule, Rule::payload_statement | Rule::group_statement) {
-            return self.payload(raw, rule);
+            return self.parse_payload(raw, rule);
         }
-        let kind = self.by_grammar(rule, raw.tokens.clone(), following);
+        let kind = self.parse_with_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
             let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
             let message = message!("expected `{{` and the table's routes after its name");
             let help = message!("for example: `table billing {{ default -> billing_handler }}`");
-            self.parsed.diagnostics.push(unexpected(place, message, help));
+            self.parsed.diagnostics.push(unexpected_token(place, message, help));
             return None;
         }
         kind.filter(|_| !in_table || word.is_in_table())
     }
 
     /// Parses a statement with the grammar and builds its syntax tree. Errors are reported.
-    fn by_grammar(
+    fn parse_with_grammar(
         &mut self,
         rule: Rule,
         tokens: Range<usize>,
         following: &[RawStatement],
     ) -> Option<StatementKind> {
         let mut ahead = std::mem::take(&mut self.ahead);
-        let kind = match ahead.statement(self, rule, &tokens, following) {
-            Some((from, pair)) => build::statement(&mut StatementContext::new(self, tokens, from), pair).ok(),
+        let kind = match ahead.take_statement(self, rule, &tokens, following) {
+            Some((from, pair)) => {
+                build::build_statement(&mut StatementContext::new(self, tokens, from), pair).ok()
+            }
             // The statement is parsed alone, so that the error certainly belongs to it.
-            None => self.alone(rule, tokens, build::statement),
+            None => self.parse_alone(rule, tokens, build::build_statement),
         };
         self.ahead = ahead;
         kind
     }
 
     /// Parses tokens with a grammar rule and builds their syntax tree. Errors are reported.
-    fn alone<T>(
+    fn parse_alone<T>(
         &mut self,
         rule: Rule,
         tokens: Range<usize>,
@@ -306,7 +312,7 @@ impl<'a> FileParser<'a> {
         let from = tokens.start;
         let cx = &mut StatementContext::new(self, tokens, from);
         let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
-        match Tree::read(if whole { rule } else { Rule::alone }, codes) {
+        match ParseTree::parse(if whole { rule } else { Rule::alone }, codes) {
             Ok(tree) => build(cx, tree.root()?).ok(),
             Err(error) => {
                 let diagnostic = errors::diagnose(cx, rule, &error);
@@ -318,7 +324,7 @@ impl<'a> FileParser<'a> {
 
     /// Returns the documentation and the `allow` comments between a statement's first token and the
     /// previous token.
-    fn before(&self, first: usize) -> (String, Vec<Allow>) {
+    fn leading_comments(&self, first: usize) -> (String, Vec<Allow>) {
         let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
         let gap = &self.text[start..self.sigs[first].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
@@ -327,7 +333,7 @@ impl<'a> FileParser<'a> {
         }
         // A comment on the last line of the previous statement belongs to that statement.
         let mut own_line = first == 0;
-        for token in lex::tokens(gap, 0) {
+        for token in lex::tokenize(gap, 0) {
             let text = token.text(gap);
             match token.kind {
                 TokenKind::Newline => own_line = true,
@@ -336,7 +342,7 @@ impl<'a> FileParser<'a> {
                     docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if own_line => {
-                    if let Some(code) = allowed(text) {
+                    if let Some(code) = suppressed_code(text) {
                         let from = start + token.start as usize;
                         let span = Span::new(self.file, from, from + text.trim_end().len());
                         allows.push(Allow { code, span });
@@ -351,7 +357,7 @@ impl<'a> FileParser<'a> {
 
 /// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses. The outer `None`
 /// means another kind of comment; the inner `None` means an unknown warning code.
-fn allowed(comment: &str) -> Option<Option<Code>> {
+fn suppressed_code(comment: &str) -> Option<Option<Code>> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;
     let word = rest.split_whitespace().next().unwrap_or("");
@@ -359,7 +365,7 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
 }
 
 /// Minimum value of the limit on grammar calls. Fifty million calls take about one second.
-const CALLS: usize = 50_000_000;
+const MIN_CALL_LIMIT: usize = 50_000_000;
 /// Grammar calls allowed per token of a statement, far more than the grammar needs.
 const CALLS_PER_TOKEN: usize = 1000;
 
@@ -369,10 +375,10 @@ const CALLS_PER_TOKEN: usize = 1000;
 /// pest keeps one limit for the whole process and copies it when a parse begins. This function
 /// therefore only raises the limit, and records a new value only after pest has it. Whatever other
 /// threads do, the limit is at least the value that this thread needs.
-fn allow_calls(length: usize) {
+fn raise_call_limit(length: usize) {
     static GRANTED: AtomicUsize = AtomicUsize::new(0);
     static RAISING: Mutex<()> = Mutex::new(());
-    let needed = CALLS.max(length.saturating_mul(CALLS_PER_TOKEN));
+    let needed = MIN_CALL_LIMIT.max(length.saturating_mul(CALLS_PER_TOKEN));
     if needed <= GRANTED.load(Ordering::Acquire) {
         return;
     }

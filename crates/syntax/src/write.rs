@@ -2,7 +2,7 @@
 //! rules, and to generate `test` blocks from decisions.
 
 use super::parse::is_reserved;
-use rulec_base::text::printable::{escape, steers};
+use rulec_base::text::printable::{escape_char, is_display_control};
 use serde_json::Value as Json;
 
 /// True if a text is a valid name without backquotes after a dot or before a colon.
@@ -13,32 +13,32 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// Returns a name as a statement declares it, with backquotes if necessary.
-pub fn name(name: &str) -> String {
+pub fn quote_name(name: &str) -> String {
     if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
 }
 
 /// Returns a path into the message, such as `steps.parse["a b"]`.
-pub fn path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
+pub fn format_path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
     let mut path = root.to_owned();
     for key in keys {
         if is_name(key) {
             path.push('.');
             path.push_str(key);
         } else {
-            path.push_str(&format!("[{}]", string(key)));
+            path.push_str(&format!("[{}]", quote_string(key)));
         }
     }
     path
 }
 
 /// Returns a text as a quoted string literal.
-pub fn string(text: &str) -> String {
+pub fn quote_string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if steers(c) => escape(c, &mut out),
+            c if is_display_control(c) => escape_char(c, &mut out),
             c => out.push(c),
         }
     }
@@ -48,16 +48,16 @@ pub fn string(text: &str) -> String {
 
 /// Returns a text as a raw string literal, for regular expressions. Falls back to a quoted string
 /// if the text cannot be written raw.
-pub fn raw_string(text: &str) -> String {
+pub fn quote_raw_string(text: &str) -> String {
     let hashes = (0..=8).map(|count| "#".repeat(count)).find(|hashes| !text.contains(&format!("\"{hashes}")));
     match hashes {
-        Some(hashes) if !text.contains(steers) => format!("r{hashes}\"{text}\"{hashes}"),
-        _ => string(text),
+        Some(hashes) if !text.contains(is_display_control) => format!("r{hashes}\"{text}\"{hashes}"),
+        _ => quote_string(text),
     }
 }
 
 /// Returns a number literal. An integer beyond 64 bits is written as the nearest float.
-pub fn number(number: &serde_json::Number) -> String {
+pub fn format_number(number: &serde_json::Number) -> String {
     match (number.as_i64(), number.as_f64()) {
         (Some(whole), _) => whole.to_string(),
         (None, Some(float)) => format!("{float:?}"),
@@ -66,22 +66,24 @@ pub fn number(number: &serde_json::Number) -> String {
 }
 
 /// Returns a key of a dict as it is written in rules, in quotes if necessary.
-pub fn key(key: &str) -> String {
-    if is_name(key) { key.to_owned() } else { string(key) }
+pub fn format_key(key: &str) -> String {
+    if is_name(key) { key.to_owned() } else { quote_string(key) }
 }
 
 /// Returns a JSON value as a literal.
-pub fn value(json: &Json) -> String {
+pub fn format_value(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
-        Json::Number(value) => number(value),
-        Json::String(text) => string(text),
-        Json::Array(items) => format!("[{}]", items.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Json::Number(value) => format_number(value),
+        Json::String(text) => quote_string(text),
+        Json::Array(items) => format!("[{}]", items.iter().map(format_value).collect::<Vec<_>>().join(", ")),
         Json::Object(map) if map.is_empty() => "{}".to_owned(),
         Json::Object(map) => {
-            let entries: Vec<String> =
-                map.iter().map(|(name, json)| format!("{}: {}", key(name), value(json))).collect();
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(name, json)| format!("{}: {}", format_key(name), format_value(json)))
+                .collect();
             format!("{{ {} }}", entries.join(", "))
         }
     }
@@ -93,11 +95,14 @@ mod tests {
 
     #[test]
     fn literals_are_escaped() {
-        assert_eq!(string("a\"\\\n\u{202e}\u{1}"), r#""a\"\\\n\u{202e}\u{1}""#);
-        assert_eq!(raw_string(r#"a"b\d"#), r##"r#"a"b\d"#"##);
-        assert_eq!(raw_string("a\nb"), r#""a\nb""#);
+        assert_eq!(quote_string("a\"\\\n\u{202e}\u{1}"), r#""a\"\\\n\u{202e}\u{1}""#);
+        assert_eq!(quote_raw_string(r#"a"b\d"#), r##"r#"a"b\d"#"##);
+        assert_eq!(quote_raw_string("a\nb"), r#""a\nb""#);
         let json = serde_json::json!({"a b": [1, 2.0, null, true], "c": {}, "n": 18446744073709551615u64});
-        assert_eq!(value(&json), r#"{ "a b": [1, 2.0, null, true], c: {}, n: 1.8446744073709552e19 }"#);
+        assert_eq!(
+            format_value(&json),
+            r#"{ "a b": [1, 2.0, null, true], c: {}, n: 1.8446744073709552e19 }"#
+        );
     }
 
     /// Regression test: words that became reserved later were written as plain names, and the file
@@ -105,8 +110,8 @@ mod tests {
     #[test]
     fn reserved_words_are_names_in_backquotes() {
         for word in ["where", "if", "then", "else", "unless", "group", "when", "as", "contains"] {
-            assert_eq!(name(word), format!("`{word}`"));
+            assert_eq!(quote_name(word), format!("`{word}`"));
         }
-        assert_eq!(name("order"), "order");
+        assert_eq!(quote_name("order"), "order");
     }
 }

@@ -53,7 +53,7 @@ use anchored_literals::Edges;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
 use rulec_base::text::texts::TextIds;
-use rulec_base::text::{Form, TextMode};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NRoute, Normal};
 use scan::Scanner;
@@ -133,7 +133,7 @@ impl SubjectIndex {
     /// depends on the equality.
     #[inline]
     pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
-        self.asks_own && form.mode.form == Form::None && prepared == text.as_bytes()
+        self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
     }
 }
 
@@ -163,7 +163,7 @@ pub struct TextForm {
     /// The mode in which the text is normalized.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text;
-    /// [`UNKEPT`](rulec_base::text::prepared::UNKEPT) if the text is read unchanged.
+    /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the text is read unchanged.
     pub text: u32,
 }
 

@@ -112,7 +112,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let chunk = code.chunk();
         let VmBuffers { arena, texts, cached, similarity, values: home, lookup: lookup_buffers } = buffers;
         arena.begin(&chunk.limits);
-        texts.grow(chunk.texts.len());
+        texts.grow_to(chunk.texts.len());
         grow(cached, chunk.cached as usize);
         let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);

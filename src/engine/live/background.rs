@@ -87,7 +87,7 @@ impl Shared {
     /// Compiles the routes of a compaction into one segment. The routes are moved out of `input`.
     pub(super) fn compile_together(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
-        text::keeping_parsed(|| {
+        text::with_parse_cache(|| {
             let checked = base.declarations.check_all(&base.rules, &routes, input.known.clone());
             let rules = checked.finish(&self.compiler, &base.rules).map_err(|_| Incompatible)?;
             segment(&base.rules, rules, routes).ok_or(Incompatible)

@@ -76,7 +76,7 @@ pub(super) fn compile(
         });
     }
     let files = recorder.finish(files, &loaded.sources);
-    text::keeping_parsed(|| compile_loaded(compiler, threads, loaded, files))
+    text::with_parse_cache(|| compile_loaded(compiler, threads, loaded, files))
 }
 
 fn compile_loaded(

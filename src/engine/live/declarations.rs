@@ -16,14 +16,14 @@ use rulec_eval::host::Host;
 use rulec_lang::limits::Limit;
 use rulec_sema::check::{KnownFields, RouteUses, check_route};
 use rulec_sema::hir::{Extern, Outcome, Program, TableId};
-use rulec_sema::resolve::names_in;
+use rulec_sema::resolve::collect_names;
 use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
-use rulec_syntax::loader::{Loaded, Unit};
+use rulec_syntax::loader::{Loaded, ParsedFile};
 use std::sync::Arc;
 
 pub(super) struct Declarations {
     /// The parsed files of the rule set, without their statements.
-    units: Vec<Unit>,
+    units: Vec<ParsedFile>,
     statements: Vec<Declaration>,
     /// Maps a name to the indexes of the statements of any kind that declare it.
     by_name: HashMap<String, Vec<u32>>,
@@ -40,7 +40,7 @@ struct Declaration {
 }
 
 impl Declarations {
-    pub fn new(mut units: Vec<Unit>) -> Declarations {
+    pub fn new(mut units: Vec<ParsedFile>) -> Declarations {
         let statements =
             units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();
         let (by_name, always) = (HashMap::new(), Vec::new());
@@ -153,7 +153,7 @@ impl Declarations {
         let table_unit = self.file_of_table(*table);
         let unit = |file, imports| {
             let (statements, broken, lists) = Default::default();
-            Unit { file, imports, statements, broken, lists }
+            ParsedFile { file, imports, statements, broken, lists }
         };
         // The additional unit is for the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);
@@ -172,7 +172,7 @@ impl Declarations {
             }
         }
         let imports = self.units.get(table_unit).map(|unit| unit.file).into_iter().collect();
-        loaded.units.push(Unit { statements, ..unit(file, imports) });
+        loaded.units.push(ParsedFile { statements, ..unit(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
         let last = loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost);
         (Checked { program, diagnostics, uses }, last)
@@ -366,17 +366,17 @@ fn hosts(
 
 /// Collects the names of any kind that a route mentions.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
-    names_in(&route.condition, names);
+    collect_names(&route.condition, names);
     for (name, value) in &route.locals {
         // A local name that hides a declaration is an error even if it is unused.
         names.push(&name.node);
-        names_in(value, names);
+        collect_names(value, names);
     }
     match &route.target {
         Target::Goto { table, .. } => names.push(&table.node),
         Target::Handler { name, args, metadata, .. } => {
             names.push(&name.node);
-            args.iter().chain(metadata).for_each(|(_, value)| names_in(value, names));
+            args.iter().chain(metadata).for_each(|(_, value)| collect_names(value, names));
         }
     }
 }
@@ -384,11 +384,13 @@ fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
 /// Collects the names of any kind that a declaration mentions.
 fn mentions<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
     match &statement.kind {
-        StatementKind::Let { value, .. } => names_in(value, names),
-        StatementKind::Def { body, .. } => names_in(body, names),
-        StatementKind::List { source: ast::ListSource::Elements(elements), .. } => names_in(elements, names),
+        StatementKind::Let { value, .. } => collect_names(value, names),
+        StatementKind::Def { body, .. } => collect_names(body, names),
+        StatementKind::List { source: ast::ListSource::Elements(elements), .. } => {
+            collect_names(elements, names)
+        }
         StatementKind::Settings { entries } => {
-            entries.iter().for_each(|(_, value)| names_in(value, names));
+            entries.iter().for_each(|(_, value)| collect_names(value, names));
         }
         _ => {}
     }

@@ -4,7 +4,7 @@ use super::error::EditError;
 use super::route::{ParsedStatement, parse_statement};
 use super::statement_ref::StatementHead;
 use rulec_base::source::SourceMap;
-use rulec_sema::hir::ROUTES;
+use rulec_sema::hir::ROUTES_TABLE;
 
 /// An edit of one statement of any kind; see [`LiveRules::edit`](super::LiveRules::edit).
 ///
@@ -63,7 +63,7 @@ impl Edit {
     /// or its `default`. The table `routes` means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
-        self.table = Some(table.into()).filter(|table| table != ROUTES);
+        self.table = Some(table.into()).filter(|table| table != ROUTES_TABLE);
         self
     }
 

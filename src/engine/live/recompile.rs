@@ -15,7 +15,7 @@ use super::writer::Writer;
 use super::{Shared, table_of};
 use crate::engine::Compiler;
 use rulec_base::parallel::Threads;
-use rulec_sema::hir::ROUTES;
+use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
@@ -79,7 +79,7 @@ fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
 fn replay(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse(writer.base().rules.sources())?;
-        let table = table_of(&writer.base().rules, edit.table.unwrap_or(ROUTES))?;
+        let table = table_of(&writer.base().rules, edit.table.unwrap_or(ROUTES_TABLE))?;
         writer.apply_edit(compiler, table, edit.action)?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_syntax::ast::{Statement, StatementKind};
-use rulec_syntax::loader::{LoadError, Loader, Unit};
+use rulec_syntax::loader::{LoadError, Loader, ParsedFile};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -69,7 +69,7 @@ pub(super) struct EditPoints {
 impl EditPoints {
     /// Collects the positions from files without errors. Routes and tables are numbered as in the
     /// checker.
-    pub fn new(units: &[Unit]) -> EditPoints {
+    pub fn new(units: &[ParsedFile]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
             closing_braces: vec![None],

@@ -89,13 +89,13 @@ impl Constraints {
 
     /// Removes the field uses of a route. False if other routes then read a field in another way.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
-        self.uses().zip(used).is_none_or(|(uses, used)| uses.remove(used))
+        self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
     /// Adds the field uses of a route, and returns the shared copy of equal uses.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
-            Some(uses) => uses.add(used),
+            Some(uses) => uses.add_route(used),
             None => used,
         }
     }
@@ -270,8 +270,9 @@ impl Writer {
         old: Option<&RouteLocation>,
     ) -> Result<(Route, Rules), CompileError> {
         let Base { rules: base, declarations, .. } = &**self.base();
-        let compile = || declarations.compile(compiler, base, table, new, self.constraints.counted.known());
-        let (route, rules) = text::keeping_parsed(compile)?;
+        let compile =
+            || declarations.compile(compiler, base, table, new, self.constraints.counted.snapshot());
+        let (route, rules) = text::with_parse_cache(compile)?;
         let old_jump = old.and_then(|old| Some((table, old.segment.goto_target(old.rule)?)));
         if let Some((to, span)) = route.goto
             && let Err((code, message)) = self.constraints.jumps.check(table, to, old_jump)

@@ -73,7 +73,7 @@ impl Walk<'_, '_> {
                 Shape::Objects(object) => {
                     let each = site.block.each.iter().find(|each| {
                         each.place.as_ref().is_some_and(|place| {
-                            let named = matches!(place.steps.last(), Some(rulec_sema::hir::Step::Key(key)) if *key == field.name);
+                            let named = matches!(place.steps.last(), Some(rulec_sema::hir::ObjectStep::Key(key)) if *key == field.name);
                             place.root == site.root && place.steps.len() == keys.len() && named
                         })
                     });

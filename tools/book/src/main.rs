@@ -7,7 +7,7 @@ use mdbook_driver::book::BookItem;
 use mdbook_driver::errors::Result;
 use rulec::MemoryLoader;
 use rulec_ide::Analysis;
-use rulec_ide::tokens::{Class, coloured};
+use rulec_ide::tokens::{TokenClass, coloured_tokens};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn html(rules: &str) -> String {
     let analysis = Analysis::new(&MemoryLoader::new().with(PAGE, rules), PAGE);
     let Some(file) = analysis.file(PAGE) else { return escaped(rules) };
     let (mut out, mut done) = (String::new(), 0);
-    for token in coloured(file, rules, &analysis.index) {
+    for token in coloured_tokens(file, rules, &analysis.index) {
         let (start, end) = (token.span.start as usize, token.span.end as usize);
         out.push_str(&escaped(&rules[done..start]));
         let _ = write!(out, "<span class=\"{}\">{}</span>", style(token.class), escaped(&rules[start..end]));
@@ -62,15 +62,15 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns the CSS class, from mdBook's style sheets, for a class of tokens.
-fn style(class: Class) -> &'static str {
+fn style(class: TokenClass) -> &'static str {
     match class {
-        Class::Comment | Class::Documentation => "hljs-comment",
-        Class::String => "hljs-string",
-        Class::Number => "hljs-number",
-        Class::Keyword | Class::Operator => "hljs-keyword",
-        Class::Function => "hljs-built_in",
-        Class::Variable | Class::Parameter | Class::Property => "hljs-variable",
-        Class::Type => "hljs-type",
-        Class::Statement | Class::Handler => "hljs-title",
+        TokenClass::Comment | TokenClass::Documentation => "hljs-comment",
+        TokenClass::String => "hljs-string",
+        TokenClass::Number => "hljs-number",
+        TokenClass::Keyword | TokenClass::Operator => "hljs-keyword",
+        TokenClass::Function => "hljs-built_in",
+        TokenClass::Variable | TokenClass::Parameter | TokenClass::Property => "hljs-variable",
+        TokenClass::Type => "hljs-type",
+        TokenClass::Statement | TokenClass::Handler => "hljs-title",
     }
 }

@@ -7,10 +7,10 @@ use crate::view::View;
 use ::rulec::Rules;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem::Finder;
-use rulec_base::text::{Form, regex, word_edges_ok};
+use rulec_base::text::{NormalizationForm, compile_regex, word_edges_ok};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, SlotId};
-use rulec_sema::normal::{Ask, ExprId, NCond, NExpr, NPred, Normal};
+use rulec_sema::normal::{ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -78,10 +78,10 @@ fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
 }
 
 fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
-    let NPred { ask: Ask::Op(op), mode, left, right: Some(right) } = pred else {
+    let NPred { ask: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
         return Err(super::beyond("a test that is not of a text"));
     };
-    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || mode.text.form != Form::None {
+    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || mode.text.form != NormalizationForm::None {
         return Err(super::beyond("a text that is not the message's own"));
     }
     let TestMode { word, quantity, text: prepare } = *mode;
@@ -89,7 +89,7 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
     let words = strings(normal, *right)?;
     if *op == Op::Matches {
         let [pattern] = words.as_slice() else { return Err(super::beyond("several patterns")) };
-        let regex = regex(pattern, fold).map_err(|error| error.to_string())?;
+        let regex = compile_regex(pattern, fold).map_err(|error| error.to_string())?;
         return Ok(Rc::new(move |view| regex.is_match(&view.message.text)));
     }
     let words: Vec<String> = words.iter().map(|word| prepare.prepare(word).into_owned()).collect();

@@ -25,7 +25,7 @@ pub enum Severity {
     Error,
 }
 
-macro_rules! codes {
+macro_rules! define_codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
         /// A stable diagnostic code. The variant is named after its meaning; [`Code::as_str`] is
         /// the form that users see.
@@ -55,7 +55,7 @@ macro_rules! codes {
     };
 }
 
-codes! {
+define_codes! {
     FileUnreadable = "E0001", "a file cannot be read";
     FileTooLarge = "E0002", "a file is over 64 MiB";
     NotUtf8 = "E0003", "a file is not UTF-8";
@@ -258,10 +258,10 @@ impl Serialize for Code {
 
 impl Codec for Code {
     fn write(&self, to: &mut Writer) {
-        to.text(self.as_str());
+        to.write_text(self.as_str());
     }
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Code::parse(&from.text()?).ok_or(DecodeError("there is no such diagnostic"))
+        Code::parse(&from.read_text()?).ok_or(DecodeError("there is no such diagnostic"))
     }
 }
 

@@ -17,18 +17,18 @@ use std::time::Duration;
 /// A sentence or phrase for people. Dereferences to its English text; [`Message::localized`]
 /// returns the text in another language.
 #[derive(Clone)]
-pub struct Message(Form);
+pub struct Message(MessageForm);
 
 /// The two forms of a message. The type is small, because many error types contain messages.
 #[derive(Clone)]
-enum Form {
+enum MessageForm {
     /// A template without placeholders or braces, which is also the English text.
     Fixed(&'static str),
-    Made(Box<Made>),
+    Made(Box<TemplateMessage>),
 }
 
 #[derive(Clone)]
-struct Made {
+struct TemplateMessage {
     template: Cow<'static, str>,
     /// The value of each placeholder, in template order.
     args: Vec<Arg>,
@@ -53,14 +53,14 @@ impl Arg {
             Arg::Text(text) => Cow::Borrowed(text),
             Arg::Message(message) => message.localized(language),
             Arg::List(items) => {
-                let joined = JOINED;
+                let joined = LIST_SEPARATOR;
                 let comma = joined.localized(language);
                 let mut out = String::new();
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
                         out.push_str(&comma);
                     }
-                    put(language)(&mut out, &item.localized(language));
+                    push_fn_for(language)(&mut out, &item.localized(language));
                 }
                 Cow::Owned(out)
             }
@@ -69,24 +69,24 @@ impl Arg {
 }
 
 /// The separator between the items of a list, as a message that is translated.
-const JOINED: Message = message!(", ");
+const LIST_SEPARATOR: Message = message!(", ");
 
 /// Returns the function that appends a piece of text with the spacing of a language.
-fn put(language: Language) -> fn(&mut String, &str) {
+fn push_fn_for(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,
-        Language::Chinese => spaced,
+        Language::Chinese => push_with_chinese_spacing,
     }
 }
 
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
     /// Returns this value in the form in which a message stores it.
-    fn argument(&self) -> Arg;
+    fn to_arg(&self) -> Arg;
 }
 
 /// Maps English templates to Chinese templates.
-static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     // A test parses the same file, so the fallback does not occur.
     serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()
 });
@@ -95,14 +95,19 @@ impl Message {
     /// Creates a message from a template and its placeholder values; `message!` expands to this
     /// call.
     pub fn new(template: &'static str, args: Vec<Arg>) -> Message {
-        let english =
-            fill(template, template, put(Language::English), |at| text_in(&args, at, Language::English));
-        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), args, english })))
+        let english = fill_placeholders(template, template, push_fn_for(Language::English), |at| {
+            localized_arg(&args, at, Language::English)
+        });
+        Message(MessageForm::Made(Box::new(TemplateMessage {
+            template: Cow::Borrowed(template),
+            args,
+            english,
+        })))
     }
 
     /// Creates a message without placeholders or braces; `message!` expands to this call.
     pub const fn fixed(template: &'static str) -> Message {
-        Message(Form::Fixed(template))
+        Message(MessageForm::Fixed(template))
     }
 
     /// Creates a message that is the same in every language, such as a name or an operating system
@@ -114,8 +119,8 @@ impl Message {
     /// Returns the English text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Form::Fixed(template) => template,
-            Form::Made(made) => &made.english,
+            MessageForm::Fixed(template) => template,
+            MessageForm::Made(made) => &made.english,
         }
     }
 
@@ -124,13 +129,15 @@ impl Message {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
-                let (original, args) = self.parts();
-                match (&self.0, CHINESE.get(original)) {
+                let (original, args) = self.template_and_args();
+                match (&self.0, CHINESE_TEMPLATES.get(original)) {
                     // Braces in a fixed text are not placeholders.
-                    (Form::Fixed(text), None) => Cow::Borrowed(*text),
+                    (MessageForm::Fixed(text), None) => Cow::Borrowed(*text),
                     (_, told) => {
                         let template = told.map_or(original, String::as_str);
-                        Cow::Owned(fill(original, template, put(language), |at| text_in(args, at, language)))
+                        Cow::Owned(fill_placeholders(original, template, push_fn_for(language), |at| {
+                            localized_arg(args, at, language)
+                        }))
                     }
                 }
             }
@@ -147,10 +154,10 @@ impl Message {
     }
 
     /// Returns the template and the placeholder values.
-    fn parts(&self) -> (&str, &[Arg]) {
+    fn template_and_args(&self) -> (&str, &[Arg]) {
         match &self.0 {
-            Form::Fixed(template) => (template, &[]),
-            Form::Made(made) => (&made.template, &made.args),
+            MessageForm::Fixed(template) => (template, &[]),
+            MessageForm::Made(made) => (&made.template, &made.args),
         }
     }
 
@@ -160,13 +167,13 @@ impl Message {
     }
 }
 
-fn text_in(args: &[Arg], at: usize, language: Language) -> Cow<'_, str> {
+fn localized_arg(args: &[Arg], at: usize, language: Language) -> Cow<'_, str> {
     args.get(at).map_or(Cow::Borrowed(""), |arg| arg.localized(language))
 }
 
 /// Returns a message that joins the items with commas.
-pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
-    let items: Vec<Arg> = words.into_iter().map(|word| word.argument()).collect();
+pub fn comma_list<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+    let items: Vec<Arg> = words.into_iter().map(|word| word.to_arg()).collect();
     match items.is_empty() {
         true => Message::default(),
         false => Message::new("{}", vec![Arg::List(items)]),
@@ -174,70 +181,70 @@ pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
 }
 
 /// Returns a message that lists alternatives: `a`, `a or b` or `a, b or c`.
-pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+pub fn list_alternatives<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     let mut words: Vec<A> = words.into_iter().collect();
     match (words.pop(), words.is_empty()) {
         (None, _) => message!("something else"),
-        (Some(last), true) => listed([last]),
-        (Some(last), false) => message!("{} or {last}", listed(words)),
+        (Some(last), true) => comma_list([last]),
+        (Some(last), false) => message!("{} or {last}", comma_list(words)),
     }
 }
 
 /// Returns a message that consists of the given messages, one per line.
-pub fn lines(messages: &[Message]) -> Message {
+pub fn join_lines(messages: &[Message]) -> Message {
     match messages {
         [] => Message::default(),
         [only] => only.clone(),
         // The list is split into halves, so that the nesting depth of the result is logarithmic.
         several => {
             let (first, second) = several.split_at(several.len() / 2);
-            message!("{}\n{}", lines(first), lines(second))
+            message!("{}\n{}", join_lines(first), join_lines(second))
         }
     }
 }
 
 /// A piece of a template: literal text or a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece<'t> {
+enum TemplatePiece<'t> {
     Text(&'t str),
     /// The name inside the braces of a placeholder, which may be empty.
     Placeholder(&'t str),
 }
 
 /// Splits a template into literal texts and placeholders.
-fn pieces(template: &str) -> Vec<Piece<'_>> {
+fn split_template(template: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
         if rest[at..].starts_with("{{") || rest[at..].starts_with("}}") {
-            pieces.push(Piece::Text(&rest[..=at]));
+            pieces.push(TemplatePiece::Text(&rest[..=at]));
             rest = &rest[at + 2..];
         } else {
             let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
-            pieces.push(Piece::Text(&rest[..at]));
-            pieces.push(Piece::Placeholder(rest.get(at + 1..end).unwrap_or_default()));
+            pieces.push(TemplatePiece::Text(&rest[..at]));
+            pieces.push(TemplatePiece::Placeholder(rest.get(at + 1..end).unwrap_or_default()));
             rest = rest.get(end + 1..).unwrap_or_default();
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(TemplatePiece::Text(rest));
     pieces
 }
 
 /// Returns the names of a template's placeholders, in order. A placeholder without a name is named
 /// by its index among the placeholders without a name.
-pub fn placeholders(template: &str) -> Vec<String> {
+pub fn placeholder_names(template: &str) -> Vec<String> {
     let mut unnamed = 0..;
     let name = |piece| match piece {
-        Piece::Placeholder("") => unnamed.next().map(|number| number.to_string()),
-        Piece::Placeholder(name) => Some(name.to_owned()),
-        Piece::Text(_) => None,
+        TemplatePiece::Placeholder("") => unnamed.next().map(|number| number.to_string()),
+        TemplatePiece::Placeholder(name) => Some(name.to_owned()),
+        TemplatePiece::Text(_) => None,
     };
-    pieces(template).into_iter().filter_map(name).collect()
+    split_template(template).into_iter().filter_map(name).collect()
 }
 
 /// Fills the placeholders of `template`, which may be a translation of `original`. Each placeholder
 /// gets the value of the placeholder of `original` with the same name.
-fn fill<'t>(
+fn fill_placeholders<'t>(
     original: &str,
     template: &str,
     put: fn(&mut String, &str),
@@ -245,13 +252,13 @@ fn fill<'t>(
 ) -> String {
     // Each value is inserted only once. Otherwise nested messages that were decoded from damaged
     // bytes could grow without bound.
-    let mut names: Vec<Option<String>> = placeholders(original).into_iter().map(Some).collect();
-    let mut own = placeholders(template).into_iter();
+    let mut names: Vec<Option<String>> = placeholder_names(original).into_iter().map(Some).collect();
+    let mut own = placeholder_names(template).into_iter();
     let mut out = String::new();
-    for piece in pieces(template) {
+    for piece in split_template(template) {
         match piece {
-            Piece::Text(text) => put(&mut out, text),
-            Piece::Placeholder(_) => {
+            TemplatePiece::Text(text) => put(&mut out, text),
+            TemplatePiece::Placeholder(_) => {
                 let name = own.next();
                 if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
                     names[at] = None;
@@ -265,7 +272,7 @@ fn fill<'t>(
 
 /// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
 /// and no space between two Chinese characters.
-fn spaced(out: &mut String, piece: &str) {
+fn push_with_chinese_spacing(out: &mut String, piece: &str) {
     let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
     let is_text = |text: &str| text.starts_with(han);
@@ -292,7 +299,7 @@ impl Default for Message {
 /// too.
 impl PartialEq for Message {
     fn eq(&self, other: &Message) -> bool {
-        self.parts() == other.parts()
+        self.template_and_args() == other.template_and_args()
     }
 }
 
@@ -300,7 +307,7 @@ impl Eq for Message {}
 
 impl Hash for Message {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.parts().hash(state);
+        self.template_and_args().hash(state);
     }
 }
 
@@ -359,54 +366,59 @@ impl From<Message> for String {
 }
 
 impl Argument for Message {
-    fn argument(&self) -> Arg {
+    fn to_arg(&self) -> Arg {
         Arg::Message(self.clone())
     }
 }
 
 impl<A: Argument + ?Sized> Argument for &A {
-    fn argument(&self) -> Arg {
-        (**self).argument()
+    fn to_arg(&self) -> Arg {
+        (**self).to_arg()
     }
 }
 
-macro_rules! texts {
+macro_rules! impl_argument_as_text {
     ($($kind:ty)*) => {
         $(impl Argument for $kind {
-            fn argument(&self) -> Arg {
+            fn to_arg(&self) -> Arg {
                 Arg::Text(self.to_string())
             }
         })*
     };
 }
 
-texts! {
+impl_argument_as_text! {
     str String Box<str> Arc<str> Cow<'_, str> char u8 u16 u32 u64 u128 usize i32 i64 f64 bool super::Code
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
 }
 
 /// The duration with its unit, such as `1.5s`, as the value of a placeholder.
 impl Argument for Duration {
-    fn argument(&self) -> Arg {
+    fn to_arg(&self) -> Arg {
         Arg::Text(format!("{self:?}"))
     }
 }
 
 impl Codec for Message {
     fn write(&self, to: &mut Writer) {
-        let (template, args) = self.parts();
-        to.text(template);
+        let (template, args) = self.template_and_args();
+        to.write_text(template);
         args.to_vec().write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (template, args) = (from.text()?.to_string(), Vec::<Arg>::read(from)?);
-        if self::placeholders(&template).len() != args.len() {
+        let (template, args) = (from.read_text()?.to_string(), Vec::<Arg>::read(from)?);
+        if self::placeholder_names(&template).len() != args.len() {
             return Err(DecodeError("a message has other placeholders than its template"));
         }
-        let english =
-            fill(&template, &template, put(Language::English), |at| text_in(&args, at, Language::English));
-        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), args, english }))))
+        let english = fill_placeholders(&template, &template, push_fn_for(Language::English), |at| {
+            localized_arg(&args, at, Language::English)
+        });
+        Ok(Message(MessageForm::Made(Box::new(TemplateMessage {
+            template: Cow::Owned(template),
+            args,
+            english,
+        }))))
     }
 }
 

@@ -5,27 +5,27 @@
 
 use super::{Diagnostic, Label, Language, Severity};
 use crate::message;
-use crate::source::{Position, SourceFile, SourceMap, floor};
+use crate::source::{Position, SourceFile, SourceMap, floor_char_boundary};
 use crate::span::{FileId, Span};
-use crate::text::{on_one_line, printable};
+use crate::text::{to_one_line, to_printable};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents};
 use miette::{SourceCode, SourceSpan, SpanContents};
 use std::fmt::Display;
 
 /// Number of bytes shown before and after a label in a long line.
-const AROUND: usize = 100;
+const CONTEXT_BYTES: usize = 100;
 
 /// Maximum number of bytes of a labelled text that are shown.
-const LABEL: usize = 120;
+const MAX_LABEL_BYTES: usize = 120;
 
 /// Maximum length in bytes of a line that is shown completely.
-const LINE: usize = 2 * AROUND + LABEL;
+const MAX_LINE_BYTES: usize = 2 * CONTEXT_BYTES + MAX_LABEL_BYTES;
 
 /// Maximum length of a line break in bytes (`\r\n`).
-const BREAK: u32 = 2;
+const MAX_LINE_BREAK_BYTES: u32 = 2;
 
 /// Maximum number of bytes of a message that are shown.
-const MESSAGE: usize = 2_000;
+const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// The settings for rendering diagnostics.
 pub struct Renderer<'a> {
@@ -51,9 +51,9 @@ impl Renderer<'_> {
             .with_links(false)
             .with_wrap_lines(false)
             .without_syntax_highlighting();
-        let remedy = told.help.as_ref().filter(|_| own_help).map(|help| words(help));
+        let remedy = told.help.as_ref().filter(|_| own_help).map(|help| printable_message(help));
         let shown = Diagnostic { help: told.help.clone().filter(|_| !own_help), ..told };
-        let report = self.report(&shown);
+        let report = self.to_miette_report(&shown);
         let mut out = String::new();
         if handler.render_report(&mut out, &report).is_err() {
             // Rendering fails only for a label outside every window. Then only the code and the
@@ -68,39 +68,45 @@ impl Renderer<'_> {
         out
     }
 
-    fn report<'d>(&self, diagnostic: &'d Diagnostic) -> Report<'d> {
+    fn to_miette_report<'d>(&self, diagnostic: &'d Diagnostic) -> MietteReport<'d> {
         let known = |label: &'d Label| Some((label, self.sources.get(label.span.file)?));
         let labels: Vec<(&Label, &SourceFile)> = diagnostic.labels.iter().filter_map(known).collect();
-        let mut spans: Vec<Span> = labels.iter().map(|(label, file)| around(file, label.span)).collect();
+        let mut spans: Vec<Span> =
+            labels.iter().map(|(label, file)| context_span(file, label.span)).collect();
         let primary = spans.first().copied();
         spans.sort();
         spans.dedup_by(|right, left| {
-            let touches = right.file == left.file && right.start <= left.end + BREAK;
+            let touches = right.file == left.file && right.start <= left.end + MAX_LINE_BREAK_BYTES;
             *left = if touches { left.to(*right) } else { *left };
             touches
         });
         // miette draws the windows in this order. The window of the primary span comes first.
-        spans.sort_by_key(|span| !primary.is_some_and(|primary| covers(*span, primary)));
-        let message = words(&diagnostic.message);
-        let mut report =
-            Report { diagnostic, message, windows: Vec::new(), labels: Vec::new(), positions: Vec::new() };
+        spans.sort_by_key(|span| !primary.is_some_and(|primary| span_covers(*span, primary)));
+        let message = printable_message(&diagnostic.message);
+        let mut report = MietteReport {
+            diagnostic,
+            message,
+            windows: Vec::new(),
+            labels: Vec::new(),
+            positions: Vec::new(),
+        };
         let mut start = 0;
         for span in spans {
-            let name = on_one_line(&(self.name)(span.file)).into_owned();
-            let window = Window::new(name, self.sources.file(span.file), span, start);
+            let name = to_one_line(&(self.name)(span.file)).into_owned();
+            let window = SourceWindow::new(name, self.sources.file(span.file), span, start);
             start += window.text.len();
             report.windows.push(window);
         }
         for (index, (label, file)) in labels.into_iter().enumerate() {
-            let shown = underlined(file, label.span);
-            let window = report.windows.iter().find(|window| covers(window.span, shown));
+            let shown = underline_span(file, label.span);
+            let window = report.windows.iter().find(|window| span_covers(window.span, shown));
             let Some(window) = window else {
                 crate::broken_invariant!("every label lies in a window");
                 continue;
             };
-            let place = window.offset(file, shown.start)..window.offset(file, shown.end);
-            let text = (!label.text.is_empty()).then(|| words(&label.text));
-            report.positions.push(file.position(visible(file, label.span.start)));
+            let place = window.to_report_offset(file, shown.start)..window.to_report_offset(file, shown.end);
+            let text = (!label.text.is_empty()).then(|| printable_message(&label.text));
+            report.positions.push(file.position(visible_offset(file, label.span.start)));
             report.labels.push(match index {
                 0 => LabeledSpan::new_primary_with_span(text, place),
                 _ => LabeledSpan::new_with_span(text, place),
@@ -113,16 +119,16 @@ impl Renderer<'_> {
 /// A diagnostic in the form that miette takes. Its source code is the concatenation of the windows.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-struct Report<'a> {
+struct MietteReport<'a> {
     diagnostic: &'a Diagnostic,
     message: String,
-    windows: Vec<Window>,
+    windows: Vec<SourceWindow>,
     labels: Vec<LabeledSpan>,
     /// The line and column of each label in its file.
     positions: Vec<Position>,
 }
 
-impl miette::Diagnostic for Report<'_> {
+impl miette::Diagnostic for MietteReport<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         Some(Box::new(self.diagnostic.code))
     }
@@ -135,7 +141,7 @@ impl miette::Diagnostic for Report<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.diagnostic.help.as_ref().map(|help| Box::new(words(help)) as Box<dyn Display>)
+        self.diagnostic.help.as_ref().map(|help| Box::new(printable_message(help)) as Box<dyn Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -148,7 +154,7 @@ impl miette::Diagnostic for Report<'_> {
     }
 }
 
-impl SourceCode for Report<'_> {
+impl SourceCode for MietteReport<'_> {
     /// Returns the window that contains the span. A span that extends over two windows is an error;
     /// miette then draws its labels separately.
     fn read_span<'a>(
@@ -159,7 +165,7 @@ impl SourceCode for Report<'_> {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let end = span.offset() + span.len();
         let holds =
-            |window: &&Window| window.start <= span.offset() && end < window.start + window.text.len();
+            |window: &&SourceWindow| window.start <= span.offset() && end < window.start + window.text.len();
         let window = self.windows.iter().find(holds).ok_or(MietteError::OutOfBounds)?;
         // Without context lines, miette queries the position that it shows in the heading.
         let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
@@ -177,7 +183,7 @@ impl SourceCode for Report<'_> {
 
 /// A window: a part of a file that is shown in a report.
 #[derive(Debug)]
-struct Window {
+struct SourceWindow {
     name: String,
     span: Span,
     /// Line number of the first line of the window in its file.
@@ -188,11 +194,11 @@ struct Window {
     text: String,
 }
 
-impl Window {
+impl SourceWindow {
     fn new(name: String, file: &SourceFile, span: Span, start: usize) -> Self {
         let line = file.position(span.start).line;
-        let mut window = Window { name, span, line, start, text: String::new() };
-        window.text = window.drawn(file, span.end);
+        let mut window = SourceWindow { name, span, line, start, text: String::new() };
+        window.text = window.text_until(file, span.end);
         let rest = file.text.get(span.end as usize..).unwrap_or_default();
         let ends = rest.is_empty() || rest.starts_with(['\r', '\n']);
         window.text.push_str(if ends { "\n" } else { "…\n" });
@@ -200,37 +206,37 @@ impl Window {
     }
 
     /// Returns the text of the window, as drawn, from its start to a file offset.
-    fn drawn(&self, file: &SourceFile, end: u32) -> String {
+    fn text_until(&self, file: &SourceFile, end: u32) -> String {
         let before = file.text.get(..self.span.start as usize).unwrap_or_default();
         let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
         let text = file.text.get(self.span.start as usize..end as usize).unwrap_or_default();
-        format!("{}{}", if begins { "" } else { "…" }, printable(&text.replace("\r\n", "\n")))
+        format!("{}{}", if begins { "" } else { "…" }, to_printable(&text.replace("\r\n", "\n")))
     }
 
     /// Converts a file offset to an offset in the concatenated windows.
-    fn offset(&self, file: &SourceFile, at: u32) -> usize {
-        self.start + self.drawn(file, at).len()
+    fn to_report_offset(&self, file: &SourceFile, at: u32) -> usize {
+        self.start + self.text_until(file, at).len()
     }
 }
 
-fn covers(outer: Span, inner: Span) -> bool {
+fn span_covers(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// Returns the span of a file to show around a label. The span covers the line of the label and its
 /// neighbours, or only a part of a long line.
-fn around(file: &SourceFile, span: Span) -> Span {
-    let label = underlined(file, span);
+fn context_span(file: &SourceFile, span: Span) -> Span {
+    let label = underline_span(file, span);
     let number = file.position(label.start).line;
     let line = file.line_range(number);
-    let (start, end) = if line.len() > LINE {
-        let start = floor(&file.text, label.range().start.saturating_sub(AROUND));
-        let end = floor(&file.text, label.range().end + AROUND);
+    let (start, end) = if line.len() > MAX_LINE_BYTES {
+        let start = floor_char_boundary(&file.text, label.range().start.saturating_sub(CONTEXT_BYTES));
+        let end = floor_char_boundary(&file.text, label.range().end + CONTEXT_BYTES);
         (start.max(line.start), end.min(line.end))
     } else {
         let neighbour = |number| {
             let line = file.line_range(number);
-            ((1..=file.line_count()).contains(&number) && line.len() <= LINE).then_some(line)
+            ((1..=file.line_count()).contains(&number) && line.len() <= MAX_LINE_BYTES).then_some(line)
         };
         let (before, after) = (neighbour(number - 1), neighbour(number + 1));
         (before.map_or(line.start, |line| line.start), after.map_or(line.end, |line| line.end))
@@ -239,20 +245,20 @@ fn around(file: &SourceFile, span: Span) -> Span {
 }
 
 /// Returns the part of a label's span to underline: within one line, and not too long.
-fn underlined(file: &SourceFile, span: Span) -> Span {
+fn underline_span(file: &SourceFile, span: Span) -> Span {
     if file.is_stripped() {
         return span;
     }
-    let start = visible(file, span.start);
+    let start = visible_offset(file, span.start);
     let line = file.line_range(file.position(start).line);
     let start = (start as usize).clamp(line.start, line.end);
-    let end = (span.end as usize).min(start + LABEL).clamp(start, line.end);
-    Span::new(span.file, start, floor(&file.text, end))
+    let end = (span.end as usize).min(start + MAX_LABEL_BYTES).clamp(start, line.end);
+    Span::new(span.file, start, floor_char_boundary(&file.text, end))
 }
 
 /// Returns the offset at which an error is shown. An error at the end of a file is shown after the
 /// last character, not on the empty line that follows.
-pub fn visible(file: &SourceFile, offset: u32) -> u32 {
+pub fn visible_offset(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {
         true => file.text.trim_end_matches(['\n', '\r']).len() as u32,
         false => offset,
@@ -261,8 +267,8 @@ pub fn visible(file: &SourceFile, offset: u32) -> u32 {
 
 /// Prepares the text of a message for printing. Long text is truncated, and control characters from
 /// quoted source text are replaced.
-fn words(text: &str) -> String {
-    let end = floor(text, MESSAGE);
+fn printable_message(text: &str) -> String {
+    let end = floor_char_boundary(text, MAX_MESSAGE_BYTES);
     let ellipsis = if end < text.len() { "…" } else { "" };
-    printable(&text[..end]).into_owned() + ellipsis
+    to_printable(&text[..end]).into_owned() + ellipsis
 }

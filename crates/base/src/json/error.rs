@@ -8,7 +8,7 @@ use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
 use crate::diag::{Code, Language, Message};
 
 /// Number of characters of a key that an error message shows.
-const SHOWN: usize = 80;
+const MAX_KEY_CHARS: usize = 80;
 
 /// The kind of mistake in a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,24 +137,24 @@ impl JsonError {
         text: &str,
         error: &serde_json::Error,
         refusal: Option<Refusal>,
-        path: Vec<Step>,
+        path: Vec<PathStep>,
     ) -> JsonError {
-        let path = dotted(path);
+        let path = format_path(path);
         let (kind, message, help, offset) = match refusal {
             Some(Refusal::Depth) => (
                 JsonErrorKind::Depth,
                 message!("lists and objects are nested more than {MAX_DEPTH} deep"),
                 message!("nest the lists and objects of the message less deeply"),
-                find(text, |depth, _| depth > MAX_DEPTH),
+                find_offset(text, |depth, _| depth > MAX_DEPTH),
             ),
             Some(Refusal::DuplicateKey { key, nth }) => (
                 JsonErrorKind::DuplicateKey,
                 match path.is_empty() {
-                    true => message!("key `{}` appears twice", shown(&key)),
-                    false => message!("key `{}` appears twice in `{path}`", shown(&key)),
+                    true => message!("key `{}` appears twice", format_key(&key)),
+                    false => message!("key `{}` appears twice in `{path}`", format_key(&key)),
                 },
                 message!("keep one of the two"),
-                find(text, |_, keys| keys == nth),
+                find_offset(text, |_, keys| keys == nth),
             ),
             Some(Refusal::Objects { nth }) => (
                 JsonErrorKind::TooManyObjects,
@@ -162,10 +162,10 @@ impl JsonError {
                 message!(
                     "send it as several messages, or use lists of values instead of lists of small objects"
                 ),
-                find(text, |_, keys| keys == nth),
+                find_offset(text, |_, keys| keys == nth),
             ),
             None => {
-                let offset = offset_of(text, error);
+                let offset = error_offset(text, error);
                 let whole = error.to_string();
                 let message = whole.rsplit_once(" at line ").map_or(&*whole, |(message, _)| message);
                 if message == "number out of range" {
@@ -182,12 +182,12 @@ impl JsonError {
                         number_start(text, offset),
                     )
                 } else {
-                    let (message, help) = describe(text, offset, message);
+                    let (message, help) = describe_syntax_error(text, offset, message);
                     (JsonErrorKind::Syntax, message, help, offset)
                 }
             }
         };
-        JsonError { path, ..JsonError::at(text, offset, kind, message, help) }
+        JsonError { path, ..JsonError::at_offset(text, offset, kind, message, help) }
     }
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
@@ -202,10 +202,10 @@ impl JsonError {
         let offset = text.len() - text.trim_start().len();
         let message = message!("expected an object, found {what}");
         let help = message!("a message is an object, as in `{{ \"text\": \"show my files\" }}`");
-        JsonError::at(text, offset, JsonErrorKind::NotAnObject, message, help)
+        JsonError::at_offset(text, offset, JsonErrorKind::NotAnObject, message, help)
     }
 
-    pub(super) fn utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
+    pub(super) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
         let offset = error.valid_up_to();
         let valid = bytes.get(..offset).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default();
         let message = match bytes.get(offset) {
@@ -214,10 +214,22 @@ impl JsonError {
             }
             _ => message!("the text is not UTF-8: it ends inside a character"),
         };
-        JsonError::at(valid, offset, JsonErrorKind::Utf8, message, message!("save or send it as UTF-8"))
+        JsonError::at_offset(
+            valid,
+            offset,
+            JsonErrorKind::Utf8,
+            message,
+            message!("save or send it as UTF-8"),
+        )
     }
 
-    fn at(text: &str, offset: usize, kind: JsonErrorKind, message: Message, help: Message) -> JsonError {
+    fn at_offset(
+        text: &str,
+        offset: usize,
+        kind: JsonErrorKind,
+        message: Message,
+        help: Message,
+    ) -> JsonError {
         let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let before = &text[..offset];
         let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
@@ -239,23 +251,25 @@ pub(super) enum Refusal {
 }
 
 /// A step of a path: from a list or object to a value inside it.
-pub(super) enum Step {
+pub(super) enum PathStep {
     Key(String),
     Index(usize),
 }
 
 /// Formats the steps of a path, given innermost first: `ctx.items[2]["other key"]`.
-fn dotted(steps: Vec<Step>) -> String {
+fn format_path(steps: Vec<PathStep>) -> String {
     let mut path = String::new();
     for step in steps.iter().rev() {
         match step {
-            Step::Index(i) => path.push_str(&format!("[{i}]")),
-            Step::Key(key) if key.is_empty() || key.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
-                path.push_str(&format!("[\"{}\"]", shown(key)));
+            PathStep::Index(i) => path.push_str(&format!("[{i}]")),
+            PathStep::Key(key)
+                if key.is_empty() || key.contains(|c: char| !c.is_alphanumeric() && c != '_') =>
+            {
+                path.push_str(&format!("[\"{}\"]", format_key(key)));
             }
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 path.push_str(if path.is_empty() { "" } else { "." });
-                path.push_str(&shown(key));
+                path.push_str(&format_key(key));
             }
         }
     }
@@ -264,12 +278,12 @@ fn dotted(steps: Vec<Step>) -> String {
 
 /// Formats `key` on one line: escapes control characters, quotes and backslashes, and truncates
 /// long keys.
-fn shown(key: &str) -> String {
+fn format_key(key: &str) -> String {
     let mut out = String::new();
-    for c in key.chars().take(SHOWN) {
+    for c in key.chars().take(MAX_KEY_CHARS) {
         if c.is_control() || c == '"' || c == '\\' { out.extend(c.escape_default()) } else { out.push(c) }
     }
-    if key.chars().nth(SHOWN).is_some() {
+    if key.chars().nth(MAX_KEY_CHARS).is_some() {
         out.push('…');
     }
     out
@@ -278,7 +292,7 @@ fn shown(key: &str) -> String {
 /// Returns the offset of the first byte at which `wanted` returns true, given the numbers of open
 /// brackets and of keys. The text must be valid JSON up to this byte. When `serde_json` reports an
 /// error, it has already read past this byte.
-fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
+fn find_offset(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
     let (mut at, mut keys, mut previous) = (0, 0, 0);
@@ -309,7 +323,7 @@ fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
 
 /// Returns the byte offset where `serde_json` stopped. `serde_json` gives a line and the number of
 /// bytes read of that line.
-fn offset_of(text: &str, error: &serde_json::Error) -> usize {
+fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();
     }
@@ -328,7 +342,7 @@ fn number_start(text: &str, offset: usize) -> usize {
 }
 
 /// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
-fn describe(text: &str, offset: usize, original: &str) -> (Message, Message) {
+fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let found = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, found) {
         _ if text.trim().is_empty() => {

@@ -35,9 +35,9 @@ fn reads() {
 }
 
 /// The expected error of a text: kind, line, column, byte offset, path, and the complete message.
-type Refused = (JsonErrorKind, usize, usize, usize, &'static str, &'static str);
+type ExpectedError = (JsonErrorKind, usize, usize, usize, &'static str, &'static str);
 
-fn check(text: &str, result: Result<Value, JsonError>, expected: Refused) {
+fn check(text: &str, result: Result<Value, JsonError>, expected: ExpectedError) {
     let error = result.expect_err(text);
     let display = error.to_string();
     let actual = (error.kind(), error.line(), error.column(), error.offset(), error.path(), &*display);
@@ -48,7 +48,7 @@ fn check(text: &str, result: Result<Value, JsonError>, expected: Refused) {
 #[test]
 fn refuses_with_a_place_and_a_remedy() {
     #[rustfmt::skip]
-    let cases: &[(&str, Refused)] = &[
+    let cases: &[(&str, ExpectedError)] = &[
         ("", (Syntax, 1, 1, 0, "", "the text is empty, expected a JSON value at line 1, column 1")),
         ("{", (Syntax, 1, 2, 1, "", "the text ends inside an object at line 1, column 2; close it with `}`")),
         ("[1,\n[2", (Syntax, 2, 3, 6, "[1][1]", "the text ends inside a list at line 2, column 3; close it with `]`")),
@@ -80,7 +80,7 @@ fn refuses_with_a_place_and_a_remedy() {
 }
 
 /// Builds a text with `depth` repetitions of a nesting.
-fn nested(depth: usize, open: &str, close: &str) -> String {
+fn nest_json(depth: usize, open: &str, close: &str) -> String {
     format!("{}1{}", open.repeat(depth), close.repeat(depth))
 }
 
@@ -92,13 +92,13 @@ fn depth() {
         [("[", "]", 1, 0), (r#"{"a":"#, "}", 1, 0), (r#"[ ["[[", {"b": {}, "a":"#, "}]]", 3, 9)]
     {
         let fits = MAX_DEPTH / levels;
-        assert!(parse(&nested(fits, open, close)).is_ok(), "{open}");
-        let error = parse(&nested(fits + 1, open, close)).expect_err(open);
+        assert!(parse(&nest_json(fits, open, close)).is_ok(), "{open}");
+        let error = parse(&nest_json(fits + 1, open, close)).expect_err(open);
         assert_eq!((error.kind(), error.offset()), (Depth, fits * open.len() + innermost), "{open}");
         // Depth does not accumulate over siblings.
-        assert!(parse(&format!("[{0},{0}]", nested(fits - 1, open, close))).is_ok(), "{open}");
+        assert!(parse(&format!("[{0},{0}]", nest_json(fits - 1, open, close))).is_ok(), "{open}");
     }
-    let error = parse(&nested(129, "[", "]")).expect_err("too deep");
+    let error = parse(&nest_json(129, "[", "]")).expect_err("too deep");
     assert_eq!((error.line(), error.column(), error.offset()), (1, 129, 128));
     assert_eq!(
         error.to_string(),

@@ -12,32 +12,39 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
 /// A byte that occurs in no UTF-8 text.
-const NOWHERE: u8 = 0xff;
+const NON_UTF8_BYTE: u8 = 0xff;
 /// Minimum number of literals for which dummy states are added.
-const FEW: usize = 1_000;
+const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
 /// Number of literals per dummy state.
-const PER_STATE: usize = 64;
+const LITERALS_PER_DUMMY_STATE: usize = 64;
 
 /// An automaton that finds literals in a text and reports their ids.
 #[derive(Clone, Debug)]
-pub struct Automaton {
+pub struct LiteralAutomaton {
     inner: AhoCorasick,
     /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
     first: usize,
 }
 
-impl Automaton {
+impl LiteralAutomaton {
     /// Builds an automaton. Returns an error if the literals exceed the capacity of an automaton.
     pub fn new<L: AsRef<[u8]>>(
         kind: MatchKind,
         literals: impl IntoIterator<Item = L>,
-    ) -> Result<Automaton, BuildError> {
+    ) -> Result<LiteralAutomaton, BuildError> {
         let literals: Vec<L> = literals.into_iter().collect();
-        let apart = vec![NOWHERE; if literals.len() < FEW { 0 } else { literals.len() / PER_STATE }];
+        let apart = vec![
+            NON_UTF8_BYTE;
+            if literals.len() < MIN_LITERALS_FOR_DUMMY_STATES {
+                0
+            } else {
+                literals.len() / LITERALS_PER_DUMMY_STATE
+            }
+        ];
         let apart = (!apart.is_empty()).then_some(&*apart);
         let all = apart.into_iter().chain(literals.iter().map(AsRef::as_ref));
         let inner = AhoCorasick::builder().match_kind(kind).build(all)?;
-        Ok(Automaton { inner, first: usize::from(apart.is_some()) })
+        Ok(LiteralAutomaton { inner, first: usize::from(apart.is_some()) })
     }
 
     /// True if the text contains any literal.
@@ -47,7 +54,7 @@ impl Automaton {
 
     /// Returns the id and byte range of each occurrence, including overlapping ones. Requires
     /// [`MatchKind::Standard`].
-    pub fn overlapping(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
+    pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let found = self.inner.find_overlapping_iter(text);
         found.map(|found| (found.pattern().as_usize() - self.first, found.range()))
     }
@@ -64,12 +71,13 @@ mod tests {
 
     #[test]
     fn literals_keep_their_numbers_however_many_there_are() {
-        for count in [3, FEW - 1, FEW, 5_000] {
-            let automaton = Automaton::new(MatchKind::Standard, (0..count).map(|at| format!("w{at}")));
+        for count in [3, MIN_LITERALS_FOR_DUMMY_STATES - 1, MIN_LITERALS_FOR_DUMMY_STATES, 5_000] {
+            let automaton = LiteralAutomaton::new(MatchKind::Standard, (0..count).map(|at| format!("w{at}")));
             let automaton = automaton.expect("it is small");
-            let mut found: Vec<usize> = automaton.overlapping("a w2 \u{ff}").map(|(at, _)| at).collect();
+            let mut found: Vec<usize> =
+                automaton.overlapping_matches("a w2 \u{ff}").map(|(at, _)| at).collect();
             assert_eq!(found, [2], "{count}");
-            found = automaton.overlapping("w999").map(|(at, _)| at).collect();
+            found = automaton.overlapping_matches("w999").map(|(at, _)| at).collect();
             let expected: Vec<usize> = [9, 99, 999].into_iter().filter(|at| *at < count).collect();
             assert_eq!(found, expected, "{count}");
             assert!(!automaton.is_match("\u{ff}ÿ"));

@@ -10,15 +10,15 @@
 //!    `h ^= h >> 33; h *= 0xff51afd7ed558ccd; h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
 //! 3. The bucket is `h % 100`.
 //!
-//! With a seed, the hashed bytes are `SEED:KEY`. [`Hash`] names the algorithms of other systems, so
-//! that users who migrate from these systems keep every key in its group.
+//! With a seed, the hashed bytes are `SEED:KEY`. [`BucketHash`] names the algorithms of other
+//! systems, so that users who migrate from these systems keep every key in its group.
 //!
 //! The key is neither folded nor normalized. The hash gives no security: anyone who can choose a
 //! key can choose its bucket.
 
 /// An algorithm that assigns keys to buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hash {
+pub enum BucketHash {
     /// Buckets 0 to 99. The module documentation specifies the algorithm, which never changes.
     Rulec,
     /// Buckets 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`,
@@ -44,31 +44,31 @@ pub enum Bucket {
     Part(f64),
 }
 
-impl Hash {
+impl BucketHash {
     /// The names of the algorithms in rule files.
-    pub const NAMES: [(&'static str, Hash); 5] = [
-        ("rulec", Hash::Rulec),
-        ("unleash", Hash::Unleash),
-        ("unleash_variants", Hash::UnleashVariants),
-        ("growthbook_1", Hash::GrowthBook1),
-        ("growthbook_2", Hash::GrowthBook2),
+    pub const NAMES: [(&'static str, BucketHash); 5] = [
+        ("rulec", BucketHash::Rulec),
+        ("unleash", BucketHash::Unleash),
+        ("unleash_variants", BucketHash::UnleashVariants),
+        ("growthbook_1", BucketHash::GrowthBook1),
+        ("growthbook_2", BucketHash::GrowthBook2),
     ];
 
-    pub fn named(name: &str) -> Option<Hash> {
-        Hash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
+    pub fn from_name(name: &str) -> Option<BucketHash> {
+        BucketHash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
     }
 
-    /// Returns the bucket of a key. For [`Hash::Rulec`], an empty `seed` means no seed.
+    /// Returns the bucket of a key. For [`BucketHash::Rulec`], an empty `seed` means no seed.
     pub fn bucket(self, key: &str, seed: &str) -> Bucket {
         let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
         let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
         match self {
-            Hash::Rulec if seed.is_empty() => Bucket::Number(percent(key.bytes())),
-            Hash::Rulec => Bucket::Number(percent(seeded())),
-            Hash::Unleash => murmur(0, 100),
-            Hash::UnleashVariants => murmur(86_028_157, 1000),
-            Hash::GrowthBook1 => Bucket::Part(f64::from(fnv32([key, seed]) % 1000) / 1000.0),
-            Hash::GrowthBook2 => {
+            BucketHash::Rulec if seed.is_empty() => Bucket::Number(percent_bucket(key.bytes())),
+            BucketHash::Rulec => Bucket::Number(percent_bucket(seeded())),
+            BucketHash::Unleash => murmur(0, 100),
+            BucketHash::UnleashVariants => murmur(86_028_157, 1000),
+            BucketHash::GrowthBook1 => Bucket::Part(f64::from(fnv32([key, seed]) % 1000) / 1000.0),
+            BucketHash::GrowthBook2 => {
                 let first = fnv32([seed, key]).to_string();
                 Bucket::Part(f64::from(fnv32([&first, ""]) % 10_000) / 10_000.0)
             }
@@ -76,10 +76,10 @@ impl Hash {
     }
 }
 
-fn percent(bytes: impl Iterator<Item = u8>) -> i64 {
+fn percent_bucket(bytes: impl Iterator<Item = u8>) -> i64 {
     let h =
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    (finalise(h) % 100) as i64
+    (murmur3_finalize(h) % 100) as i64
 }
 
 /// Returns the 32-bit FNV-1a hash of two concatenated texts.
@@ -107,7 +107,7 @@ fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
 }
 
 /// Mixes the bits of a hash with the 64-bit finalizer of MurmurHash3.
-pub fn finalise(mut h: u64) -> u64 {
+pub fn murmur3_finalize(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     h ^ (h >> 33)
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn golden_values() {
         for (key, expected) in GOLDEN {
-            assert_eq!(Hash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
+            assert_eq!(BucketHash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
         }
     }
 
@@ -164,13 +164,15 @@ mod tests {
     /// client specification and GrowthBook's `cases.json`.
     #[test]
     fn keys_stay_where_other_systems_put_them() {
-        let check = |hash: Hash, seed: &str, key: &str, expected| {
+        let check = |hash: BucketHash, seed: &str, key: &str, expected| {
             assert_eq!(hash.bucket(key, seed), expected, "{hash:?} {seed} {key}");
         };
         for (seed, key, part, variant) in [("gr1", "123", 73, 96), ("groupX", "999", 25, 60)] {
-            check(Hash::Unleash, seed, key, Bucket::Number(part));
+            check(BucketHash::Unleash, seed, key, Bucket::Number(part));
             // The published numbers are modulo 100, which divides 1000.
-            let Bucket::Number(found) = Hash::UnleashVariants.bucket(key, seed) else { panic!("no number") };
+            let Bucket::Number(found) = BucketHash::UnleashVariants.bucket(key, seed) else {
+                panic!("no number")
+            };
             assert_eq!((found - 1) % 100 + 1, variant, "{seed} {key}");
         }
         for (seed, key, part) in [
@@ -184,7 +186,7 @@ mod tests {
             ("feature", "456", 0.178),
             ("feature", "fds", 0.514),
         ] {
-            check(Hash::GrowthBook1, seed, key, Bucket::Part(part));
+            check(BucketHash::GrowthBook1, seed, key, Bucket::Part(part));
         }
         for (seed, key, part) in [
             ("seed", "a", 0.0505),
@@ -196,7 +198,7 @@ mod tests {
             ("()**(%$##$%#$#", "___)((*\":&", 0.0128),
             ("feature", "123", 0.5231),
         ] {
-            check(Hash::GrowthBook2, seed, key, Bucket::Part(part));
+            check(BucketHash::GrowthBook2, seed, key, Bucket::Part(part));
         }
     }
 
@@ -208,7 +210,7 @@ mod tests {
             ("tails", |i| format!("{i}@example.org")),
         ] {
             let mut counts = [0_u32; 100];
-            (0..100_000).for_each(|i| counts[percent(key(i).bytes()) as usize] += 1);
+            (0..100_000).for_each(|i| counts[percent_bucket(key(i).bytes()) as usize] += 1);
             // Each bucket has 1000 expected keys, with a standard deviation of 31.5. Chi-squared
             // has the mean 99 and the standard deviation 14.
             let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();

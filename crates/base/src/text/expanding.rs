@@ -11,14 +11,14 @@ use super::fold::fold_char;
 
 /// The Unicode blocks of all characters with a long expansion; a test checks this over all
 /// characters.
-const BLOCKS: [std::ops::RangeInclusive<char>; 3] =
+const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
 /// Minimum number of characters in an expansion.
-const LONG: usize = 4;
+const MIN_EXPANSION_CHARS: usize = 4;
 
 /// A character with a long expansion. Fields of two entries contain the NFKC form, and the NFKC
 /// form folded and normalized again.
-pub(super) struct Expanding {
+pub(super) struct ExpandingChar {
     from: char,
     /// The start of the expansion, up to `end`, in both prepared forms: unfolded and folded.
     pub head: [String; 2],
@@ -30,36 +30,37 @@ pub(super) struct Expanding {
     pub plain_end: [String; 2],
 }
 
-static TABLE: LazyLock<Vec<Expanding>> =
-    LazyLock::new(|| BLOCKS.into_iter().flatten().filter_map(Expanding::from_char).collect());
+static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
+    LazyLock::new(|| EXPANDING_BLOCKS.into_iter().flatten().filter_map(ExpandingChar::from_char).collect());
 
 /// Returns the table row of a character, or `None` if the character has no long expansion.
 #[inline]
-pub(super) fn expanding(c: char) -> Option<&'static Expanding> {
-    if !BLOCKS.iter().any(|block| block.contains(&c)) {
+pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
+    if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {
         return None;
     }
-    let at = TABLE.binary_search_by_key(&c, |row| row.from).ok()?;
-    TABLE.get(at)
+    let at = EXPANDING_CHARS.binary_search_by_key(&c, |row| row.from).ok()?;
+    EXPANDING_CHARS.get(at)
 }
 
-impl Expanding {
-    fn from_char(from: char) -> Option<Expanding> {
+impl ExpandingChar {
+    fn from_char(from: char) -> Option<ExpandingChar> {
         let mut parts = 0;
         decompose_compatible(from, |_| parts += 1);
-        let text: String = if parts < LONG { return None } else { std::iter::once(from).nfkc().collect() };
-        let (end, _) = text.char_indices().rfind(|(_, c)| stands_alone(*c))?;
-        if end == 0 || !text.chars().next().is_some_and(stands_alone) {
+        let text: String =
+            if parts < MIN_EXPANSION_CHARS { return None } else { std::iter::once(from).nfkc().collect() };
+        let (end, _) = text.char_indices().rfind(|(_, c)| is_normalization_boundary(*c))?;
+        if end == 0 || !text.chars().next().is_some_and(is_normalization_boundary) {
             return None;
         }
         let (head, end) = text.split_at(end);
         let prepared = |text: &str| [text.to_owned(), text.chars().map(fold_char).nfkc().collect()];
-        Some(Expanding { from, head: prepared(head), end: end.to_owned(), plain_end: prepared(end) })
+        Some(ExpandingChar { from, head: prepared(head), end: end.to_owned(), plain_end: prepared(end) })
     }
 }
 
 /// True if the character composes with no preceding character and is not reordered.
-fn stands_alone(c: char) -> bool {
+fn is_normalization_boundary(c: char) -> bool {
     canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
@@ -70,14 +71,14 @@ mod tests {
     #[test]
     fn all_long_expansions_are_known() {
         for c in '\0'..=char::MAX {
-            let long = std::iter::once(c).nfkc().count() >= LONG;
-            assert!(!long || expanding(c).is_some(), "{c:?}");
-            let Some(row) = expanding(c) else { continue };
+            let long = std::iter::once(c).nfkc().count() >= MIN_EXPANSION_CHARS;
+            assert!(!long || find_expanding(c).is_some(), "{c:?}");
+            let Some(row) = find_expanding(c) else { continue };
             let whole: String = std::iter::once(c).nfkc().collect();
             assert_eq!(row.head[0].clone() + &row.end, whole);
             // Folding must not create a letter that composes with the preceding one.
-            for c in whole.chars().filter(|c| stands_alone(*c)) {
-                assert!(stands_alone(fold_char(c)), "{c:?}");
+            for c in whole.chars().filter(|c| is_normalization_boundary(*c)) {
+                assert!(is_normalization_boundary(fold_char(c)), "{c:?}");
             }
         }
     }

@@ -18,26 +18,26 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
 /// Number of characters per page. The size bounds memory and is not tuned: with it, the table has
 /// about forty pages of 1 KB.
-const PAGE: usize = 256;
+const PAGE_CHARS: usize = 256;
 
 /// A two-level table that maps a character to its folded form. `index[c / 256]` is 0 if no
 /// character of the page folds. Otherwise it is the index of the page in `pages` plus one.
-struct Table {
+struct FoldTable {
     index: Vec<u8>,
-    pages: Vec<[char; PAGE]>,
+    pages: Vec<[char; PAGE_CHARS]>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
+static FOLD_TABLE: LazyLock<FoldTable> = LazyLock::new(FoldTable::build);
 
-impl Table {
+impl FoldTable {
     /// Reads the equivalence of characters from `regex-syntax`. About three thousand characters are
     /// equal to another one when case is ignored. All of them change under some case mapping, so
     /// only such characters are looked up. A test checks this for every character.
-    fn build() -> Table {
-        let mut table = Table { index: Vec::new(), pages: Vec::new() };
-        for c in candidates() {
-            let class = equal_to(c);
-            let to = representative(&class);
+    fn build() -> FoldTable {
+        let mut table = FoldTable { index: Vec::new(), pages: Vec::new() };
+        for c in cased_chars() {
+            let class = chars_equal_to(c);
+            let to = class_representative(&class);
             if to != c {
                 table.set(c, to);
             }
@@ -46,12 +46,12 @@ impl Table {
     }
 
     fn set(&mut self, from: char, to: char) {
-        let (page, at) = (from as usize / PAGE, from as usize % PAGE);
+        let (page, at) = (from as usize / PAGE_CHARS, from as usize % PAGE_CHARS);
         if self.index.len() <= page {
             self.index.resize(page + 1, 0);
         }
         if self.index[page] == 0 {
-            let first = (page * PAGE) as u32;
+            let first = (page * PAGE_CHARS) as u32;
             self.pages.push(std::array::from_fn(|i| char::from_u32(first + i as u32).unwrap_or_default()));
             // The candidates lie on about forty pages. A test counts them, so the conversion never
             // fails.
@@ -64,15 +64,15 @@ impl Table {
 
     #[inline]
     fn get(&self, c: char) -> char {
-        match self.index.get(c as usize / PAGE) {
+        match self.index.get(c as usize / PAGE_CHARS) {
             None | Some(0) => c,
-            Some(&page) => self.pages.get(page as usize - 1).map_or(c, |page| page[c as usize % PAGE]),
+            Some(&page) => self.pages.get(page as usize - 1).map_or(c, |page| page[c as usize % PAGE_CHARS]),
         }
     }
 }
 
 /// Returns every character that some case mapping changes.
-fn candidates() -> impl Iterator<Item = char> {
+fn cased_chars() -> impl Iterator<Item = char> {
     let class = match regex_syntax::parse(r"[\p{Changes_When_Casemapped}]").map(|hir| hir.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
         // Does not happen while the Unicode property exists. Checking every character is slow but
@@ -83,21 +83,22 @@ fn candidates() -> impl Iterator<Item = char> {
 }
 
 /// Returns the characters that `(?i)` treats as equal to `c`, including `c`, in ascending order.
-fn equal_to(c: char) -> ClassUnicode {
+fn chars_equal_to(c: char) -> ClassUnicode {
     let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
     // Fails only if the case tables are compiled out. Then nothing folds, as in `regex` itself.
     let _ = class.try_case_fold_simple();
     class
 }
 
-fn representative(class: &ClassUnicode) -> char {
+fn class_representative(class: &ClassUnicode) -> char {
     let members = || class.ranges().iter().flat_map(|range| range.start()..=range.end());
-    let round_trips = |c: &char| only(c.to_uppercase()).and_then(|up| only(up.to_lowercase())) == Some(*c);
+    let round_trips =
+        |c: &char| only_char(c.to_uppercase()).and_then(|up| only_char(up.to_lowercase())) == Some(*c);
     members().find(round_trips).or_else(|| members().next()).unwrap_or_default()
 }
 
 /// Returns the only character of `chars`, if there is exactly one.
-fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
+fn only_char(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
@@ -107,12 +108,12 @@ fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
 /// Idempotent. `fold_char(a) == fold_char(b)` exactly if `(?i)a` matches `b`.
 #[inline]
 pub fn fold_char(c: char) -> char {
-    if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
+    if c.is_ascii() { c.to_ascii_lowercase() } else { FOLD_TABLE.get(c) }
 }
 
 /// Which characters are equal to a given character when case is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Equals {
+pub enum CaseEquals {
     /// Only the character itself.
     Itself,
     /// The character and the other case of the same ASCII letter.
@@ -122,53 +123,55 @@ pub enum Equals {
 }
 
 /// Returns which characters equal `c` when case is ignored.
-pub fn equals(c: char) -> Equals {
-    let class = equal_to(c);
+pub fn case_equals(c: char) -> CaseEquals {
+    let class = chars_equal_to(c);
     let mut members = class.ranges().iter().flat_map(|range| range.start()..=range.end());
     match (members.next(), members.next(), members.next()) {
-        (Some(_), None, None) => Equals::Itself,
-        (Some(_), Some(other), None) if other.is_ascii() => Equals::AsciiCases,
-        _ => Equals::More,
+        (Some(_), None, None) => CaseEquals::Itself,
+        (Some(_), Some(other), None) if other.is_ascii() => CaseEquals::AsciiCases,
+        _ => CaseEquals::More,
     }
 }
 
 /// The first UTF-8 bytes of the characters from U+3000 to U+9FFF, which are Chinese and Japanese.
 /// Each of these characters takes three bytes, and none of them folds.
-const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
+const UNFOLDED_LEAD_BYTES: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
 
 /// True if the byte begins a multi-byte character that may fold. ASCII letters are handled
 /// separately.
 #[inline(always)]
 fn may_fold(byte: u8) -> bool {
-    (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
+    (byte >= 0xC0)
+        & (byte.wrapping_sub(*UNFOLDED_LEAD_BYTES.start())
+            > UNFOLDED_LEAD_BYTES.end() - UNFOLDED_LEAD_BYTES.start())
 }
 
 /// Number of bytes per chunk of a vectorized loop.
-const TOGETHER: usize = 32;
+const CHUNK_BYTES: usize = 32;
 
 /// True if [`may_fold`] is true for any byte. The loop has no early exit, so that the compiler
 /// vectorizes it. The last chunk overlaps the previous one. A separate loop for the remaining bytes
 /// would take longer than all chunks together.
 fn any_may_fold(bytes: &[u8]) -> bool {
-    let Some(last) = bytes.last_chunk::<TOGETHER>() else {
+    let Some(last) = bytes.last_chunk::<CHUNK_BYTES>() else {
         return bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) != 0;
     };
-    let mut any = [0; TOGETHER];
+    let mut any = [0; CHUNK_BYTES];
     for chunk in bytes.as_chunks().0.iter().chain([last]) {
         for (any, byte) in any.iter_mut().zip(chunk) {
             *any |= u8::from(may_fold(*byte));
         }
     }
-    any != [0; TOGETHER]
+    any != [0; CHUNK_BYTES]
 }
 
 /// True if all bytes are ASCII. Long texts are checked by vectorized chunks, short texts by machine
 /// words.
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
-    if let Some(last) = bytes.last_chunk::<TOGETHER>() {
+    if let Some(last) = bytes.last_chunk::<CHUNK_BYTES>() {
         let mut all = *last;
-        for chunk in bytes.as_chunks::<TOGETHER>().0 {
+        for chunk in bytes.as_chunks::<CHUNK_BYTES>().0 {
             for (all, byte) in all.iter_mut().zip(chunk) {
                 *all |= byte;
             }
@@ -196,14 +199,14 @@ pub fn fold_into(text: &str, out: &mut String) {
         if byte.is_ascii() {
             let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
             at += if word.is_some_and(|word| word & 0x8080_8080_8080_8080 == 0) { 8 } else { 1 };
-        } else if UNFOLDED.contains(&byte) {
+        } else if UNFOLDED_LEAD_BYTES.contains(&byte) {
             at += 3;
         } else {
             let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
                 crate::broken_invariant!("`at` is where a character of the text begins");
                 break;
             };
-            let to = TABLE.get(c);
+            let to = FOLD_TABLE.get(c);
             if to != c {
                 push_ascii_folded(&text[copied..at], out);
                 out.push(to);
@@ -216,7 +219,7 @@ pub fn fold_into(text: &str, out: &mut String) {
 }
 
 /// Padding for a run of text, as long as the chunk that is lower-cased at once.
-const PADDING: &str = "                                ";
+const CHUNK_PADDING: &str = "                                ";
 
 /// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.
 fn push_ascii_folded(run: &str, out: &mut String) {
@@ -224,20 +227,20 @@ fn push_ascii_folded(run: &str, out: &mut String) {
     out.push_str(run);
     // The run is padded to whole chunks, because the bytes of a remainder would be processed one by
     // one. The padding has a constant length, because a copy of known size needs no function call.
-    out.push_str(PADDING);
-    out[start..start + run.len().next_multiple_of(PADDING.len())].make_ascii_lowercase();
+    out.push_str(CHUNK_PADDING);
+    out[start..start + run.len().next_multiple_of(CHUNK_PADDING.len())].make_ascii_lowercase();
     out.truncate(start + run.len());
 }
 
 /// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
 /// or contains other characters that may fold. The contents of `room` are then not usable.
 #[inline]
-pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
+pub fn fold_into_slice(text: &[u8], room: &mut [u8]) -> bool {
     let Some(room) = room.get_mut(..text.len()) else { return false };
     let all = match text.len() {
-        16.. => lower_pieces::<16>(text, room),
-        8..16 => lower_pieces::<8>(text, room),
-        _ => lower_pieces::<1>(text, room),
+        16.. => lowercase_in_chunks::<16>(text, room),
+        8..16 => lowercase_in_chunks::<8>(text, room),
+        _ => lowercase_in_chunks::<1>(text, room),
     };
     all.is_ascii() || !any_may_fold(text)
 }
@@ -245,7 +248,7 @@ pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
 /// Lower-cases `text` in chunks of `N` bytes; the last chunk overlaps the previous one. Returns the
 /// bitwise OR of all bytes, which shows whether the text is ASCII.
 #[inline(always)]
-fn lower_pieces<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
+fn lowercase_in_chunks<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
     let mut all = [0; N];
     let mut lower = |from: &[u8; N], to: &mut [u8; N]| {
         for ((from, to), all) in from.iter().zip(to).zip(&mut all) {
@@ -309,14 +312,14 @@ mod tests {
         let mut room = [b'#'; 64];
         for length in 0..70 {
             let text: String = ('@'..='{').cycle().skip(length).take(length).collect();
-            assert_eq!(fold_within(text.as_bytes(), &mut room), length <= 64, "{length}");
+            assert_eq!(fold_into_slice(text.as_bytes(), &mut room), length <= 64, "{length}");
             if length <= 64 {
                 assert_eq!(room[..length], *fold(&text).as_bytes());
             }
             for at in 0..length {
                 for (odd, folds) in [("文", false), ("é", true), ("\u{212a}", true), ("Ａ", true)] {
                     let text = format!("{}{odd}{}", &text[..at], &text[at..]);
-                    let within = fold_within(text.as_bytes(), &mut room);
+                    let within = fold_into_slice(text.as_bytes(), &mut room);
                     assert_eq!(within, text.len() <= 64 && !folds, "{text:?}");
                     if within {
                         assert_eq!(room[..text.len()], *fold(&text).as_bytes());
@@ -350,7 +353,7 @@ mod tests {
             by_representative.entry(to).or_default().push(c);
         }
         for (to, members) in by_representative {
-            let class = equal_to(to);
+            let class = chars_equal_to(to);
             let expected: Vec<char> = class.ranges().iter().flat_map(|r| r.start()..=r.end()).collect();
             assert_eq!(members, expected, "the class of {to:?}");
         }
@@ -359,27 +362,28 @@ mod tests {
     #[test]
     fn what_is_skipped_does_not_fold() {
         for c in '\u{3000}'..='\u{9fff}' {
-            assert!(UNFOLDED.contains(&c.to_string().as_bytes()[0]) && fold_char(c) == c, "{c:?}");
+            assert!(UNFOLDED_LEAD_BYTES.contains(&c.to_string().as_bytes()[0]) && fold_char(c) == c, "{c:?}");
         }
         assert!(
-            !UNFOLDED.contains(&"\u{2fff}".as_bytes()[0]) && !UNFOLDED.contains(&"\u{a000}".as_bytes()[0])
+            !UNFOLDED_LEAD_BYTES.contains(&"\u{2fff}".as_bytes()[0])
+                && !UNFOLDED_LEAD_BYTES.contains(&"\u{a000}".as_bytes()[0])
         );
     }
 
     #[test]
     fn equal_characters_are_counted() {
         for (of, expected) in [
-            ("0-_ {查件", Equals::Itself),
-            ("abcXYZ", Equals::AsciiCases),
-            ("kKsS\u{212a}\u{17f}éÉßσ", Equals::More),
+            ("0-_ {查件", CaseEquals::Itself),
+            ("abcXYZ", CaseEquals::AsciiCases),
+            ("kKsS\u{212a}\u{17f}éÉßσ", CaseEquals::More),
         ] {
-            of.chars().for_each(|c| assert_eq!(equals(c), expected, "{c:?}"));
+            of.chars().for_each(|c| assert_eq!(case_equals(c), expected, "{c:?}"));
         }
     }
 
     #[test]
     fn table_stays_small() {
-        let table = Table::build();
+        let table = FoldTable::build();
         assert!(table.pages.len() < 100, "{} pages", table.pages.len());
     }
 }

@@ -20,11 +20,11 @@ pub struct Glob {
     /// the whole pattern.
     first: Piece,
     /// The pieces after the first star. `None` if the pattern has no star.
-    rest: Option<Rest>,
+    rest: Option<StarredRest>,
 }
 
 #[derive(Clone, Debug)]
-struct Rest {
+struct StarredRest {
     /// The non-empty pieces of the pattern between two stars, in order.
     middle: Vec<Piece>,
     /// The piece after the last star, which matches at the end of the text.
@@ -32,10 +32,10 @@ struct Rest {
 }
 
 /// A part of the pattern without stars. Literal parts are never empty and never adjacent.
-type Piece = Vec<Part>;
+type Piece = Vec<PiecePart>;
 
 #[derive(Clone, Debug)]
-enum Part {
+enum PiecePart {
     /// A run of `?` wildcards with its length, at least 1.
     Any(usize),
     /// A literal text with a searcher for it.
@@ -50,7 +50,7 @@ enum Token {
     Char(char),
 }
 
-fn tokens(pattern: &str) -> impl Iterator<Item = Token> {
+fn tokenize_pattern(pattern: &str) -> impl Iterator<Item = Token> {
     let mut chars = pattern.chars().peekable();
     std::iter::from_fn(move || {
         Some(match chars.next()? {
@@ -67,11 +67,11 @@ impl Glob {
     /// pattern is prepared separately, so that normalization neither creates nor removes wildcards.
     /// A full-width `＊` stays literal.
     pub fn with_mode(pattern: &str, mode: TextMode) -> Glob {
-        let mut pieces = vec![Builder::default()];
-        for token in tokens(pattern) {
+        let mut pieces = vec![PieceBuilder::default()];
+        for token in tokenize_pattern(pattern) {
             match (token, pieces.last_mut()) {
-                (Token::Star, _) | (_, None) => pieces.push(Builder::default()),
-                (Token::One, Some(piece)) => piece.one(mode),
+                (Token::Star, _) | (_, None) => pieces.push(PieceBuilder::default()),
+                (Token::One, Some(piece)) => piece.push_wildcard(mode),
                 (Token::Char(c), Some(piece)) => piece.literal.push(c),
             }
         }
@@ -79,7 +79,7 @@ impl Glob {
         let first = pieces.next().unwrap_or_default();
         let rest = pieces
             .next_back()
-            .map(|last| Rest { middle: pieces.filter(|piece| !piece.is_empty()).collect(), last });
+            .map(|last| StarredRest { middle: pieces.filter(|piece| !piece.is_empty()).collect(), last });
         Glob { first, rest }
     }
 
@@ -87,7 +87,7 @@ impl Glob {
     pub fn as_literal(&self) -> Option<&str> {
         match (self.first.as_slice(), &self.rest) {
             ([], None) => Some(""),
-            ([Part::Literal(_, text)], None) => Some(text),
+            ([PiecePart::Literal(_, text)], None) => Some(text),
             _ => None,
         }
     }
@@ -96,22 +96,23 @@ impl Glob {
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
         [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {
-            Part::Literal(_, text) => Some(&**text),
-            Part::Any(_) => None,
+            PiecePart::Literal(_, text) => Some(&**text),
+            PiecePart::Any(_) => None,
         })
     }
 
     /// Returns an upper bound on the cost of a match, as the number of times that the text may be
     /// read. Only a piece between two stars that mixes `?` and literals costs more than one
     /// reading. Each failed attempt to match such a piece may compare the whole piece.
-    pub fn weight(&self) -> u64 {
+    pub fn match_cost(&self) -> u64 {
         let goes_back = |piece: &&Piece| {
-            let parts = if let Some((Part::Any(_), parts)) = piece.split_first() { parts } else { piece };
+            let parts =
+                if let Some((PiecePart::Any(_), parts)) = piece.split_first() { parts } else { piece };
             parts.len() > 1
         };
-        let length = |part: &Part| match part {
-            Part::Any(count) => *count as u64,
-            Part::Literal(_, text) => text.len() as u64,
+        let length = |part: &PiecePart| match part {
+            PiecePart::Any(count) => *count as u64,
+            PiecePart::Literal(_, text) => text.len() as u64,
         };
         let middle = self.rest.iter().flat_map(|rest| &rest.middle);
         middle.filter(goes_back).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
@@ -122,24 +123,24 @@ impl Glob {
     /// lengths.
     pub fn matches(&self, text: &str) -> bool {
         let Some(text) = strip_start(&self.first, text) else { return false };
-        let Some(Rest { middle, last }) = &self.rest else { return text.is_empty() };
+        let Some(StarredRest { middle, last }) = &self.rest else { return text.is_empty() };
         let Some(mut text) = strip_end(last, text) else { return false };
         middle.iter().all(|piece| skip_past(piece, text).map(|rest| text = rest).is_some())
     }
 }
 
 #[derive(Default)]
-struct Builder {
-    parts: Vec<Part>,
+struct PieceBuilder {
+    parts: Vec<PiecePart>,
     literal: String,
 }
 
-impl Builder {
-    fn one(&mut self, mode: TextMode) {
+impl PieceBuilder {
+    fn push_wildcard(&mut self, mode: TextMode) {
         self.end_literal(mode);
         match self.parts.last_mut() {
-            Some(Part::Any(count)) => *count += 1,
-            _ => self.parts.push(Part::Any(1)),
+            Some(PiecePart::Any(count)) => *count += 1,
+            _ => self.parts.push(PiecePart::Any(1)),
         }
     }
 
@@ -147,7 +148,7 @@ impl Builder {
         let text = mode.prepare(&self.literal);
         if !text.is_empty() {
             let finder = Box::new(Finder::new(text.as_bytes()).into_owned());
-            self.parts.push(Part::Literal(finder, text.into()));
+            self.parts.push(PiecePart::Literal(finder, text.into()));
         }
         self.literal.clear();
     }
@@ -159,30 +160,30 @@ impl Builder {
 }
 
 /// Matches the parts of a piece at the start of `text` and returns the text after them.
-fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
+fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
-        Part::Literal(_, literal) => text.strip_prefix(&**literal),
-        Part::Any(count) => skip_chars(text, *count),
+        PiecePart::Literal(_, literal) => text.strip_prefix(&**literal),
+        PiecePart::Any(count) => skip_chars(text, *count),
     })
 }
 
 /// Matches the parts of a piece at the end of `text` and returns the text before them.
-fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
+fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
-        Part::Literal(_, literal) => text.strip_suffix(&**literal),
-        Part::Any(count) => text.char_indices().nth_back(count - 1).and_then(|(at, _)| text.get(..at)),
+        PiecePart::Literal(_, literal) => text.strip_suffix(&**literal),
+        PiecePart::Any(count) => text.char_indices().nth_back(count - 1).and_then(|(at, _)| text.get(..at)),
     })
 }
 
 /// Finds the leftmost match of a piece's parts in `text` and returns the text after it.
-fn skip_past<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
+fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     // A star precedes this piece. A leading `?` therefore only requires that enough characters are
     // left to skip.
     let (mut text, parts) = match parts.split_first() {
-        Some((Part::Any(count), parts)) => (skip_chars(text, *count)?, parts),
+        Some((PiecePart::Any(count), parts)) => (skip_chars(text, *count)?, parts),
         _ => (text, parts),
     };
-    let Some((Part::Literal(finder, literal), parts)) = parts.split_first() else { return Some(text) };
+    let Some((PiecePart::Literal(finder, literal), parts)) = parts.split_first() else { return Some(text) };
     let first_len = literal.chars().next().map_or(1, char::len_utf8);
     loop {
         let at = finder.find(text.as_bytes())?;
@@ -251,8 +252,8 @@ mod tests {
 
     #[test]
     fn modes() {
-        use super::super::Form;
-        let mode = TextMode { fold: true, form: Form::Nfkc };
+        use super::super::NormalizationForm;
+        let mode = TextMode { fold: true, form: NormalizationForm::Nfkc };
         for (pattern, text, expected) in [
             ("SHOW *.RS", "Show main.rs", true),
             ("ＣＡＦＥ\u{301}?", "cafés", true),
@@ -283,7 +284,7 @@ mod tests {
     /// Returns the regular expression that matches the same texts as `pattern`.
     fn to_regex(pattern: &str) -> String {
         let mut out = String::from("(?s)^");
-        for token in tokens(pattern) {
+        for token in tokenize_pattern(pattern) {
             match token {
                 Token::Star => out.push_str(".*"),
                 Token::One => out.push('.'),

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 use std::net::IpAddr;
 
 /// Parses a network. A single address is a network of one address.
-pub fn network(text: &str) -> Option<IpNet> {
+pub fn parse_network(text: &str) -> Option<IpNet> {
     match text.contains('/') {
         true => text.parse().ok(),
         false => text.parse::<IpAddr>().ok().map(IpNet::from),
@@ -20,7 +20,7 @@ pub fn is_address(text: &str) -> bool {
 /// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
 /// both versions see addresses in this form.
 pub fn is_in_network(address: &str, wanted: &str) -> Option<bool> {
-    let (address, wanted) = (address.parse::<IpAddr>().ok()?, network(wanted)?);
+    let (address, wanted) = (address.parse::<IpAddr>().ok()?, parse_network(wanted)?);
     Some(wanted.contains(&address) || wanted.contains(&address.to_canonical()))
 }
 

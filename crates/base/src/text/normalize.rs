@@ -10,12 +10,12 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 
-use super::expanding::{Expanding, expanding};
+use super::expanding::{ExpandingChar, find_expanding};
 use super::fold::{fold_char, fold_into, is_folded};
 
 /// A Unicode normalization form (Unicode Standard Annex 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Form {
+pub enum NormalizationForm {
     #[default]
     None,
     /// The composed form: `e` and a combining acute accent become `é`.
@@ -32,22 +32,22 @@ pub enum Form {
 pub struct TextMode {
     /// Whether case is ignored, see [`fold_char`].
     pub fold: bool,
-    pub form: Form,
+    pub form: NormalizationForm,
 }
 
 impl TextMode {
     /// The mode that leaves every text unchanged.
-    pub const PLAIN: TextMode = TextMode { fold: false, form: Form::None };
+    pub const PLAIN: TextMode = TextMode { fold: false, form: NormalizationForm::None };
 
     /// True if this mode changes no text.
     pub const fn is_plain(self) -> bool {
-        !self.fold && matches!(self.form, Form::None)
+        !self.fold && matches!(self.form, NormalizationForm::None)
     }
 
     /// Returns the prepared text, borrowed if preparing changes nothing. Preparing the result again
     /// changes nothing.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
-        if self.unchanged(text) {
+        if self.is_surely_unchanged(text) {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
@@ -61,27 +61,27 @@ impl TextMode {
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
-            TextMode { fold: true, form: Form::None } => fold_into(text, out),
+            TextMode { fold: true, form: NormalizationForm::None } => fold_into(text, out),
             _ => self.normalise_into(text, out),
         }
     }
 
     fn normalise_into(self, text: &str, out: &mut String) {
-        let normal = self.form.surely_has(text);
+        let normal = self.form.is_surely_normalized(text);
         match (self.fold, normal) {
             (false, true) => out.push_str(text),
             (true, true) => {
                 let start = out.len();
                 fold_into(text, out);
-                if !self.form.surely_has(&out[start..]) {
+                if !self.form.is_surely_normalized(&out[start..]) {
                     out.truncate(start);
-                    self.form.extend(text.chars().map(fold_char), out);
+                    self.form.push_normalized(text.chars().map(fold_char), out);
                 }
             }
-            (_, false) if self.form == Form::Nfkc => self.prepare_expanding(text, out),
-            (false, false) => self.form.extend(text.chars(), out),
+            (_, false) if self.form == NormalizationForm::Nfkc => self.prepare_expanding(text, out),
+            (false, false) => self.form.push_normalized(text.chars(), out),
             (true, false) => match self.form {
-                Form::Nfc => out.extend(text.nfc().map(fold_char).nfc()),
+                NormalizationForm::Nfc => out.extend(text.nfc().map(fold_char).nfc()),
                 _ => fold_into(text, out),
             },
         }
@@ -92,7 +92,7 @@ impl TextMode {
     /// of each expansion is normalized together with the text that follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut before, mut behind) = (None, 0);
-        let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, expanding(c)?)));
+        let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, find_expanding(c)?)));
         for (at, c, row) in expanding {
             self.prepare_nfkc(before, &text[behind..at], out);
             out.push_str(&row.head[usize::from(self.fold)]);
@@ -103,7 +103,7 @@ impl TextMode {
 
     /// Appends the end of the previous expanding character, followed by a text that contains no
     /// expanding character.
-    fn prepare_nfkc(self, before: Option<&Expanding>, text: &str, out: &mut String) {
+    fn prepare_nfkc(self, before: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
             return;
@@ -113,28 +113,32 @@ impl TextMode {
     }
 
     /// True only if preparing the text is known to change nothing.
-    fn unchanged(self, text: &str) -> bool {
-        (!self.fold || is_folded(text)) && self.form.surely_has(text)
+    fn is_surely_unchanged(self, text: &str) -> bool {
+        (!self.fold || is_folded(text)) && self.form.is_surely_normalized(text)
     }
 }
 
-impl Form {
+impl NormalizationForm {
     /// True only if `text` is known to be in this form. False also if only the full normalization
     /// could decide.
-    fn surely_has(self, text: &str) -> bool {
+    fn is_surely_normalized(self, text: &str) -> bool {
         match self {
-            Form::None => true,
+            NormalizationForm::None => true,
             _ if text.is_ascii() => true,
-            Form::Nfc => is_nfc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes,
-            Form::Nfkc => is_nfkc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes,
+            NormalizationForm::Nfc => {
+                is_nfc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes
+            }
+            NormalizationForm::Nfkc => {
+                is_nfkc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes
+            }
         }
     }
 
-    fn extend(self, chars: impl Iterator<Item = char>, out: &mut String) {
+    fn push_normalized(self, chars: impl Iterator<Item = char>, out: &mut String) {
         match self {
-            Form::None => out.extend(chars),
-            Form::Nfc => out.extend(chars.nfc()),
-            Form::Nfkc => out.extend(chars.nfkc()),
+            NormalizationForm::None => out.extend(chars),
+            NormalizationForm::Nfc => out.extend(chars.nfc()),
+            NormalizationForm::Nfkc => out.extend(chars.nfkc()),
         }
     }
 }
@@ -154,7 +158,7 @@ fn is_inert(c: char) -> bool {
     )
 }
 
-impl_codec!(enum Form { 0 None, 1 Nfc, 2 Nfkc });
+impl_codec!(enum NormalizationForm { 0 None, 1 Nfc, 2 Nfkc });
 impl_codec!(struct TextMode { fold, form });
 
 #[cfg(test)]
@@ -162,11 +166,11 @@ mod tests {
     use super::*;
 
     const NONE: TextMode = TextMode::PLAIN;
-    const FOLD: TextMode = TextMode { fold: true, form: Form::None };
-    const NFC: TextMode = TextMode { fold: false, form: Form::Nfc };
-    const NFKC: TextMode = TextMode { fold: false, form: Form::Nfkc };
-    const FOLD_NFC: TextMode = TextMode { fold: true, form: Form::Nfc };
-    const FOLD_NFKC: TextMode = TextMode { fold: true, form: Form::Nfkc };
+    const FOLD: TextMode = TextMode { fold: true, form: NormalizationForm::None };
+    const NFC: TextMode = TextMode { fold: false, form: NormalizationForm::Nfc };
+    const NFKC: TextMode = TextMode { fold: false, form: NormalizationForm::Nfkc };
+    const FOLD_NFC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfc };
+    const FOLD_NFKC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
     const ALL: [TextMode; 6] = [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC];
 
     /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
@@ -207,7 +211,7 @@ mod tests {
         let mut text = String::new();
         for c in '\0'..=char::MAX {
             let inert = is_inert(c) && fold_char(c) == c;
-            if inert || FOLD_NFKC.unchanged(c.encode_utf8(&mut [0; 4])) {
+            if inert || FOLD_NFKC.is_surely_unchanged(c.encode_utf8(&mut [0; 4])) {
                 continue;
             }
             for (before, after) in
@@ -227,7 +231,7 @@ mod tests {
     fn expanding_characters_compose_with_their_neighbours() {
         let marks =
             ["", "a", "\u{301}", "\u{345}", "\u{3099}", "\u{653}", "\u{670}\u{64e}", "J\u{30c}", "\u{1161}"];
-        for c in ('\u{2000}'..='\u{1f2ff}').filter(|c| expanding(*c).is_some()) {
+        for c in ('\u{2000}'..='\u{1f2ff}').filter(|c| find_expanding(*c).is_some()) {
             for (before, after) in marks.iter().flat_map(|before| marks.map(|after| (before, after))) {
                 let text = format!("{before}{c}{after}{c}{c}{after}");
                 let plain: String = text.nfkc().collect();

@@ -2,7 +2,7 @@
 //! expression. The checker validates it, and the index extracts required literals. Parsing an
 //! expression takes as long as the other steps of compiling a route.
 
-use super::size::states;
+use super::size::count_states;
 use hashbrown::HashMap;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 /// Capacity of the cache, in automaton states. For character classes, which need the most memory,
 /// this is about 64 MB. Bound on memory, not tuned: a rule set may have thousands of expressions.
-const ROOM: usize = 128 << 20;
+const MAX_CACHED_STATES: usize = 128 << 20;
 
 #[derive(Default)]
-struct Kept {
+struct ParseCache {
     /// The parsed expressions by their text: first the case-sensitive ones, then the
     /// case-insensitive ones.
     known: [HashMap<Box<str>, Arc<Hir>>; 2],
@@ -23,24 +23,24 @@ struct Kept {
 }
 
 thread_local! {
-    /// The cache of this thread; `None` outside [`keeping_parsed`].
-    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    /// The cache of this thread; `None` outside [`with_parse_cache`].
+    static PARSE_CACHE: RefCell<Option<ParseCache>> = const { RefCell::new(None) };
 }
 
 /// Returns the parsed expression. If `ignore_case` is true, it is parsed as if it began with
 /// `(?i)`.
-pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
+pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case = usize::from(ignore_case);
-    let known = KEPT.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
+    let known = PARSE_CACHE.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
     if let Some(known) = known {
         return Ok(known);
     }
     let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
     let hir = Arc::new(hir.map_err(Box::new)?);
-    KEPT.with_borrow_mut(|kept| {
+    PARSE_CACHE.with_borrow_mut(|kept| {
         let Some(kept) = kept else { return };
-        let size = states(&hir);
-        if size <= ROOM.saturating_sub(kept.size) {
+        let size = count_states(&hir);
+        if size <= MAX_CACHED_STATES.saturating_sub(kept.size) {
             kept.size += size;
             kept.known[case].insert(pattern.into(), Arc::clone(&hir));
         }
@@ -49,20 +49,20 @@ pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_sy
 }
 
 /// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
-pub fn keeping_parsed<T>(work: impl FnOnce() -> T) -> T {
+pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
     /// Guard of the outermost call. It clears the cache on drop, even if the work panics.
-    struct Outermost(bool);
-    impl Drop for Outermost {
+    struct ClearCacheOnDrop(bool);
+    impl Drop for ClearCacheOnDrop {
         fn drop(&mut self) {
             if self.0 {
-                KEPT.with_borrow_mut(|kept| *kept = None);
+                PARSE_CACHE.with_borrow_mut(|kept| *kept = None);
             }
         }
     }
-    let _outermost = Outermost(KEPT.with_borrow_mut(|kept| match kept {
+    let _outermost = ClearCacheOnDrop(PARSE_CACHE.with_borrow_mut(|kept| match kept {
         Some(_) => false,
         None => {
-            *kept = Some(Kept::default());
+            *kept = Some(ParseCache::default());
             true
         }
     }));
@@ -75,13 +75,13 @@ mod tests {
 
     #[test]
     fn expressions_are_kept_while_somebody_wants_that() {
-        let read = || parsed("a+", true).expect("it is right");
+        let read = || parse_cached("a+", true).expect("it is right");
         assert!(!Arc::ptr_eq(&read(), &read()));
-        let inside = keeping_parsed(|| {
+        let inside = with_parse_cache(|| {
             let first = read();
-            assert!(Arc::ptr_eq(&keeping_parsed(read), &first) && Arc::ptr_eq(&read(), &first));
-            assert_ne!(parsed("a+", false).ok(), Some(first.clone()));
-            assert!(parsed("(", false).is_err());
+            assert!(Arc::ptr_eq(&with_parse_cache(read), &first) && Arc::ptr_eq(&read(), &first));
+            assert_ne!(parse_cached("a+", false).ok(), Some(first.clone()));
+            assert!(parse_cached("(", false).is_err());
             first
         });
         assert!(!Arc::ptr_eq(&inside, &read()));

@@ -1,7 +1,7 @@
 //! Regular expressions. Only this module compiles them, so that every engine and the checker agree
 //! on syntax, flags and limits.
 
-use super::parsed::parsed;
+use super::parsed::parse_cached;
 use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
@@ -11,17 +11,17 @@ use std::sync::{Arc, OnceLock};
 /// Compiles an expression in the syntax of the `regex` crate. If `ignore_case` is true, the
 /// expression is compiled as if it began with `(?i)`. An expression that compiles to more than
 /// [`REGEX_SIZE_LIMIT`] is an error.
-pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
+pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+    compile_regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
 }
 
-fn regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+fn compile_regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(size).build()
 }
 
 /// The source of a regular expression, which determines its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum PatternOrigin {
     /// The expression was written by the author of the rules.
     Rules,
     /// The expression was sent in a message. Stricter limits apply to it.
@@ -30,46 +30,46 @@ pub enum Origin {
 
 /// Maximum length in bytes of an expression from a message. Bound on time, not tuned: the sender
 /// chooses the expression.
-pub const MESSAGE_PATTERN_BYTES: usize = 4 << 10;
+pub const MAX_MESSAGE_PATTERN_BYTES: usize = 4 << 10;
 /// Maximum compiled size in bytes of an expression from a message. Bound on memory, not tuned.
-const MESSAGE_PATTERN_SIZE: usize = 1 << 20;
+const MAX_MESSAGE_REGEX_BYTES: usize = 1 << 20;
 
-/// Limit on the estimated memory, in bytes, of the per-thread cache that [`cached`] uses. Bound on
-/// memory, not tuned: messages can contain any number of expressions.
-const CACHE_SIZE: usize = 64 << 20;
+/// Limit on the estimated memory, in bytes, of the per-thread cache that [`compile_cached`] uses.
+/// Bound on memory, not tuned: messages can contain any number of expressions.
+const MAX_CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
-struct Cache {
-    compiled: HashMap<(String, bool, Origin), Option<(Regex, u64)>>,
+struct RegexCache {
+    compiled: HashMap<(String, bool, PatternOrigin), Option<(Regex, u64)>>,
     size: usize,
 }
 
 thread_local! {
-    static CACHE: RefCell<Cache> = RefCell::default();
+    static REGEX_CACHE: RefCell<RegexCache> = RefCell::default();
 }
 
 /// Returns a compiled expression with its number of automaton states, from the cache of this thread
 /// if possible. Returns `None` if the expression does not compile. The reference evaluator uses
 /// this function, because it keeps no state between evaluations. Expressions from messages use it
 /// too, because the size of the cache is bounded.
-pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex, u64)> {
+pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(Regex, u64)> {
     let size = match origin {
-        Origin::Rules => REGEX_SIZE_LIMIT,
-        Origin::Message if pattern.len() > MESSAGE_PATTERN_BYTES => return None,
-        Origin::Message => MESSAGE_PATTERN_SIZE,
+        PatternOrigin::Rules => REGEX_SIZE_LIMIT,
+        PatternOrigin::Message if pattern.len() > MAX_MESSAGE_PATTERN_BYTES => return None,
+        PatternOrigin::Message => MAX_MESSAGE_REGEX_BYTES,
     };
-    CACHE.with_borrow_mut(|cache| {
+    REGEX_CACHE.with_borrow_mut(|cache| {
         // The key is copied for each lookup. The reference evaluator need not be fast.
         let key = (pattern.to_owned(), ignore_case, origin);
         if let Some(known) = cache.compiled.get(&key) {
             return known.clone();
         }
-        let hir = parsed(pattern, ignore_case).ok();
+        let hir = parse_cached(pattern, ignore_case).ok();
         let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
-        let compiled = regex_within(size, pattern, ignore_case).ok().map(|regex| (regex, states));
+        let compiled = compile_regex_within(size, pattern, ignore_case).ok().map(|regex| (regex, states));
         let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
-        if cache.size + size > CACHE_SIZE {
-            *cache = Cache::default();
+        if cache.size + size > MAX_CACHE_BYTES {
+            *cache = RegexCache::default();
         }
         cache.size += size;
         cache.compiled.insert(key, compiled.clone());
@@ -92,21 +92,21 @@ impl LazyRegex {
     /// compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
-        if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
-            let _ = compiled.set(Some(regex(pattern, ignore_case)?));
+        if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
+            let _ = compiled.set(Some(compile_regex(pattern, ignore_case)?));
         }
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
     /// Creates a lazy expression from a pattern that was already checked.
-    pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
+    pub fn from_checked(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
     /// Returns the compiled expression, and compiles it on first use.
     #[inline]
     pub fn compiled(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| regex(&self.pattern, self.ignore_case).ok()).as_ref()
+        self.compiled.get_or_init(|| compile_regex(&self.pattern, self.ignore_case).ok()).as_ref()
     }
 
     #[inline]
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::text::REGEX_SIZE_LIMIT;
 
-    fn lazy(pattern: &str) -> bool {
+    fn is_lazy(pattern: &str) -> bool {
         let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");
         regex.compiled.get().is_none()
     }
@@ -135,10 +135,10 @@ mod tests {
             "^查.*单$",
             "(a|b)*c",
         ] {
-            assert!(lazy(pattern), "{pattern}");
+            assert!(is_lazy(pattern), "{pattern}");
         }
         for pattern in [r"\w{200}", r"\pL{150}", r"[a-z]{9000}"] {
-            assert!(!lazy(pattern), "{pattern}");
+            assert!(!is_lazy(pattern), "{pattern}");
         }
     }
 

@@ -5,31 +5,31 @@
 use super::TextMode;
 
 /// The slot number of a text whose prepared form is not kept for the decision.
-pub const UNKEPT: u32 = u32::MAX;
+pub const UNKEPT_SLOT: u32 = u32::MAX;
 
 /// The prepared texts of the current decision. The next decision reuses their memory.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
-    kept: Vec<Prepared>,
+    kept: Vec<PreparedText>,
     buffer: String,
 }
 
 /// A prepared text, and the epoch (decision number) for which it was prepared.
 #[derive(Debug, Default)]
-struct Prepared {
+struct PreparedText {
     epoch: u32,
     text: String,
 }
 
 impl PreparedTexts {
     #[inline]
-    pub fn grow(&mut self, count: usize) {
+    pub fn grow_to(&mut self, count: usize) {
         if self.kept.len() < count {
-            self.kept.resize_with(count, Prepared::default);
+            self.kept.resize_with(count, PreparedText::default);
         }
     }
 
-    pub fn forget(&mut self) {
+    pub fn invalidate_all(&mut self) {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }
 
@@ -37,13 +37,19 @@ impl PreparedTexts {
     /// text is kept under `number` for the rest of the decision. Later calls with this `number`
     /// return the kept text.
     #[inline]
-    pub fn get<'t>(&'t mut self, number: u32, epoch: u32, mode: TextMode, text: &'t str) -> &'t str {
+    pub fn get_or_prepare<'t>(
+        &'t mut self,
+        number: u32,
+        epoch: u32,
+        mode: TextMode,
+        text: &'t str,
+    ) -> &'t str {
         if mode.is_plain() {
             return text;
         }
         let number = number as usize;
         if number >= self.kept.len() {
-            return self.passing(mode, text);
+            return self.prepare_transient(mode, text);
         }
         let kept = &mut self.kept[number];
         if kept.epoch != epoch {
@@ -57,7 +63,7 @@ impl PreparedTexts {
     /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
     /// prepared.
     #[inline]
-    pub fn passing<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
+    pub fn prepare_transient<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
             return text;
         }
@@ -66,10 +72,10 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// Returns the prepared text that [`PreparedTexts::get`] kept under a number. For [`UNKEPT`],
-    /// returns `text` itself.
+    /// Returns the prepared text that [`PreparedTexts::get_or_prepare`] kept under a number. For
+    /// [`UNKEPT_SLOT`], returns `text` itself.
     #[inline]
-    pub fn kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
+    pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.kept.get(number as usize).map_or(text, |kept| &kept.text)
     }
 }
@@ -82,15 +88,15 @@ mod tests {
     fn a_text_is_prepared_once_a_decision() {
         let fold = TextMode { fold: true, ..TextMode::PLAIN };
         let mut texts = PreparedTexts::default();
-        texts.grow(1);
-        assert_eq!(texts.get(0, 4, fold, "AB"), "ab");
+        texts.grow_to(1);
+        assert_eq!(texts.get_or_prepare(0, 4, fold, "AB"), "ab");
         // A second call returns the kept text, whatever text it passes.
-        assert_eq!(texts.get(0, 4, fold, "CD"), "ab");
-        assert_eq!((texts.kept(0, "x"), texts.kept(UNKEPT, "x")), ("ab", "x"));
-        assert_eq!(texts.get(0, 8, fold, "CD"), "cd");
-        assert_eq!(texts.get(UNKEPT, 8, fold, "EF"), "ef");
-        assert_eq!(texts.get(0, 8, TextMode::PLAIN, "GH"), "GH");
-        texts.forget();
-        assert_eq!(texts.get(0, 8, fold, "IJ"), "ij");
+        assert_eq!(texts.get_or_prepare(0, 4, fold, "CD"), "ab");
+        assert_eq!((texts.get_kept(0, "x"), texts.get_kept(UNKEPT_SLOT, "x")), ("ab", "x"));
+        assert_eq!(texts.get_or_prepare(0, 8, fold, "CD"), "cd");
+        assert_eq!(texts.get_or_prepare(UNKEPT_SLOT, 8, fold, "EF"), "ef");
+        assert_eq!(texts.get_or_prepare(0, 8, TextMode::PLAIN, "GH"), "GH");
+        texts.invalidate_all();
+        assert_eq!(texts.get_or_prepare(0, 8, fold, "IJ"), "ij");
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// True for a character that controls the display: control characters, marks that change the
 /// writing direction, and line and paragraph separators.
-pub fn steers(c: char) -> bool {
+pub fn is_display_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -19,12 +19,12 @@ pub fn is_invisible(c: char) -> bool {
 
 /// Makes a text of several lines printable. Each control character is replaced by one visible
 /// character, so that columns stay aligned.
-pub fn printable(text: &str) -> Cow<'_, str> {
+pub fn to_printable(text: &str) -> Cow<'_, str> {
     let picture = |c| match c {
         '\t' | '\n' => c,
         '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
         '\x7f' => '␡',
-        c if steers(c) => '\u{fffd}',
+        c if is_display_control(c) => '\u{fffd}',
         c => c,
     };
     match text.chars().any(|c| picture(c) != c) {
@@ -35,14 +35,14 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// Makes a text printable on one line. Control characters, including line breaks and tabs, are
 /// escaped as in a string literal of the rules.
-pub fn on_one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+pub fn to_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_display_control) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if steers(c) {
-            escape(c, &mut out);
+        if is_display_control(c) {
+            escape_char(c, &mut out);
         } else {
             out.push(c);
         }
@@ -51,7 +51,7 @@ pub fn on_one_line(text: &str) -> Cow<'_, str> {
 }
 
 /// Truncates a text after `characters` characters and appends `…` if anything was cut.
-pub fn shortened(text: &str, characters: usize) -> String {
+pub fn truncate_chars(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -59,7 +59,7 @@ pub fn shortened(text: &str, characters: usize) -> String {
 }
 
 /// Appends a character as an escape sequence of a string literal in the rules.
-pub fn escape(c: char, out: &mut String) {
+pub fn escape_char(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
@@ -78,21 +78,24 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_is_made_visible() {
         let hostile = "a\u{1b}[31m\r\n\tb\u{7f}\u{9b}2J\u{202e}c\u{2028}";
-        assert_eq!(printable(hostile), "a␛[31m␍\n\tb␡\u{fffd}2J\u{fffd}c\u{fffd}");
+        assert_eq!(to_printable(hostile), "a␛[31m␍\n\tb␡\u{fffd}2J\u{fffd}c\u{fffd}");
         let escaped = "a\\u{1b}[31m\\r\\n\\tb\\u{7f}\\u{9b}2J\\u{202e}c\\u{2028}";
-        assert_eq!(on_one_line(hostile), escaped);
+        assert_eq!(to_one_line(hostile), escaped);
         for c in (0..=0x1f_ffff).filter_map(char::from_u32) {
             let text = c.to_string();
-            assert!(!on_one_line(&text).contains(steers), "{c:?}");
-            assert!(!printable(&text).contains(|c| steers(c) && !matches!(c, '\n' | '\t')), "{c:?}");
+            assert!(!to_one_line(&text).contains(is_display_control), "{c:?}");
+            assert!(
+                !to_printable(&text).contains(|c| is_display_control(c) && !matches!(c, '\n' | '\t')),
+                "{c:?}"
+            );
         }
     }
 
     #[test]
     fn what_people_write_stays() {
         for text in ["查订单 „x“ naïve", "👩\u{200d}💻", "می\u{200c}خواهم", ""] {
-            assert!(matches!(printable(text), Cow::Borrowed(_)), "{text}");
-            assert!(matches!(on_one_line(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(to_printable(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(to_one_line(text), Cow::Borrowed(_)), "{text}");
         }
     }
 }

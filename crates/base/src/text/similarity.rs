@@ -11,22 +11,22 @@
 //! not computed one by one.
 
 /// Number of bits in a block of the prepared text. Not tuned: a machine word has 64 bits.
-const BLOCK: usize = 64;
+const BLOCK_BITS: usize = 64;
 
 /// Returns the similarity of `a` and `b`, from 0 to 1. If one side is constant, prepare a
-/// [`Similarity`] instead.
+/// [`SimilarityPattern`] instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
-    Similarity::new(a).score(b, &mut Scratch::new())
+    SimilarityPattern::new(a).score(b, &mut Scratch::new())
 }
 
-/// Working memory of [`Similarity::score`], reused between calls. Each block of 64 cells of the
-/// current table column has two bit masks. The masks mark the cells whose value is one more, and
-/// one less, than the value of the cell above.
+/// Working memory of [`SimilarityPattern::score`], reused between calls. Each block of 64 cells of
+/// the current table column has two bit masks. The masks mark the cells whose value is one more,
+/// and one less, than the value of the cell above.
 pub type Scratch = Vec<(u64, u64)>;
 
 /// A text prepared for similarity comparisons. It takes about 16 bytes per character, plus 512.
 #[derive(Clone, Debug)]
-pub struct Similarity {
+pub struct SimilarityPattern {
     /// Number of characters of the original text.
     characters: usize,
     /// Number of characters after lower-casing and collapsing white space.
@@ -44,16 +44,16 @@ pub struct Similarity {
     masks: Vec<(usize, u64)>,
 }
 
-impl Similarity {
+impl SimilarityPattern {
     /// Prepares `text` in time *m* log *m*, where *m* is its length.
-    pub fn new(text: &str) -> Similarity {
+    pub fn new(text: &str) -> SimilarityPattern {
         let mut places: Vec<(char, usize)> = Vec::new();
-        each_char(text, |c| places.push((c, places.len())));
+        for_each_normalized_char(text, |c| places.push((c, places.len())));
         let len = places.len();
         places.sort_unstable();
         let (mut chars, mut starts, mut masks) = (Vec::new(), Vec::new(), Vec::<(usize, u64)>::new());
         for (c, at) in places {
-            let (block, bit) = (at / BLOCK, 1 << (at % BLOCK));
+            let (block, bit) = (at / BLOCK_BITS, 1 << (at % BLOCK_BITS));
             match masks.last_mut() {
                 Some((last, mask)) if chars.last() == Some(&c) && *last == block => *mask |= bit,
                 _ => {
@@ -72,16 +72,16 @@ impl Similarity {
                 *entry = row;
             }
         }
-        Similarity { characters: text.chars().count(), len, chars, ascii, starts, masks }
+        SimilarityPattern { characters: text.chars().count(), len, chars, ascii, starts, masks }
     }
 
     /// Returns the number of characters of the original text.
-    pub fn characters(&self) -> usize {
+    pub fn char_count(&self) -> usize {
         self.characters
     }
 
     /// Returns the positions of `c` in the prepared text.
-    fn masks_of(&self, c: char) -> &[(usize, u64)] {
+    fn char_masks(&self, c: char) -> &[(usize, u64)] {
         let row = match self.ascii.get(c as usize) {
             Some(&row) => (row as usize).checked_sub(1),
             None => self.chars.binary_search(&c).ok(),
@@ -94,8 +94,8 @@ impl Similarity {
     /// `scratch` was used before with a prepared text at least as long. The exception is a `text`
     /// with a capital sigma, whose lower case depends on its neighbours.
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
-        let mut column = Column::new(self, scratch);
-        each_char(text, |c| column.step(self.masks_of(c)));
+        let mut column = DistanceColumn::new(self, scratch);
+        for_each_normalized_char(text, |c| column.advance_column(self.char_masks(c)));
         let longer = self.len.max(column.steps);
         if longer == 0 { 1.0 } else { (longer - column.distance) as f64 / longer as f64 }
     }
@@ -103,7 +103,7 @@ impl Similarity {
 
 /// One column of the distance table. Its cells are the distances between each prefix of the
 /// prepared text and the characters of the other text processed so far.
-struct Column<'a> {
+struct DistanceColumn<'a> {
     vertical: &'a mut [(u64, u64)],
     /// The bit mask of the lowest cell of the column, in the last block.
     lowest: u64,
@@ -114,16 +114,16 @@ struct Column<'a> {
     steps: usize,
 }
 
-impl<'a> Column<'a> {
-    fn new(side: &Similarity, scratch: &'a mut Scratch) -> Self {
+impl<'a> DistanceColumn<'a> {
+    fn new(side: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
         scratch.clear();
-        scratch.resize(side.len.div_ceil(BLOCK), (!0, 0));
-        let lowest = 1 << (side.len.wrapping_sub(1) % BLOCK);
-        Column { vertical: scratch, lowest, distance: side.len, steps: 0 }
+        scratch.resize(side.len.div_ceil(BLOCK_BITS), (!0, 0));
+        let lowest = 1 << (side.len.wrapping_sub(1) % BLOCK_BITS);
+        DistanceColumn { vertical: scratch, lowest, distance: side.len, steps: 0 }
     }
 
     /// Processes one character of the other text; `masks` are its positions in the prepared text.
-    fn step(&mut self, masks: &[(usize, u64)]) {
+    fn advance_column(&mut self, masks: &[(usize, u64)]) {
         self.steps += 1;
         // Bit masks of the cells that are one more, and one less, than the cell to the left. The
         // values of the row above the table increase by one per character. If there are no blocks,
@@ -146,7 +146,7 @@ impl<'a> Column<'a> {
             down = zero & *more;
             let shifted_up = (up << 1) | carry_up;
             let shifted_down = (down << 1) | carry_down;
-            (carry_up, carry_down) = (up >> (BLOCK - 1), down >> (BLOCK - 1));
+            (carry_up, carry_down) = (up >> (BLOCK_BITS - 1), down >> (BLOCK_BITS - 1));
             *more = shifted_down | !(zero | shifted_up);
             *less = zero & shifted_up;
         }
@@ -157,13 +157,13 @@ impl<'a> Column<'a> {
 
 /// Passes each character of `text`, lower-cased and with white space collapsed and trimmed, to
 /// `take`.
-fn each_char(text: &str, mut take: impl FnMut(char)) {
+fn for_each_normalized_char(text: &str, mut take: impl FnMut(char)) {
     if text.contains('Σ') {
         // A capital sigma becomes ς at the end of a word and σ elsewhere, so the whole text is
         // needed.
-        return collapsed(&text.to_lowercase(), take);
+        return for_each_collapsed_char(&text.to_lowercase(), take);
     }
-    collapsed(text, |c| {
+    for_each_collapsed_char(text, |c| {
         if c.is_ascii() {
             take(c.to_ascii_lowercase());
         } else {
@@ -172,7 +172,7 @@ fn each_char(text: &str, mut take: impl FnMut(char)) {
     });
 }
 
-fn collapsed(text: &str, mut take: impl FnMut(char)) {
+fn for_each_collapsed_char(text: &str, mut take: impl FnMut(char)) {
     let mut gap = false;
     for c in text.trim_start().chars() {
         if c.is_whitespace() {
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     /// Computes the similarity by its definition, without bit parallelism.
-    fn plain(a: &str, b: &str) -> f64 {
+    fn reference_similarity(a: &str, b: &str) -> f64 {
         let prepare = |text: &str| -> Vec<char> {
             text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
         };
@@ -225,7 +225,7 @@ mod tests {
         ] {
             assert_eq!(similarity(a, b), expected, "{a:?} {b:?}");
             assert_eq!(similarity(b, a), expected, "{b:?} {a:?}");
-            assert_eq!(plain(a, b), expected, "the definition: {a:?} {b:?}");
+            assert_eq!(reference_similarity(a, b), expected, "the definition: {a:?} {b:?}");
         }
     }
 
@@ -246,8 +246,8 @@ mod tests {
                 (0..random(longest + 1)).map(|_| alphabet[random(letters)]).collect()
             };
             let (a, b) = (text([5, 70, 140, 300][round % 4]), text([5, 140, 70, 300][round / 4 % 4]));
-            let score = Similarity::new(&a).score(&b, &mut scratch);
-            assert_eq!(score, plain(&a, &b), "{a:?} {b:?}");
+            let score = SimilarityPattern::new(&a).score(&b, &mut scratch);
+            assert_eq!(score, reference_similarity(&a, &b), "{a:?} {b:?}");
         }
     }
 }

@@ -8,52 +8,53 @@ use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 /// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
 /// `settings` can change this limit. Bound on memory, not tuned.
-pub const REGEX_MEMORY: usize = 256 << 20;
+pub const DEFAULT_REGEX_MEMORY: usize = 256 << 20;
 
 /// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller number,
 /// rules could exceed the limits on memory.
-const STATE_SIZE: usize = 64;
+const STATE_BYTES: usize = 64;
 /// Safety factor between the estimated size and the size limit. Not tuned: an expression that the
 /// estimate accepts must compile.
-const MARGIN: usize = 4;
+const SIZE_SAFETY_FACTOR: usize = 4;
 
 /// True if the syntax alone shows that the expression compiles. A valid expression fails to compile
 /// only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
-    states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
+    count_states(hir) <= REGEX_SIZE_LIMIT / STATE_BYTES / SIZE_SAFETY_FACTOR
 }
 
 /// Returns the estimated memory of the compiled expression, in bytes.
 pub fn compiled_size(hir: &Hir) -> usize {
-    states(hir).saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
+    count_states(hir).saturating_mul(STATE_BYTES).min(REGEX_SIZE_LIMIT)
 }
 
 /// Returns an upper bound for the number of automaton states, estimated from the syntax. The
 /// memory, and the search time per byte of text, are proportional to this number.
 pub fn automaton_states(hir: &Hir) -> u64 {
-    states(hir) as u64
+    count_states(hir) as u64
 }
 
-pub(super) fn states(hir: &Hir) -> usize {
-    let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
+pub(super) fn count_states(hir: &Hir) -> usize {
+    let all =
+        |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(count_states(part) + 2));
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 2,
         HirKind::Literal(literal) => literal.0.len() + 2,
-        HirKind::Class(Class::Unicode(class)) => class_states(class) + 2,
+        HirKind::Class(Class::Unicode(class)) => count_class_states(class) + 2,
         HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
         HirKind::Repetition(repetition) => {
             // A counted repetition compiles to one copy of its content per count.
             let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize;
-            states(&repetition.sub).saturating_add(4).saturating_mul(times)
+            count_states(&repetition.sub).saturating_add(4).saturating_mul(times)
         }
-        HirKind::Capture(capture) => states(&capture.sub).saturating_add(4),
+        HirKind::Capture(capture) => count_states(&capture.sub).saturating_add(4),
         HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
     }
 }
 
 /// Returns the number of nodes in the tree of UTF-8 byte ranges of a character class. The automaton
 /// has at most this number of states.
-fn class_states(class: &ClassUnicode) -> usize {
+fn count_class_states(class: &ClassUnicode) -> usize {
     // Ranges of ASCII characters are single bytes. They add no node and come before all other
     // ranges.
     let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());

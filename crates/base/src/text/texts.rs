@@ -9,7 +9,7 @@ pub struct TextIds {
     /// Hash table of short texts with open addressing; the number of slots is a power of two. Small
     /// tables are at most a quarter full, large tables at most half. Most lookups find nothing, and
     /// such a lookup compares slots up to the next empty one.
-    slots: Box<[Slot]>,
+    slots: Box<[TextSlot]>,
     /// Number of short texts in the table.
     short: usize,
     long: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
@@ -18,30 +18,30 @@ pub struct TextIds {
     lengths: u64,
 }
 
-/// A short text in the encoding of [`words`], with its length and its id.
+/// A short text in the encoding of [`pack_short_text`], with its length and its id.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct TextSlot {
     key: (u64, u64),
     length: u32,
     number: u32,
 }
 
 /// The length that marks an empty slot.
-const EMPTY: u32 = u32::MAX;
+const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
 /// Minimum number of slots from which a table may be half full, to save cache space. Measured in
 /// benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
-const MANY: usize = 1 << 10;
+const MIN_SPARSE_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
-const SHORT: usize = 16;
+const MAX_SHORT_BYTES: usize = 16;
 
 /// Encodes a short text as two words. `None` for a longer text. Different texts of equal length
 /// have different encodings.
 #[inline(always)]
-fn words(text: &[u8]) -> Option<(u64, u64)> {
+fn pack_short_text(text: &[u8]) -> Option<(u64, u64)> {
     let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
     let four = |at: usize| Some(u64::from(u32::from_le_bytes(*text.get(at..)?.first_chunk()?)));
     match text.len() {
-        8..=SHORT => Some((eight(0)?, eight(text.len() - 8)?)),
+        8..=MAX_SHORT_BYTES => Some((eight(0)?, eight(text.len() - 8)?)),
         4..8 => Some((four(0)?, four(text.len() - 4)?)),
         1..4 => {
             let byte = |at: usize| u64::from(text[at]);
@@ -53,7 +53,7 @@ fn words(text: &[u8]) -> Option<(u64, u64)> {
 }
 
 #[inline(always)]
-fn hash((first, last): (u64, u64), length: usize) -> usize {
+fn hash_words((first, last): (u64, u64), length: usize) -> usize {
     let product =
         u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(last ^ 0xd6e8_feb8_6659_fd93 ^ length as u64);
     (product as u64 ^ (product >> 64) as u64) as usize
@@ -63,21 +63,21 @@ impl TextIds {
     /// Returns the id of a text, or `None` if the map does not contain it.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
-        if text.len() > SHORT { self.get_long(text) } else { self.get_short(text) }
+        if text.len() > MAX_SHORT_BYTES { self.get_long(text) } else { self.get_short(text) }
     }
 
     /// Returns the id of a text of up to sixteen bytes.
     #[inline(always)]
     pub fn get_short(&self, text: &[u8]) -> Option<u32> {
-        let key = words(text)?;
+        let key = pack_short_text(text)?;
         let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash(key, text.len());
+        let mut at = hash_words(key, text.len());
         loop {
             let slot = self.slots.get(at & mask)?;
             if slot.length == text.len() as u32 && slot.key == key {
                 return Some(slot.number);
             }
-            if slot.length == EMPTY {
+            if slot.length == EMPTY_SLOT_LENGTH {
                 return None;
             }
             at = (at & mask) + 1;
@@ -90,27 +90,30 @@ impl TextIds {
 
     /// Adds a text with an id. A text that is already present keeps its id.
     pub fn insert(&mut self, text: &str, number: u32) {
-        let Some(key) = words(text.as_bytes()) else {
+        let Some(key) = pack_short_text(text.as_bytes()) else {
             self.lengths |= 1 << (text.len() % 64);
             self.long.entry(text.as_bytes().into()).or_insert(number);
             return;
         };
-        let taken = if self.slots.len() < MANY { 4 } else { 2 };
+        let taken = if self.slots.len() < MIN_SPARSE_SLOTS { 4 } else { 2 };
         if self.short * taken >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
-            let slots = std::mem::replace(&mut self.slots, vec![VACANT; larger].into());
-            slots.iter().filter(|slot| slot.length != EMPTY).for_each(|slot| self.put(*slot));
+            let slots = std::mem::replace(&mut self.slots, vec![VACANT_SLOT; larger].into());
+            slots
+                .iter()
+                .filter(|slot| slot.length != EMPTY_SLOT_LENGTH)
+                .for_each(|slot| self.insert_slot(*slot));
         }
         if self.get(text.as_bytes()).is_none() {
             self.short += 1;
-            self.put(Slot { key, length: text.len() as u32, number });
+            self.insert_slot(TextSlot { key, length: text.len() as u32, number });
         }
     }
 
-    fn put(&mut self, slot: Slot) {
+    fn insert_slot(&mut self, slot: TextSlot) {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash(slot.key, slot.length as usize) & mask;
-        while self.slots[at].length != EMPTY {
+        let mut at = hash_words(slot.key, slot.length as usize) & mask;
+        while self.slots[at].length != EMPTY_SLOT_LENGTH {
             at = (at + 1) & mask;
         }
         self.slots[at] = slot;
@@ -126,7 +129,7 @@ impl TextIds {
     }
 }
 
-const VACANT: Slot = Slot { key: (0, 0), length: EMPTY, number: 0 };
+const VACANT_SLOT: TextSlot = TextSlot { key: (0, 0), length: EMPTY_SLOT_LENGTH, number: 0 };
 
 #[cfg(test)]
 mod tests {

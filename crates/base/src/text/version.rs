@@ -7,11 +7,11 @@ use std::cmp::Ordering;
 
 /// Maximum length of a version in bytes, which bounds the time of a comparison. A longer text is
 /// not a version.
-pub const MAX_LENGTH: usize = 256;
+pub const MAX_VERSION_BYTES: usize = 256;
 
 /// Parses a version and drops its build part. Returns `None` if the text is not a version.
-pub fn version(text: &str) -> Option<Version> {
-    if text.len() > MAX_LENGTH {
+pub fn parse_version(text: &str) -> Option<Version> {
+    if text.len() > MAX_VERSION_BYTES {
         return None;
     }
     let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
@@ -36,8 +36,9 @@ pub fn version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the form that [`version`] accepts. `None` if one of them is invalid.
-pub fn compare(left: &str, right: &str) -> Option<Ordering> {
+/// Compares two versions in the form that [`parse_version`] accepts. `None` if one of them is
+/// invalid.
+pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
 
@@ -46,8 +47,8 @@ mod tests {
     use super::*;
 
     fn order(left: &str, right: &str) -> Option<Ordering> {
-        let text = |written: &str| version(written).map(|version| version.to_string());
-        compare(&text(left)?, &text(right)?)
+        let text = |written: &str| parse_version(written).map(|version| version.to_string());
+        compare_versions(&text(left)?, &text(right)?)
     }
 
     /// Expected orders on which the test suites of GrowthBook and Unleash agree.
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_no_version() {
-        let long = format!("1.2.3-{}", "a".repeat(MAX_LENGTH));
+        let long = format!("1.2.3-{}", "a".repeat(MAX_VERSION_BYTES));
         for text in [
             "",
             "v",
@@ -113,7 +114,7 @@ mod tests {
             "1.2.3+ä",
             &long,
         ] {
-            assert_eq!(version(text), None, "{text}");
+            assert_eq!(parse_version(text), None, "{text}");
         }
     }
 }

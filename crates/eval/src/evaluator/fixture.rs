@@ -25,7 +25,7 @@ impl Fixture {
     /// Creates a program whose only table is `routes`.
     pub fn new() -> Fixture {
         let mut fixture = Fixture::default();
-        fixture.table(ROUTES);
+        fixture.table(ROUTES_TABLE);
         fixture
     }
 

@@ -7,7 +7,7 @@ use super::{Explanation, IntentTrace, headline_target};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
-use rulec_base::text::{on_one_line, width};
+use rulec_base::text::{display_width, to_one_line};
 use rulec_sema::hir::TableKind;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -70,7 +70,7 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     lay_out(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
         let why = plain(&failure.message, 200);
-        let text = message!("! {} failed: {why}", on_one_line(&failure.function));
+        let text = message!("! {} failed: {why}", to_one_line(&failure.function));
         let _ = writeln!(out, "{}", paint.warn(&text.localized(language)));
     }
     out
@@ -80,7 +80,7 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
     let localized = |message: &Message| message.localized(language).into_owned();
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
-        if *table != rulec_sema::hir::ROUTES {
+        if *table != rulec_sema::hir::ROUTES_TABLE {
             // A `goto` leads only to tables of routes; only the entry may be of another kind.
             let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
             steps.push(match kind {
@@ -96,10 +96,10 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
         None => localized(&message!("nothing was chosen")),
     });
     steps.extend(headline_target(explanation, language));
-    let steps = paint.strong(&on_one_line(&steps.join(" → ")));
+    let steps = paint.strong(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut entry = |title: &Message, text: &str| {
-        let padding = " ".repeat(TITLE.saturating_sub(width(&localized(title))));
+        let padding = " ".repeat(TITLE.saturating_sub(display_width(&localized(title))));
         let _ = writeln!(out, "  {}{padding}{text}", localized(title));
     };
     if !explanation.metadata.is_empty() {
@@ -110,7 +110,7 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
         entry(&message!("requires"), &permissions.join(", "));
     }
     for name in &explanation.missing_args {
-        let text = message!("! the argument {} is missing, so its value is null", on_one_line(name));
+        let text = message!("! the argument {} is missing, so its value is null", to_one_line(name));
         entry(&Message::verbatim(paint.warn(&localized(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
@@ -139,7 +139,7 @@ impl Tree {
         self.lines.push(Line {
             depth,
             mark,
-            text: on_one_line(&text.into()).into_owned(),
+            text: to_one_line(&text.into()).into_owned(),
             strong: false,
             aside: String::new(),
             notes: Vec::new(),
@@ -178,7 +178,7 @@ impl Tree {
             if reached {
                 let line = self.line(depth, Mark::True, "default");
                 line.strong = true;
-                line.aside = format!("→ {}", on_one_line(&default.to));
+                line.aside = format!("→ {}", to_one_line(&default.to));
             }
             if let Some(inner) = &default.table {
                 self.table(inner, depth + 1);
@@ -186,7 +186,7 @@ impl Tree {
         }
         if !table.chose {
             let text = match depth {
-                0 if table.table == rulec_sema::hir::ROUTES => {
+                0 if table.table == rulec_sema::hir::ROUTES_TABLE => {
                     message!("no route holds and there is no default")
                 }
                 0 => message!("no condition in {} holds", table.table),
@@ -242,7 +242,7 @@ impl Tree {
             let gap = if line.aside.is_empty() { "" } else { " " };
             // A branch of a choice has no target to show: the id of a branch is the route's name.
             if !route.to.is_empty() {
-                let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
+                let _ = write!(line.aside, "{gap}→ {}", to_one_line(&route.to));
             }
         }
         match unknown {
@@ -426,8 +426,8 @@ fn count(kind: TableKind, count: usize) -> Message {
 fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
     let paint = Paint(options.color);
     let left_width = |line: &Line| {
-        let aside = if line.aside.is_empty() { 0 } else { 2 + width(&line.aside) };
-        3 * line.depth + 2 + width(&line.text) + aside
+        let aside = if line.aside.is_empty() { 0 } else { 2 + display_width(&line.aside) };
+        3 * line.depth + 2 + display_width(&line.text) + aside
     };
     let noted = lines.iter().filter(|line| !line.notes.is_empty());
     let column = noted.map(left_width).filter(|width| *width <= WIDEST).max().unwrap_or(0) + 3;
@@ -451,13 +451,13 @@ fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
         for note in &line.notes {
             let start = if rows.len() <= 1 { beside } else { below };
             match rows.last_mut() {
-                Some(row) if start + width(row) + 2 + width(note) <= options.width => {
+                Some(row) if start + display_width(row) + 2 + display_width(note) <= options.width => {
                     let _ = write!(row, ", {note}");
                 }
                 _ => rows.push(note.clone()),
             }
         }
-        let fits = rows.first().is_some_and(|row| beside + width(row) <= options.width);
+        let fits = rows.first().is_some_and(|row| beside + display_width(row) <= options.width);
         for (position, row) in rows.iter().enumerate() {
             let row = if line.warn { paint.warn(row) } else { paint.dim(row) };
             if position == 0 && fits {

@@ -4,7 +4,7 @@
 use crate::trace::Operand;
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
-use rulec_base::text::printable::{escape, is_invisible, steers};
+use rulec_base::text::printable::{escape_char, is_display_control, is_invisible};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -100,8 +100,8 @@ pub(super) fn plain(text: &str, limit: usize) -> String {
             shown.push('…');
             break;
         }
-        if steers(c) || is_invisible(c) {
-            escape(c, &mut shown);
+        if is_display_control(c) || is_invisible(c) {
+            escape_char(c, &mut shown);
         } else {
             shown.push(c);
         }

@@ -5,10 +5,10 @@
 use super::show::{operand, plain};
 use super::{Explanation, headline_target};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
-use rulec_base::diag::{Language, Message, listed};
+use rulec_base::diag::{Language, Message, comma_list};
 use rulec_base::message;
-use rulec_base::text::on_one_line;
-use rulec_sema::hir::{ROUTES, TableKind};
+use rulec_base::text::to_one_line;
+use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use std::borrow::Cow;
 
 /// Maximum number of items in each list of a summary, such as near misses or conditions per route.
@@ -18,13 +18,14 @@ const TOLD: usize = 3;
 pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![chosen(explanation, language)];
     for name in &explanation.missing_args {
-        lines.push(message!("! the argument {} is missing, so its value is null", on_one_line(name)));
+        lines.push(message!("! the argument {} is missing, so its value is null", to_one_line(name)));
     }
     if let Some(intents) = &explanation.intents {
         let ranked = intents.ranked.iter().take(TOLD);
         let ranked: Vec<String> =
-            ranked.map(|intent| format!("{} {:.4}", on_one_line(&intent.name), intent.score)).collect();
-        let ranked = if ranked.is_empty() { message!("none is similar to the text") } else { listed(ranked) };
+            ranked.map(|intent| format!("{} {:.4}", to_one_line(&intent.name), intent.score)).collect();
+        let ranked =
+            if ranked.is_empty() { message!("none is similar to the text") } else { comma_list(ranked) };
         lines.push(message!("intent flows, by score (threshold {}): {ranked}", intents.threshold));
     }
     let mut missed = Vec::new();
@@ -41,14 +42,14 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     for miss in missed.iter().take(TOLD) {
         let failed = miss.failed.iter().take(TOLD).map(|node| failure(node, language));
         let failed = failed.reduce(|one, other| message!("{one}; {other}")).unwrap_or_default();
-        lines.push(message!("  {}: {failed}", on_one_line(&miss.route.route)));
+        lines.push(message!("  {}: {failed}", to_one_line(&miss.route.route)));
     }
     if missed.len() > TOLD {
         lines.push(message!("  … and {} more", missed.len() - TOLD));
     }
     for failure in &explanation.host_failures {
         let why = plain(&failure.message, 200);
-        lines.push(message!("! {} failed: {why}", on_one_line(&failure.function)));
+        lines.push(message!("! {} failed: {why}", to_one_line(&failure.function)));
     }
     lines.iter().flat_map(|line| [line.localized(language), Cow::Borrowed("\n")]).collect()
 }
@@ -61,17 +62,17 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
         let what = match explanation.trace.kind {
             TableKind::Choice => message!("no branch matches"),
             TableKind::Flows => message!("no pattern matches"),
-            _ if explanation.entry != ROUTES => message!("none of its conditions holds"),
+            _ if explanation.entry != ROUTES_TABLE => message!("none of its conditions holds"),
             _ => message!("no route holds and there is no default"),
         };
         return message!("nothing is chosen: {what}");
     };
-    let (name, target) = (on_one_line(name), on_one_line(&target).into_owned());
+    let (name, target) = (to_one_line(name), to_one_line(&target).into_owned());
     let way: Vec<&str> = explanation.path.iter().map(String::as_str).collect();
     let start = match way.as_slice() {
         [] => message!("`{name}` is chosen{target}"),
         way => {
-            let way = on_one_line(&way.join("`, `")).into_owned();
+            let way = to_one_line(&way.join("`, `")).into_owned();
             message!("`{name}` is chosen through `{way}`{target}")
         }
     };

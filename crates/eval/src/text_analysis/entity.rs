@@ -1,7 +1,7 @@
 //! Finds entities by their regular expressions.
 
 use rulec_base::text::LazyRegex;
-use rulec_sema::request::{Entity, MATCH};
+use rulec_sema::request::{Entity, WHOLE_MATCH_FIELD};
 use serde_json::{Map, Value as Json};
 
 #[derive(Debug)]
@@ -13,13 +13,13 @@ impl Finder {
     /// Prepares the regular expressions of an entity. The checker verified that they compile; an
     /// invalid expression would match nothing.
     pub fn new(entity: &Entity) -> Finder {
-        let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
+        let known = |pattern| LazyRegex::from_checked(pattern, entity.ignore_case);
         Finder { patterns: entity.patterns.iter().map(known).collect() }
     }
 
     /// Returns the named groups of the first match of the first expression that matches. An
-    /// expression without named groups returns the whole match as [`MATCH`]. Groups that did not
-    /// match are omitted. `None` if no expression matches.
+    /// expression without named groups returns the whole match as [`WHOLE_MATCH_FIELD`]. Groups
+    /// that did not match are omitted. `None` if no expression matches.
     pub fn find(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
@@ -30,7 +30,7 @@ impl Finder {
             }
         }
         if pattern.capture_names().flatten().next().is_none() {
-            found.insert(MATCH.to_owned(), captures[0].into());
+            found.insert(WHOLE_MATCH_FIELD.to_owned(), captures[0].into());
         }
         Some(found)
     }

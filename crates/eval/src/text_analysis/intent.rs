@@ -3,7 +3,7 @@
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_nlu::{self, Classifier, Options, TrainError};
-use rulec_sema::request::{Analysis, BEST, INTENT, SCORE};
+use rulec_sema::request::{Analysis, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCORE_FIELD};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ pub fn classify(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);
     let mut found = Map::new();
-    found.extend(verdict.chosen().map(|name| (INTENT.to_owned(), name.into())));
-    found.extend(best.map(|best| (BEST.to_owned(), best.id.into())));
-    found.insert(SCORE.to_owned(), verdict.score().into());
+    found.extend(verdict.chosen().map(|name| (INTENT_FIELD.to_owned(), name.into())));
+    found.extend(best.map(|best| (BEST_INTENT_FIELD.to_owned(), best.id.into())));
+    found.insert(INTENT_SCORE_FIELD.to_owned(), verdict.score().into());
     Json::Object(found)
 }
 
@@ -80,8 +80,12 @@ mod tests {
     fn the_record_holds_the_intent_the_best_and_the_score() {
         let check = |analysis: &Analysis, text: &str, intent: Option<&str>, best: Option<&str>| {
             let found = classify(&train(analysis).expect("there is enough to learn from"), text);
-            assert_eq!((found[INTENT].as_str(), found[BEST].as_str()), (intent, best), "{text}: {found}");
-            let score = found[SCORE].as_f64().expect("a score");
+            assert_eq!(
+                (found[INTENT_FIELD].as_str(), found[BEST_INTENT_FIELD].as_str()),
+                (intent, best),
+                "{text}: {found}"
+            );
+            let score = found[INTENT_SCORE_FIELD].as_f64().expect("a score");
             assert!((0.0..=1.0).contains(&score) && (score > 0.0) == best.is_some(), "{text}: {found}");
         };
         let desk = desk();

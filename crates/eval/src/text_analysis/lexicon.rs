@@ -16,7 +16,7 @@ impl Scorer {
     pub fn new(lexicon: &Lexicon) -> Scorer {
         let words = lexicon.entries.iter().map(|(word, _)| MODE.prepare(word.trim()).into_owned());
         Scorer {
-            words: WordSearcher::many(words).ok(),
+            words: WordSearcher::for_keywords(words).ok(),
             weights: lexicon.entries.iter().map(|(_, weight)| *weight).collect(),
         }
     }
@@ -27,7 +27,7 @@ impl Scorer {
     pub fn score(&self, text: &str) -> f64 {
         let mut found = vec![false; self.weights.len()];
         if let Some(words) = &self.words {
-            words.any(&MODE.prepare(text), |word, _| {
+            words.any_match(&MODE.prepare(text), |word, _| {
                 found[word] = true;
                 false
             });

@@ -168,8 +168,8 @@ fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<Str
     let text = left.as_str()?;
     let matched = |pattern: &str| match is_regex {
         true => {
-            let found = text::regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
-            Some(text::shortened(found.as_str(), private::TEXT_LIMIT))
+            let found = text::compile_regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
+            Some(text::truncate_chars(found.as_str(), private::TEXT_LIMIT))
         }
         false => Some(pattern.to_owned()),
     };

@@ -4,7 +4,7 @@ use super::record::Traced;
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
-use rulec_base::text::{Hash, network, zone};
+use rulec_base::text::{BucketHash, network, zone};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
@@ -167,7 +167,7 @@ impl<'a> Traced<'a, '_> {
             let at = elements.position(unfit).filter(|_| left_fits)?;
             return Some(message!("element {at} of {} is not a {noun}", self.text(operand.span)));
         }
-        if op == Op::InNetwork && right.as_str().is_some_and(|text| network::network(text).is_none()) {
+        if op == Op::InNetwork && right.as_str().is_some_and(|text| network::parse_network(text).is_none()) {
             return Some(self.not_a(operand, right, message!("a network")));
         }
         let forms = op.info().forms;
@@ -337,7 +337,7 @@ impl<'a> Traced<'a, '_> {
             let value = self.value_of(arg);
             let unknown = match (*param, value) {
                 ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
-                ("hash", Value::Str(name)) if Hash::named(name).is_none() => message!("a hash"),
+                ("hash", Value::Str(name)) if BucketHash::from_name(name).is_none() => message!("a hash"),
                 _ => continue,
             };
             return self.not_a(arg, value, unknown);

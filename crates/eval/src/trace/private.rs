@@ -2,7 +2,7 @@
 //! values, records and lists, and error texts of host functions. Also truncates long values.
 
 use super::Operand;
-use rulec_base::text::shortened;
+use rulec_base::text::truncate_chars;
 use rulec_lang::ty::{Inner, Kind, RecordType, Ty};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
@@ -268,7 +268,7 @@ fn cut_value(value: Value<'_>, depth: usize) -> Json {
         return Json::from("…");
     }
     match value {
-        Value::Str(text) => Json::from(shortened(text, TEXT_LIMIT)),
+        Value::Str(text) => Json::from(truncate_chars(text, TEXT_LIMIT)),
         other => match (other.elements(), other.entries()) {
             (Some(elements), _) => {
                 Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
@@ -276,7 +276,7 @@ fn cut_value(value: Value<'_>, depth: usize) -> Json {
             (None, Some(entries)) => Json::Object(
                 entries
                     .take(ITEM_LIMIT)
-                    .map(|(key, value)| (shortened(key, TEXT_LIMIT), cut_value(value, depth - 1)))
+                    .map(|(key, value)| (truncate_chars(key, TEXT_LIMIT), cut_value(value, depth - 1)))
                     .collect::<Map<String, Json>>(),
             ),
             (None, None) => other.to_json(),

@@ -71,7 +71,7 @@ pub(super) fn one_line(text: &str) -> String {
     let mut rest = TEXT_LIMIT;
     let mut gap = false;
     let text = text.trim();
-    for token in lex::tokens(text, 0) {
+    for token in lex::tokenize(text, 0) {
         // Rules never contain `//`. A file name may contain it, in a location that replaces the
         // text.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {

@@ -8,7 +8,7 @@ use crate::evaluator::{Evaluator, Observer, Reached, Step};
 use rulec_base::broken_invariant;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
+    Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 
 /// Number of a quantifier's first elements that are shown: at the top level, and inside another
@@ -321,7 +321,7 @@ impl<'a> Traced<'a, '_> {
 /// operands. The author wrote only a list of patterns; the compiler generated the condition.
 fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
-    if let Some((word, _)) = MATCHINGS.iter().find(|(_, op)| Some(*op) == test.op) {
+    if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {
         when.text = format!("{word} {pattern:?}");
     }
     when.operands.retain(|operand| program.slots.iter().any(|slot| slot.name() == operand.text));

@@ -5,7 +5,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind};
-use rulec_sema::request::{BEST, Feature, INTENT, SCORE};
+use rulec_sema::request::{BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD};
 
 impl<'a> Traced<'a, '_> {
     /// Explains why a value of the request analysis (`request.…`) is missing although the message
@@ -13,10 +13,12 @@ impl<'a> Traced<'a, '_> {
     pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)
-                if self.feature(base) == Some(Feature::Intent) && **name == *INTENT =>
+                if self.feature(base) == Some(Feature::Intent) && **name == *INTENT_FIELD =>
             {
                 let found = self.value_of(base);
-                let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
+                let (Value::Str(best), Value::Float(score)) =
+                    (found.field(BEST_INTENT_FIELD), found.field(INTENT_SCORE_FIELD))
+                else {
                     return (!found.is_missing())
                         .then(|| message!("no word of the text points to an intent"));
                 };

@@ -1,7 +1,7 @@
 //! The errors of parsing and of filling a template.
 
 use super::text::{Placeholder, Source};
-use rulec_base::diag::{Message, listed};
+use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use thiserror::Error;
 
@@ -137,7 +137,7 @@ impl FillReason {
                     known => {
                         message!(
                             "{nothing}; there is {}",
-                            listed(known.iter().map(|name| format!("`{name}`")))
+                            comma_list(known.iter().map(|name| format!("`{name}`")))
                         )
                     }
                 }

@@ -1,97 +1,99 @@
 //! Resolves the names in expressions and types.
 
-use super::home::Home;
-use super::{Kind, Work};
+use super::home::FieldsSource;
+use super::{DeclarationKind, IndexBuilder};
 use rulec_lang::builtins::Function;
 use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, TypeExpr, TypeKind};
 
-impl<'a> Work<'a> {
-    pub(super) fn exprs(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
-        exprs.into_iter().for_each(|expr| self.expr(expr));
+impl<'a> IndexBuilder<'a> {
+    pub(super) fn resolve_exprs(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
+        exprs.into_iter().for_each(|expr| self.resolve_expr(expr));
     }
 
     /// Resolves the names in the values of record entries. The keys of the entries are not names.
-    pub(super) fn entries(&mut self, entries: &'a [(Ident, Expr)]) {
-        self.exprs(entries.iter().map(|(_, value)| value));
+    pub(super) fn resolve_entries(&mut self, entries: &'a [(Ident, Expr)]) {
+        self.resolve_exprs(entries.iter().map(|(_, value)| value));
     }
 
-    pub(super) fn expr(&mut self, expr: &'a Expr) {
+    pub(super) fn resolve_expr(&mut self, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Literal(_) => {}
-            ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => drop(self.path(expr)),
+            ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => drop(self.resolve_path(expr)),
             ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
-                self.exprs(items)
+                self.resolve_exprs(items)
             }
-            ExprKind::If(parts) => self.exprs(parts.iter()),
-            ExprKind::Record(entries) => self.entries(entries),
-            ExprKind::Call(name, args) => self.call(name, args),
-            ExprKind::Unary(_, inner) | ExprKind::Presence { operand: inner, .. } => self.expr(inner),
-            ExprKind::Binary(binary) => self.exprs([&binary.left, &binary.right]),
+            ExprKind::If(parts) => self.resolve_exprs(parts.iter()),
+            ExprKind::Record(entries) => self.resolve_entries(entries),
+            ExprKind::Call(name, args) => self.resolve_call(name, args),
+            ExprKind::Unary(_, inner) | ExprKind::Presence { operand: inner, .. } => self.resolve_expr(inner),
+            ExprKind::Binary(binary) => self.resolve_exprs([&binary.left, &binary.right]),
             ExprKind::As(inner, ty) => {
-                self.expr(inner);
-                self.ty(ty);
+                self.resolve_expr(inner);
+                self.resolve_type_names(ty);
             }
-            ExprKind::Range { start, end, .. } => self.exprs([&**start, &**end]),
+            ExprKind::Range { start, end, .. } => self.resolve_exprs([&**start, &**end]),
             ExprKind::Quantifier { var, list, body, .. } => {
-                let home = self.value(list);
-                self.bind(Kind::Local, var, expr.span, self.element(home));
-                self.expr(body);
+                let home = self.resolve_value(list);
+                self.declare_and_bind(DeclarationKind::Local, var, expr.span, self.fields_of_elements(home));
+                self.resolve_expr(body);
                 self.scope.pop();
             }
         }
     }
 
     /// Resolves the names in an expression. Returns where the fields of its value are declared.
-    pub(super) fn value(&mut self, expr: &'a Expr) -> Home<'a> {
+    pub(super) fn resolve_value(&mut self, expr: &'a Expr) -> FieldsSource<'a> {
         match &expr.kind {
-            ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => self.path(expr),
+            ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => self.resolve_path(expr),
             _ => {
-                self.expr(expr);
-                Home::Unknown
+                self.resolve_expr(expr);
+                FieldsSource::Unknown
             }
         }
     }
 
-    fn call(&mut self, name: &'a Ident, args: &'a [Arg]) {
+    fn resolve_call(&mut self, name: &'a Ident, args: &'a [Arg]) {
         if Function::named(&name.node).is_none() {
-            self.uses_named(Kind::Def, name);
+            self.add_use_of_name(DeclarationKind::Def, name);
             for param in args.iter().filter_map(|arg| arg.name.as_ref()) {
-                let id = self.symbol(Kind::Parameter, &[&name.node, &param.node]);
-                self.uses(id, param.span);
+                let id = self.find_or_add_symbol(DeclarationKind::Parameter, &[&name.node, &param.node]);
+                self.add_use(id, param.span);
             }
         }
-        self.exprs(args.iter().map(|arg| &arg.value));
+        self.resolve_exprs(args.iter().map(|arg| &arg.value));
     }
 
-    pub(super) fn ty(&mut self, ty: &'a TypeExpr) {
+    pub(super) fn resolve_type_names(&mut self, ty: &'a TypeExpr) {
         match &ty.kind {
             TypeKind::Name(name) => {
-                let id = self.known(Kind::Type, &[name]).or_else(|| self.known(Kind::Group, &[name]));
+                let id = self
+                    .find_symbol(DeclarationKind::Type, &[name])
+                    .or_else(|| self.find_symbol(DeclarationKind::Group, &[name]));
                 if let Some(id) = id {
-                    self.uses(id, ty.span);
+                    self.add_use(id, ty.span);
                 }
             }
             TypeKind::List(inner) | TypeKind::Dict(inner) => {
                 if let Some(inner) = inner {
-                    self.ty(inner);
+                    self.resolve_type_names(inner);
                 }
             }
-            TypeKind::Record(fields) => self.fields_of(fields),
+            TypeKind::Record(fields) => self.resolve_field_types(fields),
         }
     }
 
     /// Resolves the type names in the types of fields. The field names themselves are declared
     /// elsewhere.
-    pub(super) fn fields_of(&mut self, fields: &'a [Field]) {
-        fields.iter().for_each(|field| self.ty(&field.ty));
+    pub(super) fn resolve_field_types(&mut self, fields: &'a [Field]) {
+        fields.iter().for_each(|field| self.resolve_type_names(&field.ty));
     }
 
     /// Declares the fields of a record and of its nested records. `path` is the path of the record.
-    pub(super) fn declare_fields(&mut self, kind: Kind, path: &[&str], fields: &'a [Field]) {
+    pub(super) fn declare_fields(&mut self, kind: DeclarationKind, path: &[&str], fields: &'a [Field]) {
         for field in fields {
             let path = [path, &[&field.name.node]].concat();
-            self.declares(kind, &path, field.name.span, field.name.span.to(field.ty.span), "");
-            self.declare_inside(kind, &path, &field.ty);
+            self.declare_symbol(kind, &path, field.name.span, field.name.span.to(field.ty.span), "");
+            self.declare_type_fields(kind, &path, &field.ty);
         }
     }
 }

@@ -1,33 +1,45 @@
 //! Resolves the names in `payload` and `group` statements.
 
-use super::home::Home;
-use super::{Entry, Kind, Work, entry, group_owner};
+use super::home::FieldsSource;
+use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};
 use rulec_syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, PathExpr, RuleTest,
 };
 
-impl<'a> Work<'a> {
+impl<'a> IndexBuilder<'a> {
     /// Declares the fields of a payload or group.
     pub(super) fn declare_items(&mut self, owner: &str, items: &'a [Item]) {
         for item in items {
             if let ItemKind::Field(field) = &item.kind {
                 let path = [owner, &field.name.node];
-                self.declares(Kind::PayloadField, &path, field.name.span, item.span, &item.docs);
-                self.declare_inside(Kind::PayloadField, &path, &field.ty);
+                self.declare_symbol(
+                    DeclarationKind::PayloadField,
+                    &path,
+                    field.name.span,
+                    item.span,
+                    &item.docs,
+                );
+                self.declare_type_fields(DeclarationKind::PayloadField, &path, &field.ty);
             }
         }
     }
 
     /// Resolves the names in the body of a payload or group, and returns its outline entries.
-    pub(super) fn body(&mut self, owner: &'a Ident, params: &'a [Field], items: &'a [Item]) -> Vec<Entry> {
+    pub(super) fn resolve_body(
+        &mut self,
+        owner: &'a Ident,
+        params: &'a [Field],
+        items: &'a [Item],
+    ) -> Vec<OutlineEntry> {
         self.judged = Some(&owner.node);
         // `decision` and `payload` are names that the language itself binds.
-        self.scope.extend([("decision", None, Home::Unknown), ("payload", None, Home::Payload)]);
+        self.scope
+            .extend([("decision", None, FieldsSource::Unknown), ("payload", None, FieldsSource::Payload)]);
         let mut lines = Vec::new();
-        self.in_scope_of(&group_owner(&owner.node), params, |this| {
+        self.with_params_in_scope(&group_params_prefix(&owner.node), params, |this| {
             let outer = this.scope.len();
-            this.bring_in(&owner.node, items, &mut Vec::new());
-            lines = items.iter().filter_map(|item| this.item(item)).collect();
+            this.bring_fields_into_scope(&owner.node, items, &mut Vec::new());
+            lines = items.iter().filter_map(|item| this.resolve_item(item)).collect();
             this.scope.truncate(outer);
         });
         self.scope.clear();
@@ -36,19 +48,19 @@ impl<'a> Work<'a> {
     }
 
     /// Adds the fields of a payload or group to the scope, including the fields of included groups.
-    fn bring_in(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
+    fn bring_fields_into_scope(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {
                 ItemKind::Field(field) => {
                     let path = vec![owner, field.name.node.as_str()];
-                    let id = self.symbol(Kind::PayloadField, &path);
-                    let home = Home::Typed(Kind::PayloadField, path, &field.ty);
+                    let id = self.find_or_add_symbol(DeclarationKind::PayloadField, &path);
+                    let home = FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty);
                     self.scope.push((&field.name.node, Some(id), home));
                 }
                 ItemKind::Include(include) if !open.contains(&include.group.node.as_str()) => {
                     if let Some(group) = self.groups.get(include.group.node.as_str()).copied() {
                         open.push(&group.name.node);
-                        self.bring_in(&group.name.node, &group.body, open);
+                        self.bring_fields_into_scope(&group.name.node, &group.body, open);
                         open.pop();
                     }
                 }
@@ -57,78 +69,80 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn item(&mut self, item: &'a Item) -> Option<Entry> {
+    fn resolve_item(&mut self, item: &'a Item) -> Option<OutlineEntry> {
         match &item.kind {
             ItemKind::Field(field) => {
-                self.field_item(field);
-                return Some(entry(Kind::PayloadField, &field.name, item.span));
+                self.resolve_field_item(field);
+                return Some(outline_entry(DeclarationKind::PayloadField, &field.name, item.span));
             }
             ItemKind::Rule(rule) => {
-                self.exprs(&rule.guard);
-                self.place(rule.place.as_ref());
+                self.resolve_exprs(&rule.guard);
+                self.resolve_object_path(rule.place.as_ref());
                 match &rule.test {
-                    RuleTest::Require(condition) | RuleTest::Forbid(condition) => self.expr(condition),
+                    RuleTest::Require(condition) | RuleTest::Forbid(condition) => {
+                        self.resolve_expr(condition)
+                    }
                     RuleTest::Compiles => {}
                 }
-                self.notice(&rule.notice);
-                return Some(entry(Kind::Route, &rule.id, item.span));
+                self.resolve_notice(&rule.notice);
+                return Some(outline_entry(DeclarationKind::Route, &rule.id, item.span));
             }
-            ItemKind::Closed { notice, .. } => self.notice(notice),
+            ItemKind::Closed { notice, .. } => self.resolve_notice(notice),
             ItemKind::Let { name, value } => {
-                let home = self.value(value);
-                self.bind(Kind::Local, name, item.span, home);
+                let home = self.resolve_value(value);
+                self.declare_and_bind(DeclarationKind::Local, name, item.span, home);
             }
-            ItemKind::Include(include) => self.include(include),
-            ItemKind::Each(each) => self.each(each, item),
+            ItemKind::Include(include) => self.resolve_include(include),
+            ItemKind::Each(each) => self.resolve_each(each, item),
         }
         None
     }
 
-    fn field_item(&mut self, field: &'a FieldItem) {
-        self.ty(&field.ty);
-        self.exprs(field.limits.as_ref().map(|limits| &limits.values));
-        self.exprs(&field.exactly);
-        self.notice(&field.notice);
+    fn resolve_field_item(&mut self, field: &'a FieldItem) {
+        self.resolve_type_names(&field.ty);
+        self.resolve_exprs(field.limits.as_ref().map(|limits| &limits.values));
+        self.resolve_exprs(&field.exactly);
+        self.resolve_notice(&field.notice);
     }
 
-    fn include(&mut self, include: &'a IncludeItem) {
-        self.uses_named(Kind::Group, &include.group);
+    fn resolve_include(&mut self, include: &'a IncludeItem) {
+        self.add_use_of_name(DeclarationKind::Group, &include.group);
         for arg in &include.args {
-            let path = [&group_owner(&include.group.node)[..], &[&arg.name.node]].concat();
-            let id = self.symbol(Kind::Parameter, &path);
-            self.uses(id, arg.name.span);
-            self.expr(&arg.value);
-            self.place(arg.place.as_ref());
+            let path = [&group_params_prefix(&include.group.node)[..], &[&arg.name.node]].concat();
+            let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
+            self.add_use(id, arg.name.span);
+            self.resolve_expr(&arg.value);
+            self.resolve_object_path(arg.place.as_ref());
         }
-        self.exprs(&include.guard);
+        self.resolve_exprs(&include.guard);
     }
 
-    fn each(&mut self, each: &'a EachItem, item: &'a Item) {
-        let list = self.value(&each.list);
-        let element = self.element(list);
+    fn resolve_each(&mut self, each: &'a EachItem, item: &'a Item) {
+        let list = self.resolve_value(&each.list);
+        let element = self.fields_of_elements(list);
         let outer = self.scope.len();
         let (key, value) = match &each.names {
             (value, None) => (None, value),
             (key, Some(value)) => (Some(key), value),
         };
         if let Some(key) = key {
-            self.bind(Kind::Local, key, item.span, Home::Unknown);
+            self.declare_and_bind(DeclarationKind::Local, key, item.span, FieldsSource::Unknown);
         }
-        self.bind(Kind::Local, value, item.span, element);
-        self.exprs(&each.guard);
+        self.declare_and_bind(DeclarationKind::Local, value, item.span, element);
+        self.resolve_exprs(&each.guard);
         for item in &each.body {
-            self.item(item);
+            self.resolve_item(item);
         }
         self.scope.truncate(outer);
     }
 
-    fn place(&mut self, place: Option<&'a PathExpr>) {
-        self.exprs(place.map(|place| &place.path));
+    fn resolve_object_path(&mut self, place: Option<&'a PathExpr>) {
+        self.resolve_exprs(place.map(|place| &place.path));
     }
 
-    fn notice(&mut self, notice: &'a Notice) {
+    fn resolve_notice(&mut self, notice: &'a Notice) {
         match notice.correction.as_ref().map(|correction| &correction.node) {
-            Some(Correction::Default(value) | Correction::Clamp(value)) => self.expr(value),
+            Some(Correction::Default(value) | Correction::Clamp(value)) => self.resolve_expr(value),
             Some(Correction::Remove) | None => {}
         }
     }

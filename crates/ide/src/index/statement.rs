@@ -1,53 +1,53 @@
 //! Resolves the names in statements, and builds the outline of the file.
 
-use super::home::{DEEP, Home};
-use super::{Entry, Kind, SymbolId, Work, entry, group_owner};
+use super::home::{FieldsSource, MAX_DEFINITION_DEPTH};
+use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_prefix, outline_entry};
 use rulec_base::span::Span;
-use rulec_sema::hir::ROUTES;
+use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::{
     Branch, Choice, Expectation, Expr, ExprKind, Field, Ident, ListSource, Literal, Locals, Route, Router,
     Statement, StatementKind, Target, Test, Trigger, Workflow,
 };
 
-impl<'a> Work<'a> {
+impl<'a> IndexBuilder<'a> {
     /// Adds the names that a statement declares to the index.
-    pub(super) fn declare(&mut self, statement: &'a Statement) {
+    pub(super) fn declare_statement(&mut self, statement: &'a Statement) {
         let Statement { kind, span, docs, .. } = statement;
         let mut named = |kind, name: &'a Ident| {
-            self.declares(kind, &[&name.node], name.span, *span, docs);
+            self.declare_symbol(kind, &[&name.node], name.span, *span, docs);
         };
         match kind {
             StatementKind::Let { name, value } => {
-                named(Kind::Let, name);
+                named(DeclarationKind::Let, name);
                 self.lets.entry(&name.node).or_insert(value);
             }
-            StatementKind::List { name, .. } => named(Kind::List, name),
+            StatementKind::List { name, .. } => named(DeclarationKind::List, name),
             StatementKind::Def { name, params, .. } => {
-                named(Kind::Def, name);
-                self.declare_fields(Kind::Parameter, &[&name.node], params);
+                named(DeclarationKind::Def, name);
+                self.declare_fields(DeclarationKind::Parameter, &[&name.node], params);
             }
             StatementKind::Extern { name, params, .. } => {
-                named(Kind::Extern, name);
-                self.declare_fields(Kind::Parameter, &[&name.node], params);
+                named(DeclarationKind::Extern, name);
+                self.declare_fields(DeclarationKind::Parameter, &[&name.node], params);
             }
             StatementKind::Handler { name, params, .. } => {
-                named(Kind::Handler, name);
+                named(DeclarationKind::Handler, name);
                 // A handler may have the same name as a function, so the parameter paths of
                 // handlers have a prefix.
-                self.declare_fields(Kind::Parameter, &["handler", &name.node], params);
+                self.declare_fields(DeclarationKind::Parameter, &["handler", &name.node], params);
             }
             StatementKind::Type { name, ty } => {
-                named(Kind::Type, name);
+                named(DeclarationKind::Type, name);
                 self.types.entry(&name.node).or_insert(ty);
-                self.declare_inside(Kind::TypeField, &[&name.node], ty);
+                self.declare_type_fields(DeclarationKind::TypeField, &[&name.node], ty);
             }
             StatementKind::Input { fields } => {
                 self.input.get_or_insert(fields);
-                self.declare_fields(Kind::Field, &[], fields);
+                self.declare_fields(DeclarationKind::Field, &[], fields);
             }
-            StatementKind::Route(route) => self.declare_route(ROUTES, route, statement),
+            StatementKind::Route(route) => self.declare_route(ROUTES_TABLE, route, statement),
             StatementKind::Table { name, statements } => {
-                named(Kind::Table, name);
+                named(DeclarationKind::Table, name);
                 for inner in statements {
                     if let StatementKind::Route(route) = &inner.kind {
                         self.declare_route(&name.node, route, inner);
@@ -55,36 +55,40 @@ impl<'a> Work<'a> {
                 }
             }
             StatementKind::Choice(choice) => {
-                named(Kind::Choice, &choice.name);
+                named(DeclarationKind::Choice, &choice.name);
                 for branch in &choice.branches {
                     let path = [&*choice.name.node, &branch.id.node];
-                    self.declares(Kind::Branch, &path, branch.id.span, branch.span, "");
+                    self.declare_symbol(DeclarationKind::Branch, &path, branch.id.span, branch.span, "");
                 }
             }
             StatementKind::Workflow(workflow) => {
-                named(Kind::Workflow, &workflow.name);
+                named(DeclarationKind::Workflow, &workflow.name);
                 for node in &workflow.nodes {
                     let path = [&*workflow.name.node, &node.id.node];
-                    self.declares(Kind::Node, &path, node.id.span, node.span, "");
+                    self.declare_symbol(DeclarationKind::Node, &path, node.id.span, node.span, "");
                     if let Some(router) = &node.router {
                         self.asking.entry(&router.node).or_default().push(&workflow.name.node);
                     }
                 }
             }
-            StatementKind::Flow(flow) => named(Kind::Flow, &flow.name),
-            StatementKind::FlowTool(tool) => named(Kind::FlowTool, &tool.name),
-            StatementKind::Router(router) => named(Kind::Router, &router.name),
-            StatementKind::Intent(intent) => named(Kind::Intent, &intent.name),
-            StatementKind::Entity(entity) => named(Kind::Entity, &entity.name),
-            StatementKind::Lexicon(lexicon) => named(Kind::Lexicon, &lexicon.name),
+            StatementKind::Flow(flow) => named(DeclarationKind::Flow, &flow.name),
+            StatementKind::FlowTool(tool) => named(DeclarationKind::FlowTool, &tool.name),
+            StatementKind::Router(router) => named(DeclarationKind::Router, &router.name),
+            StatementKind::Intent(intent) => named(DeclarationKind::Intent, &intent.name),
+            StatementKind::Entity(entity) => named(DeclarationKind::Entity, &entity.name),
+            StatementKind::Lexicon(lexicon) => named(DeclarationKind::Lexicon, &lexicon.name),
             StatementKind::Payload(payload) => {
-                named(Kind::Payload, &payload.name);
+                named(DeclarationKind::Payload, &payload.name);
                 self.declare_items(&payload.name.node, &payload.body);
             }
             StatementKind::Group(group) => {
-                named(Kind::Group, &group.name);
+                named(DeclarationKind::Group, &group.name);
                 self.groups.entry(&group.name.node).or_insert(group);
-                self.declare_fields(Kind::Parameter, &group_owner(&group.name.node), &group.params);
+                self.declare_fields(
+                    DeclarationKind::Parameter,
+                    &group_params_prefix(&group.name.node),
+                    &group.params,
+                );
                 self.declare_items(&group.name.node, &group.body);
             }
             StatementKind::Import { .. }
@@ -96,160 +100,172 @@ impl<'a> Work<'a> {
 
     fn declare_route(&mut self, table: &str, route: &'a Route, statement: &Statement) {
         let path = [table, &route.name.node];
-        self.declares(Kind::Route, &path, route.name.span, statement.span, &statement.docs);
+        self.declare_symbol(DeclarationKind::Route, &path, route.name.span, statement.span, &statement.docs);
     }
 
     /// Resolves the names in a statement, and returns its outline entry with nested entries.
-    pub(super) fn statement(&mut self, statement: &'a Statement) -> Entry {
+    pub(super) fn resolve_statement(&mut self, statement: &'a Statement) -> OutlineEntry {
         let mut inner = Vec::new();
-        let (kind, name) = self.declaration(&statement.kind, &mut inner);
+        let (kind, name) = self.resolve_declaration(&statement.kind, &mut inner);
         let (word, called) = statement.kind.head();
         let first = Span { end: statement.span.start + word.len() as u32, ..statement.span };
         let name_span = name.map_or(first, |name| name.span);
         let name = if called.is_empty() { word } else { called };
-        Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
+        OutlineEntry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
     }
 
     /// Resolves the names in a statement. Returns its kind and its name for the outline, and adds
     /// nested outline entries to `inner`. Statements that make decisions are passed on to
-    /// `deciding`.
-    fn declaration(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
+    /// `resolve_deciding`.
+    fn resolve_declaration(
+        &mut self,
+        kind: &'a StatementKind,
+        inner: &mut Vec<OutlineEntry>,
+    ) -> (DeclarationKind, Option<&'a Ident>) {
         match kind {
             StatementKind::Let { name, value } => {
-                self.expr(value);
-                (Kind::Let, Some(name))
+                self.resolve_expr(value);
+                (DeclarationKind::Let, Some(name))
             }
             StatementKind::List { name, source } => {
                 if let ListSource::Elements(elements) = source {
-                    self.expr(elements);
+                    self.resolve_expr(elements);
                 }
-                (Kind::List, Some(name))
+                (DeclarationKind::List, Some(name))
             }
             StatementKind::Def { name, params, body } => {
-                self.in_scope_of(&[&name.node], params, |this| this.expr(body));
-                (Kind::Def, Some(name))
+                self.with_params_in_scope(&[&name.node], params, |this| this.resolve_expr(body));
+                (DeclarationKind::Def, Some(name))
             }
             StatementKind::Extern { name, params, result } => {
-                self.fields_of(params);
-                self.ty(result);
-                (Kind::Extern, Some(name))
+                self.resolve_field_types(params);
+                self.resolve_type_names(result);
+                (DeclarationKind::Extern, Some(name))
             }
             StatementKind::Handler { name, params, .. } => {
-                self.fields_of(params);
-                (Kind::Handler, Some(name))
+                self.resolve_field_types(params);
+                (DeclarationKind::Handler, Some(name))
             }
             StatementKind::Type { name, ty } => {
-                self.ty(ty);
-                (Kind::Type, Some(name))
+                self.resolve_type_names(ty);
+                (DeclarationKind::Type, Some(name))
             }
             StatementKind::Input { fields } => {
-                self.fields_of(fields);
-                let line = |field: &Field| entry(Kind::Field, &field.name, field.name.span.to(field.ty.span));
+                self.resolve_field_types(fields);
+                let line = |field: &Field| {
+                    outline_entry(DeclarationKind::Field, &field.name, field.name.span.to(field.ty.span))
+                };
                 inner.extend(fields.iter().map(line));
-                (Kind::Input, None)
+                (DeclarationKind::Input, None)
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
                     // A word such as `insensitive` is not a name. However, the name of a list of
                     // stop words is.
                     if let ExprKind::Name(name) = &value.kind
-                        && let Some(id) = self.known(Kind::Let, &[name])
+                        && let Some(id) = self.find_symbol(DeclarationKind::Let, &[name])
                     {
-                        self.uses(id, value.span);
+                        self.add_use(id, value.span);
                     }
                 }
-                (Kind::Settings, None)
+                (DeclarationKind::Settings, None)
             }
             StatementKind::Intent(intent) => {
-                self.exprs(intent.keywords.iter().chain(&intent.examples));
-                (Kind::Intent, Some(&intent.name))
+                self.resolve_exprs(intent.keywords.iter().chain(&intent.examples));
+                (DeclarationKind::Intent, Some(&intent.name))
             }
             StatementKind::Entity(entity) => {
-                self.exprs(&entity.patterns);
-                (Kind::Entity, Some(&entity.name))
+                self.resolve_exprs(&entity.patterns);
+                (DeclarationKind::Entity, Some(&entity.name))
             }
-            StatementKind::Lexicon(lexicon) => (Kind::Lexicon, Some(&lexicon.name)),
-            StatementKind::Import { path } => (Kind::Import, Some(path)),
-            deciding => self.deciding(deciding, inner),
+            StatementKind::Lexicon(lexicon) => (DeclarationKind::Lexicon, Some(&lexicon.name)),
+            StatementKind::Import { path } => (DeclarationKind::Import, Some(path)),
+            deciding => self.resolve_deciding(deciding, inner),
         }
     }
 
     /// Resolves the names in a statement that takes part in decisions. Returns its kind and its
     /// name.
-    fn deciding(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
+    fn resolve_deciding(
+        &mut self,
+        kind: &'a StatementKind,
+        inner: &mut Vec<OutlineEntry>,
+    ) -> (DeclarationKind, Option<&'a Ident>) {
         match kind {
             StatementKind::Route(route) => {
-                self.in_locals(&route.locals, |this| {
-                    this.expr(&route.condition);
-                    this.target(&route.target);
+                self.with_locals_in_scope(&route.locals, |this| {
+                    this.resolve_expr(&route.condition);
+                    this.resolve_target(&route.target);
                 });
-                (Kind::Route, Some(&route.name))
+                (DeclarationKind::Route, Some(&route.name))
             }
             StatementKind::Default { target } => {
-                self.target(target);
-                (Kind::Route, None)
+                self.resolve_target(target);
+                (DeclarationKind::Route, None)
             }
             StatementKind::Table { name, statements } => {
-                inner.extend(statements.iter().map(|inner| self.statement(inner)));
-                (Kind::Table, Some(name))
+                inner.extend(statements.iter().map(|inner| self.resolve_statement(inner)));
+                (DeclarationKind::Table, Some(name))
             }
             StatementKind::Test(test) => {
-                self.test(test);
-                (Kind::Test, Some(&test.name))
+                self.resolve_test(test);
+                (DeclarationKind::Test, Some(&test.name))
             }
             StatementKind::Choice(choice) => {
-                *inner = self.choice(choice);
-                (Kind::Choice, Some(&choice.name))
+                *inner = self.resolve_choice(choice);
+                (DeclarationKind::Choice, Some(&choice.name))
             }
             StatementKind::Flow(flow) => {
                 match &flow.trigger {
-                    Trigger::Keyword { patterns, .. } => self.expr(patterns),
-                    Trigger::Intent { examples, keywords } => self.exprs(examples.iter().chain(keywords)),
+                    Trigger::Keyword { patterns, .. } => self.resolve_expr(patterns),
+                    Trigger::Intent { examples, keywords } => {
+                        self.resolve_exprs(examples.iter().chain(keywords))
+                    }
                 }
-                (Kind::Flow, Some(&flow.name))
+                (DeclarationKind::Flow, Some(&flow.name))
             }
             StatementKind::FlowTool(tool) => {
-                self.entries(&tool.entries);
-                (Kind::FlowTool, Some(&tool.name))
+                self.resolve_entries(&tool.entries);
+                (DeclarationKind::FlowTool, Some(&tool.name))
             }
             StatementKind::Router(router) => {
-                self.router(router);
-                (Kind::Router, Some(&router.name))
+                self.resolve_router(router);
+                (DeclarationKind::Router, Some(&router.name))
             }
             StatementKind::Workflow(workflow) => {
-                *inner = self.workflow(workflow);
-                (Kind::Workflow, Some(&workflow.name))
+                *inner = self.resolve_workflow(workflow);
+                (DeclarationKind::Workflow, Some(&workflow.name))
             }
             StatementKind::Payload(payload) => {
                 if let Some(fallback) = &payload.fallback {
-                    self.uses_named(Kind::Payload, fallback);
+                    self.add_use_of_name(DeclarationKind::Payload, fallback);
                 }
-                *inner = self.body(&payload.name, &[], &payload.body);
-                (Kind::Payload, Some(&payload.name))
+                *inner = self.resolve_body(&payload.name, &[], &payload.body);
+                (DeclarationKind::Payload, Some(&payload.name))
             }
             StatementKind::Group(group) => {
-                *inner = self.body(&group.name, &group.params, &group.body);
-                (Kind::Group, Some(&group.name))
+                *inner = self.resolve_body(&group.name, &group.params, &group.body);
+                (DeclarationKind::Group, Some(&group.name))
             }
             // Other kinds of statements do not reach this function.
-            _ => (Kind::Let, None),
+            _ => (DeclarationKind::Let, None),
         }
     }
 
     /// Calls `walk` with the parameters of a declaration in scope.
-    pub(super) fn in_scope_of(
+    pub(super) fn with_params_in_scope(
         &mut self,
         owner: &[&'a str],
         params: &'a [Field],
         walk: impl FnOnce(&mut Self),
     ) {
-        self.fields_of(params);
+        self.resolve_field_types(params);
         let outer = self.scope.len();
         for param in params {
             let path = [owner, &[param.name.node.as_str()]].concat();
-            let id = self.symbol(Kind::Parameter, &path);
-            let home = Home::Typed(Kind::Parameter, path, &param.ty);
-            self.index.symbols[id].fields = self.fields_behind(home.clone());
+            let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
+            let home = FieldsSource::Typed(DeclarationKind::Parameter, path, &param.ty);
+            self.index.symbols[id].fields = self.declaration_of_fields(home.clone());
             self.scope.push((&param.name.node, Some(id), home));
         }
         walk(self);
@@ -258,134 +274,150 @@ impl<'a> Work<'a> {
 
     /// Calls `walk` with the names that `where` binds in scope. The values of these names can refer
     /// to each other.
-    fn in_locals(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
+    fn with_locals_in_scope(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
         let outer = self.scope.len();
         for (name, value) in locals {
-            let home = self.home(value, DEEP);
-            self.bind(Kind::Local, name, name.span.to(value.span), home);
+            let home = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
+            self.declare_and_bind(DeclarationKind::Local, name, name.span.to(value.span), home);
         }
-        self.exprs(locals.iter().map(|(_, value)| value));
+        self.resolve_exprs(locals.iter().map(|(_, value)| value));
         walk(self);
         self.scope.truncate(outer);
     }
 
-    fn target(&mut self, target: &'a Target) {
+    fn resolve_target(&mut self, target: &'a Target) {
         match target {
-            Target::Goto { table, .. } => self.uses_named(Kind::Table, table),
+            Target::Goto { table, .. } => self.add_use_of_name(DeclarationKind::Table, table),
             Target::Handler { name, args, metadata, .. } => {
-                self.uses_named(Kind::Handler, name);
+                self.add_use_of_name(DeclarationKind::Handler, name);
                 for (param, _) in args {
-                    let id = self.symbol(Kind::Parameter, &["handler", &name.node, &param.node]);
-                    self.uses(id, param.span);
+                    let id = self.find_or_add_symbol(
+                        DeclarationKind::Parameter,
+                        &["handler", &name.node, &param.node],
+                    );
+                    self.add_use(id, param.span);
                 }
-                self.entries(args);
-                self.entries(metadata);
+                self.resolve_entries(args);
+                self.resolve_entries(metadata);
             }
         }
     }
 
-    fn test(&mut self, test: &'a Test) {
-        self.local(Kind::Test, &test.name, test.name.span);
+    fn resolve_test(&mut self, test: &'a Test) {
+        self.declare_local(DeclarationKind::Test, &test.name, test.name.span);
         let mut kinds = test.expects.iter().filter_map(|expect| expect.path.first());
-        let judged = kinds.find(|kind| self.known(Kind::Payload, &[&kind.node]).is_some());
+        let judged = kinds.find(|kind| self.find_symbol(DeclarationKind::Payload, &[&kind.node]).is_some());
         let judged = judged.map(|kind| kind.node.as_str());
         for path in test.given.iter().map(|(path, _)| path).chain(&test.columns) {
-            self.given(path, judged);
+            self.resolve_given(path, judged);
         }
-        self.exprs(test.given.iter().map(|(_, value)| value));
+        self.resolve_exprs(test.given.iter().map(|(_, value)| value));
         for expect in &test.expects {
-            self.exprs(&expect.values);
-            self.expected(expect);
+            self.resolve_exprs(&expect.values);
+            self.resolve_expectation(expect);
         }
     }
 
     /// Resolves a field to which a test gives a value. It is a field of the input message, or of
     /// the payload that the test validates.
-    fn given(&mut self, path: &'a [Ident], judged: Option<&str>) {
+    fn resolve_given(&mut self, path: &'a [Ident], judged: Option<&str>) {
         let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
         if let (Some(kind), ["payload", field, ..]) = (judged, names.as_slice()) {
-            if let Some(id) = self.known(Kind::PayloadField, &[kind, field]) {
-                self.uses(id, path[1].span);
+            if let Some(id) = self.find_symbol(DeclarationKind::PayloadField, &[kind, field]) {
+                self.add_use(id, path[1].span);
             }
             return;
         }
-        self.given_field(path);
+        self.resolve_given_path(path);
     }
 
     /// Resolves the expected result of a test: `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or
     /// a payload with its verdict. Then resolves the expected target.
-    fn expected(&mut self, expect: &'a Expectation) {
+    fn resolve_expectation(&mut self, expect: &'a Expectation) {
         let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
         let known = match path.as_slice() {
             [owner, name] => {
-                let payload = self.known(Kind::Payload, &[owner]);
-                let inner = self.known(Kind::Route, &path).or_else(|| self.known(Kind::Branch, &path));
-                let inner = inner.or_else(|| self.known(Kind::Flow, &[name])).filter(|_| payload.is_none());
-                vec![payload.or_else(|| self.known(Kind::Table, &[owner])), inner]
+                let payload = self.find_symbol(DeclarationKind::Payload, &[owner]);
+                let inner = self
+                    .find_symbol(DeclarationKind::Route, &path)
+                    .or_else(|| self.find_symbol(DeclarationKind::Branch, &path));
+                let inner = inner
+                    .or_else(|| self.find_symbol(DeclarationKind::Flow, &[name]))
+                    .filter(|_| payload.is_none());
+                vec![payload.or_else(|| self.find_symbol(DeclarationKind::Table, &[owner])), inner]
             }
             ["default" | "none"] => Vec::new(),
             [name] => {
-                let entry = |this: &Self| this.known(Kind::Table, &[name]);
-                vec![self.route_named(name).or_else(|| entry(self))]
+                let entry = |this: &Self| this.find_symbol(DeclarationKind::Table, &[name]);
+                vec![self.find_route(name).or_else(|| entry(self))]
             }
             _ => Vec::new(),
         };
         for (known, part) in known.into_iter().zip(&expect.path) {
             if let Some(id) = known {
-                self.uses(id, part.span);
+                self.add_use(id, part.span);
             }
         }
         let Some(then) = &expect.then else { return };
         for name in &then.names {
-            let handler = self.known(Kind::Handler, &[&name.node]);
-            if let Some(id) = handler.or_else(|| self.asked_node(path.first().copied(), &name.node)) {
-                self.uses(id, name.span);
+            let handler = self.find_symbol(DeclarationKind::Handler, &[&name.node]);
+            if let Some(id) = handler.or_else(|| self.find_node(path.first().copied(), &name.node)) {
+                self.add_use(id, name.span);
             }
         }
         if let [handler] = then.names.as_slice() {
             for (param, _) in &then.args {
-                if let Some(id) = self.known(Kind::Parameter, &["handler", &handler.node, &param.node]) {
-                    self.uses(id, param.span);
+                if let Some(id) =
+                    self.find_symbol(DeclarationKind::Parameter, &["handler", &handler.node, &param.node])
+                {
+                    self.add_use(id, param.span);
                 }
             }
         }
-        self.entries(&then.args);
-        self.entries(&then.metadata);
+        self.resolve_entries(&then.args);
+        self.resolve_entries(&then.metadata);
     }
 
     /// Returns the node called `name` in a workflow that uses the router.
-    fn asked_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
+    fn find_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
         let mut workflows = self.asking.get(router?)?.iter();
-        workflows.find_map(|workflow| self.known(Kind::Node, &[workflow, name]))
+        workflows.find_map(|workflow| self.find_symbol(DeclarationKind::Node, &[workflow, name]))
     }
 
     /// Returns the route, flow or branch with this name. A route outside any table is preferred to
     /// routes in tables.
-    fn route_named(&self, name: &str) -> Option<SymbolId> {
-        let main = self.known(Kind::Route, &[ROUTES, name]);
-        main.or_else(|| self.known(Kind::Flow, &[name])).or_else(|| {
+    fn find_route(&self, name: &str) -> Option<SymbolId> {
+        let main = self.find_symbol(DeclarationKind::Route, &[ROUTES_TABLE, name]);
+        main.or_else(|| self.find_symbol(DeclarationKind::Flow, &[name])).or_else(|| {
             let mut rules = self.index.symbols.iter().enumerate();
-            let rule = |kind| matches!(kind, Kind::Route | Kind::Branch);
+            let rule = |kind| matches!(kind, DeclarationKind::Route | DeclarationKind::Branch);
             rules.find(|(_, symbol)| rule(symbol.kind) && symbol.name == name).map(|(id, _)| id)
         })
     }
 
-    fn choice(&mut self, choice: &'a Choice) -> Vec<Entry> {
+    fn resolve_choice(&mut self, choice: &'a Choice) -> Vec<OutlineEntry> {
         let line = |branch: &'a Branch, this: &mut Self| {
-            this.in_locals(&branch.locals, |this| this.exprs(branch.conditions.iter().flatten()));
-            entry(Kind::Branch, &branch.id, branch.span)
+            this.with_locals_in_scope(&branch.locals, |this| {
+                this.resolve_exprs(branch.conditions.iter().flatten())
+            });
+            outline_entry(DeclarationKind::Branch, &branch.id, branch.span)
         };
         choice.branches.iter().map(|branch| line(branch, self)).collect()
     }
 
-    fn router(&mut self, router: &'a Router) {
+    fn resolve_router(&mut self, router: &'a Router) {
         let outer = self.scope.len();
-        self.bind(Kind::Parameter, &router.param, router.param.span, Home::Unknown);
+        self.declare_and_bind(
+            DeclarationKind::Parameter,
+            &router.param,
+            router.param.span,
+            FieldsSource::Unknown,
+        );
         for case in &router.cases {
-            self.in_locals(&case.locals, |this| {
-                this.exprs(&case.condition);
+            self.with_locals_in_scope(&case.locals, |this| {
+                this.resolve_exprs(&case.condition);
                 for destination in &case.destinations {
-                    this.destination(destination, router);
+                    this.resolve_destination(destination, router);
                 }
             });
         }
@@ -394,34 +426,34 @@ impl<'a> Work<'a> {
 
     /// Resolves a router destination. If the destination begins with the parameter of the router,
     /// it is a value. Any other destination names a node of a workflow that uses the router.
-    fn destination(&mut self, destination: &'a Expr, router: &'a Router) {
+    fn resolve_destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut at = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {
             at = base;
         }
         match &at.kind {
-            ExprKind::Name(name) if *name == router.param.node => self.expr(destination),
+            ExprKind::Name(name) if *name == router.param.node => self.resolve_expr(destination),
             ExprKind::Name(name) | ExprKind::Literal(Literal::String(name)) => {
-                if let Some(node) = self.asked_node(Some(&router.name.node), name) {
-                    self.uses(node, at.span);
+                if let Some(node) = self.find_node(Some(&router.name.node), name) {
+                    self.add_use(node, at.span);
                 }
             }
             _ => {}
         }
     }
 
-    fn workflow(&mut self, workflow: &'a Workflow) -> Vec<Entry> {
+    fn resolve_workflow(&mut self, workflow: &'a Workflow) -> Vec<OutlineEntry> {
         let mut lines = Vec::new();
         for node in &workflow.nodes {
             for next in &node.next {
-                let id = self.symbol(Kind::Node, &[&workflow.name.node, &next.node]);
-                self.uses(id, next.span);
+                let id = self.find_or_add_symbol(DeclarationKind::Node, &[&workflow.name.node, &next.node]);
+                self.add_use(id, next.span);
             }
             if let Some(router) = &node.router {
-                self.uses_named(Kind::Router, router);
+                self.add_use_of_name(DeclarationKind::Router, router);
             }
-            self.entries(&node.config);
-            lines.push(entry(Kind::Node, &node.id, node.span));
+            self.resolve_entries(&node.config);
+            lines.push(outline_entry(DeclarationKind::Node, &node.id, node.span));
         }
         lines
     }

@@ -11,8 +11,8 @@ use super::body::{Body, Targets};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use memchr::arch::all::packedpair::Pair;
-use rulec_base::text::fold::{Equals, equals};
-use rulec_base::text::{Form, TextMode};
+use rulec_base::text::fold::{CaseEquals, case_equals};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_vm::bytecode::pools::Matcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
@@ -39,16 +39,16 @@ impl<'w> Needle<'w> {
     /// can search for it.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
-        if !cfg!(target_arch = "x86_64") || mode.form != Form::None || word.len() > LONGEST {
+        if !cfg!(target_arch = "x86_64") || mode.form != NormalizationForm::None || word.len() > LONGEST {
             return None;
         }
         let mut beyond = false;
         if mode.fold {
             for c in std::str::from_utf8(word).ok()?.chars() {
-                match equals(c) {
-                    Equals::Itself | Equals::AsciiCases => {}
-                    Equals::More if c.is_ascii() => beyond = true,
-                    Equals::More => return None,
+                match case_equals(c) {
+                    CaseEquals::Itself | CaseEquals::AsciiCases => {}
+                    CaseEquals::More if c.is_ascii() => beyond = true,
+                    CaseEquals::More => return None,
                 }
             }
         }

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_module::Module;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::SlotId;
-use rulec_sema::normal::Ask;
+use rulec_sema::normal::TestKind;
 use rulec_vm::bytecode::chunk::{Check, Operand, Pred, Shared};
 use rulec_vm::bytecode::instr::{Cmp, CmpJump, Instr, On};
 use std::mem::offset_of;
@@ -170,7 +170,7 @@ impl Body<'_, '_, '_> {
 
     /// Lowers a comparison of two values that may be numbers.
     fn two_numbers(&mut self, id: u32, pred: &Pred, targets: Targets) -> Result<bool, JitError> {
-        let Ask::Op(op) = pred.ask else { return Ok(false) };
+        let TestKind::Op(op) = pred.ask else { return Ok(false) };
         let Some(cmp) = Cmp::from_op(op).filter(|_| pred.mode.quantity.is_none()) else { return Ok(false) };
         // Emits an operand only if there is inline code for both.
         if !self.is_inline(pred.left) || !self.is_inline(pred.right) {

@@ -7,7 +7,7 @@ use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{RuleId, SlotId, TableId};
-use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, TestKind};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::vm::{Scratch, Vm};
 use serde_json::{Value as Json, json};
@@ -128,7 +128,7 @@ fn comparisons_of_two_values() {
     for (x, y) in slots {
         let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
         for op in [Op::Eq, Op::Lt, Op::Le] {
-            let pred = build.pred(Ask::Op(op), TestMode::default(), x, Some(y));
+            let pred = build.pred(TestKind::Op(op), TestMode::default(), x, Some(y));
             let cond = build.cond(NCond::Test { pred, want: true });
             both_ways(&mut build, cond);
         }
@@ -144,7 +144,7 @@ fn truth_and_presence() {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         let value = build.expr(NExpr::Slot(slot));
-        for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+        for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
             let pred = build.pred(ask, TestMode::default(), value, None);
             let cond = build.cond(NCond::Test { pred, want: true });
             both_ways(&mut build, cond);
@@ -191,12 +191,12 @@ fn arithmetic() {
                 let cond = build.compare_expr(result, op, constant);
                 both_ways(&mut build, cond);
             }
-            for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+            for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
                 let pred = build.pred(ask, TestMode::default(), result, None);
                 let cond = build.cond(NCond::Test { pred, want: true });
                 both_ways(&mut build, cond);
             }
-            let pred = build.pred(Ask::Op(Op::Lt), TestMode::default(), result, Some(y));
+            let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), result, Some(y));
             let cond = build.cond(NCond::Test { pred, want: true });
             both_ways(&mut build, cond);
         }
@@ -241,10 +241,10 @@ fn what_there_is_code_for_needs_no_machine() {
         build.test(text, Op::In, json!(["abc", "de"]), TestMode::default()),
     ];
     for (left, right) in [(n, m), (n, two), (value, n), (half, value)] {
-        let pred = build.pred(Ask::Op(Op::Lt), TestMode::default(), left, Some(right));
+        let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), left, Some(right));
         conds.push(build.cond(NCond::Test { pred, want: true }));
     }
-    for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+    for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
         let pred = build.pred(ask, TestMode::default(), n, None);
         conds.push(build.cond(NCond::Test { pred, want: true }));
     }

@@ -12,7 +12,7 @@ fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(at)] => Some(at),
         [Value::DateTime(at), Value::Str(name)] => {
-            let seconds = zone::offset(name, at.unix_timestamp())?;
+            let seconds = zone::utc_offset(name, at.unix_timestamp())?;
             at.checked_to_offset(UtcOffset::from_whole_seconds(seconds).ok()?)
         }
         _ => None,

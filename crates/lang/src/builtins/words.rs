@@ -5,7 +5,7 @@ use crate::arena::Arena;
 use crate::limits::Limit;
 use crate::operators::implementations::finite;
 use crate::value::Value;
-use rulec_base::text::{self, Hash};
+use rulec_base::text::{self, BucketHash};
 use std::collections::HashSet;
 
 pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
@@ -124,7 +124,7 @@ fn parsed_number(text: &str) -> Value<'_> {
 
 pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = *args else { return Value::Missing };
-    let Some(version) = text::version::version(text) else { return Value::Missing };
+    let Some(version) = text::version::parse_version(text) else { return Value::Missing };
     let version = version.to_string();
     match arena.text(version.len(), |made| made.push_str(&version)) {
         Value::Str(made) => Value::Version(made),
@@ -236,9 +236,9 @@ pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
 
 pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let (key, seed, hash) = match *args {
-        [key] => (key, "", Some(Hash::Rulec)),
-        [key, Value::Str(seed)] => (key, seed, Some(Hash::Rulec)),
-        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, Hash::named(hash)),
+        [key] => (key, "", Some(BucketHash::Rulec)),
+        [key, Value::Str(seed)] => (key, seed, Some(BucketHash::Rulec)),
+        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, BucketHash::from_name(hash)),
         _ => return Value::Missing,
     };
     let Some(hash) = hash else { return Value::Missing };

@@ -1,6 +1,6 @@
 //! Nodes of a workflow by name, and the routes that their outputs may take.
 
-use rulec_base::diag::{Arg, Argument, Message, listed};
+use rulec_base::diag::{Arg, Argument, Message, comma_list};
 use rulec_base::message;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,8 +60,8 @@ impl fmt::Debug for NodeId {
 }
 
 impl Argument for NodeId {
-    fn argument(&self) -> Arg {
-        self.as_str().argument()
+    fn to_arg(&self) -> Arg {
+        self.as_str().to_arg()
     }
 }
 
@@ -70,9 +70,13 @@ pub fn names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
         0 => message!("no node"),
-        1 => listed(quoted),
+        1 => comma_list(quoted),
         count => {
-            message!("{} and {}", listed(quoted.clone().take(count - 1)), listed(quoted.skip(count - 1)))
+            message!(
+                "{} and {}",
+                comma_list(quoted.clone().take(count - 1)),
+                comma_list(quoted.skip(count - 1))
+            )
         }
     }
 }

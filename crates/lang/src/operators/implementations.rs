@@ -10,7 +10,7 @@ use crate::operators::modifiers::TestMode;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
 use rulec_base::text;
-use rulec_base::text::pattern::Origin;
+use rulec_base::text::pattern::PatternOrigin;
 use time::{Duration, OffsetDateTime};
 
 /// True if an automaton with this number of states may search a text of this number of bytes within
@@ -123,7 +123,7 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
         // prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
-            if !within_budget_glob(text.len(), glob.weight(), arena) {
+            if !within_budget_glob(text.len(), glob.match_cost(), arena) {
                 return Tri::Unknown;
             }
             glob.matches(&mode.text.prepare(text)).into()
@@ -135,12 +135,16 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
 /// The operator `matches` with a constant, for the reference evaluator. The regular expression
 /// comes from a cache or is compiled.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Rules))
+    matches_by(left, right, arena, |pattern| {
+        text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Rules)
+    })
 }
 
 /// The operator `matches` with a regular expression from the message.
 pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
+    matches_by(left, right, arena, |pattern| {
+        text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Message)
+    })
 }
 
 fn matches_by(

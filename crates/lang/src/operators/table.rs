@@ -12,7 +12,7 @@ use crate::ty::KindSet;
 use crate::value::{Tri, Value};
 use hashbrown::HashMap;
 use rulec_base::codec::impl_codec;
-use rulec_base::diag::{Message, listed};
+use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -379,7 +379,7 @@ pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
     match names.pop() {
-        Some(last) if !names.is_empty() => message!("{} and {last}", listed(names)),
+        Some(last) if !names.is_empty() => message!("{} and {last}", comma_list(names)),
         last => last.unwrap_or_default(),
     }
 }

@@ -10,7 +10,7 @@ use super::placeholders::Scope;
 use super::plan::{Plan, PlanError, PlanNode, Progress, Recovery};
 use crate::task::Function;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
-use rulec_base::diag::listed;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -245,7 +245,7 @@ pub(super) fn check_kinds(plan: &Plan, crew: &RunSettings) -> Result<(), PlanErr
             let mut known: Vec<&str> = crew.kinds.keys().map(String::as_str).collect();
             known.sort_unstable();
             let PlanNode { id, kind, .. } = node;
-            let known = listed(known);
+            let known = comma_list(known);
             Err(PlanError(message!(
                 "no processor is registered for nodes of type `{kind}`, the type of `{id}`; there are {known}"
             )))

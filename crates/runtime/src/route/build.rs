@@ -9,7 +9,7 @@ use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
 use crate::task::{Function, boxed};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rulec::{Guard, LiveRules, UnknownEntry};
-use rulec_base::diag::{Message, lines, nearest};
+use rulec_base::diag::{Message, join_lines, nearest};
 use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -244,7 +244,7 @@ impl RouterError {
 
     /// Returns all problems as one localized message, one per line.
     pub fn to_message(&self) -> Message {
-        lines(&self.problems.iter().map(Problem::to_message).collect::<Vec<_>>())
+        join_lines(&self.problems.iter().map(Problem::to_message).collect::<Vec<_>>())
     }
 }
 

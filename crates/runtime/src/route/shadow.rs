@@ -6,7 +6,7 @@ use super::build::{RouterError, Warning};
 use super::difference::{Difference, Part, RoutePosition};
 use super::{Active, Router, Shared, Swapped};
 use rulec::{Decision, LiveRules};
-use rulec_base::diag::{Message, listed};
+use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -123,7 +123,7 @@ impl SwitchError {
                 [] => message!(
                     "generation {asked} is not kept; no rules were replaced yet, or the router was built with `keep(0)`"
                 ),
-                kept => message!("generation {asked} is not kept; kept are {}", listed(kept)),
+                kept => message!("generation {asked} is not kept; kept are {}", comma_list(kept)),
             },
             SwitchError::Router(error) => error.to_message(),
         }

@@ -5,7 +5,7 @@ use super::node::{Node, NodeId};
 use super::plan::{Plan, Step};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
-use rulec_base::diag::{Message, lines};
+use rulec_base::diag::{Message, join_lines};
 use rulec_base::message;
 use rulec_lang::graph::{self, Finding, FindingKind, Severity, Vertex};
 use std::collections::HashMap;
@@ -259,6 +259,6 @@ impl BuildError {
     /// Returns the errors as one localized message, one per line.
     pub fn to_message(&self) -> Message {
         let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
-        lines(&errors.map(Finding::to_message).collect::<Vec<_>>())
+        join_lines(&errors.map(Finding::to_message).collect::<Vec<_>>())
     }
 }

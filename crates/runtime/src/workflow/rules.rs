@@ -5,10 +5,10 @@ use super::build::{Workflow, WorkflowBuilder};
 use super::node::{Node, NodeId};
 use super::router::ConditionalRouter;
 use rulec::{Rules, UnknownEntry};
-use rulec_base::diag::{Message, listed};
+use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use rulec_lang::graph::{Route, Target};
-use rulec_sema::hir::{NEXT, OUTPUT, TableId, TableKind};
+use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, TableId, TableKind};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl UnknownWorkflow {
             ),
             known => {
                 let known = known.iter().map(|name| format!("`{name}`"));
-                message!("there is no workflow `{name}`; the workflows are {}", listed(known))
+                message!("there is no workflow `{name}`; the workflows are {}", comma_list(known))
             }
         }
     }
@@ -95,7 +95,7 @@ impl UnknownWorkflow {
 impl ConditionalRouter for RulesRouter {
     fn route(&self, output: &Value, next: &[NodeId]) -> Route {
         let next: Vec<&str> = next.iter().map(|id| &**id).collect();
-        let message = json!({ OUTPUT: output, NEXT: next });
+        let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next });
         let decision = self.rules.table(self.table).decide(&message);
         match decision.next() {
             Some(next) => Route {

@@ -1,10 +1,10 @@
 //! Calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
 
-use super::constant::{constant, list};
-use super::fields::Reason;
-use super::path::checked_at;
-use super::read::{accepted, read};
-use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
+use super::constant::{constant_expr, list_expr};
+use super::fields::NarrowingReason;
+use super::path::read_as_declared;
+use super::read::{accepted_kinds, typed_read};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_CONDITION_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -16,8 +16,12 @@ use rulec_syntax::ast::{self, Ident};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    pub(super) fn def(&mut self, params: &'a [ast::Field], body: &'a ast::Expr) -> Checked<Declared> {
-        let record = self.record(params);
+    pub(super) fn check_def(
+        &mut self,
+        params: &'a [ast::Field],
+        body: &'a ast::Expr,
+    ) -> Checked<CheckedDefinition> {
+        let record = self.resolve_record(params);
         let mut bound = Vec::new();
         for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
             let (kind, ty) = (ExprKind::Param(at as u32), field.ty.clone());
@@ -25,21 +29,21 @@ impl<'a> Checker<'a> {
             self.scope.push(Binding::new(&field.name, expr, written.name.span));
             bound.push((field.name, field.ty));
         }
-        let checked = self.term(body);
+        let checked = self.check_term(body);
         self.scope.truncate(self.scope.len() - bound.len());
         let checked = checked?;
-        self.measured(checked.part(), body.span)?;
-        Ok(Declared::Def(Arc::new(Def { params: bound, body: checked })))
+        self.measure_checked(checked.part(), body.span)?;
+        Ok(CheckedDefinition::Def(Arc::new(DefBody { params: bound, body: checked })))
     }
 
-    pub(super) fn extern_fn(
+    pub(super) fn declare_extern_fn(
         &mut self,
         name: &Ident,
         params: &'a [ast::Field],
         result: &'a ast::TypeExpr,
-    ) -> Checked<Declared> {
-        let record = self.record(params);
-        let ty = self.ty(result)?;
+    ) -> Checked<CheckedDefinition> {
+        let record = self.resolve_record(params);
+        let ty = self.resolve_type(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
@@ -57,23 +61,23 @@ impl<'a> Checker<'a> {
             feature: None,
             span: name.span,
         });
-        Ok(Declared::Extern(id))
+        Ok(CheckedDefinition::Extern(id))
     }
 
     /// Checks a call `name(args)`.
-    pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
+    pub(super) fn check_call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
         if let Some(function) = Function::named(&name.node) {
-            return self.builtin_call(function, name, args, span).map(Term::Expr);
+            return self.check_builtin_call(function, name, args, span).map(Term::Expr);
         }
         let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
-            return self.unknown_function(name);
+            return self.report_unknown_function(name);
         };
         self.used.insert(&symbol.name.node);
         let declared = symbol.name.span;
         match self.definitions.get(name.node.as_str()).cloned().flatten() {
-            None => Err(Reported),
-            Some(Declared::Def(def)) => {
-                let args = self.arguments(name, args, &def.params, declared, span)?;
+            None => Err(AlreadyReported),
+            Some(CheckedDefinition::Def(def)) => {
+                let args = self.check_arguments(name, args, &def.params, declared, span)?;
                 let sizes = args.iter().map(|arg| Measure::new(Part::Expr(arg), &self.let_measures).nodes);
                 let (sizes, args) = (sizes.collect(), &*args);
                 let mut replaced =
@@ -81,41 +85,41 @@ impl<'a> Checker<'a> {
                 let mut term = def.body.clone();
                 match &mut term {
                     Term::Cond(cond) => {
-                        replaced.cond(cond);
+                        replaced.substitute_in_cond(cond);
                         let kind = CondKind::Call(name.node.as_str().into(), Box::new(cond.clone()));
                         *cond = Cond { kind, span };
                     }
                     Term::Expr(expr) => {
-                        replaced.expr(expr);
+                        replaced.substitute_in_expr(expr);
                         expr.span = span;
                     }
                 }
-                if replaced.made > MAX_NODES {
-                    return self.too_large(span, true);
+                if replaced.made > MAX_CONDITION_NODES {
+                    return self.report_too_large(span, true);
                 }
                 let Substitution { filled, given, .. } = replaced;
                 for (op, mode, left, right) in filled {
-                    self.keywords_fit(op, mode, &right)?;
+                    self.check_text_operand(op, mode, &right)?;
                     // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
-                        self.vain_constants(op, mode, &left, &right);
+                        self.warn_useless_constant(op, mode, &left, &right);
                     }
                 }
                 for (function, param, arg) in given {
-                    self.known_argument(function, param, &arg)?;
+                    self.check_known_argument(function, param, &arg)?;
                 }
-                self.measured(term.part(), span)?;
+                self.measure_checked(term.part(), span)?;
                 Ok(term)
             }
-            Some(Declared::Extern(id)) => {
+            Some(CheckedDefinition::Extern(id)) => {
                 let (params, ty) = {
                     let function = &self.program.externs[id.index()];
                     (function.params.clone(), function.result.clone())
                 };
-                let args = self.arguments(name, args, &params, declared, span)?;
+                let args = self.check_arguments(name, args, &params, declared, span)?;
                 Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, optional: true, span }))
             }
-            Some(Declared::Let(..) | Declared::List(_)) => {
+            Some(CheckedDefinition::Let(..) | CheckedDefinition::List(_)) => {
                 let message = message!("`{}` takes no arguments", name.node);
                 self.report(
                     Diagnostic::new(Code::UnknownFunction, name.span, message)
@@ -127,7 +131,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
+    fn report_unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
         let message = message!("there is no function `{}`", name.node);
         let named = self.symbols.definitions.names().any(|known| known == name.node);
         if let Some(help) = operator_help(&name.node).filter(|_| !named) {
@@ -141,7 +145,7 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
     }
 
-    fn builtin_call(
+    fn check_builtin_call(
         &mut self,
         function: Function,
         name: &Ident,
@@ -150,10 +154,10 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let row = function.info();
         let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
-        let placed = self.placed(name, written, &names, None)?;
+        let placed = self.arguments_by_parameter(name, written, &names, None)?;
         let least = names.len() - row.optional;
         if !row.takes(placed.len()) || placed.iter().take(least).any(Option::is_none) {
-            let wanted = count(least, names.len(), row.variadic);
+            let wanted = argument_count_phrase(least, names.len(), row.variadic);
             let message = message!("`{}` takes {wanted}, not {}", row.name, written.len());
             return self.fail(Code::ArgumentCount, span, message, message!("write `{}`", row.signature()));
         }
@@ -162,29 +166,29 @@ impl<'a> Checker<'a> {
         for (at, written) in placed.into_iter().enumerate() {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
-                Some(written) => self.value(written)?,
+                Some(written) => self.check_value(written)?,
                 // This optional argument is omitted, but a later argument is given.
-                None => constant("".into(), span),
+                None => constant_expr("".into(), span),
             };
-            let arg = self.argument(row.name, param, arg, &Ty::plain(kinds), None)?;
-            optional |= self.known_argument(function, param, &arg)? || arg.optional;
+            let arg = self.check_argument(row.name, param, arg, &Ty::plain(kinds), None)?;
+            optional |= self.check_known_argument(function, param, &arg)? || arg.optional;
             args.push(arg);
         }
         let zone = self.settings_of(span.file).zone.filter(|_| names.get(args.len()) == Some(&"zone"));
         if let Some(zone) = zone {
-            let zone = constant(zone.as_ref().into(), span);
-            self.known_argument(function, "zone", &zone)?;
+            let zone = constant_expr(zone.as_ref().into(), span);
+            self.check_known_argument(function, "zone", &zone)?;
             args.push(zone);
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
         // As with `list[i]`, the type of an element is checked when it is read.
-        Ok(if row.gives_elements() { checked_at(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
+        Ok(if row.gives_elements() { read_as_declared(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
     }
 
     /// Returns the arguments in the order of the parameters. For an omitted parameter, the argument
     /// is `None`, or the list ends before it.
-    fn placed(
+    fn arguments_by_parameter(
         &mut self,
         function: &Ident,
         written: &'a [ast::Arg],
@@ -202,10 +206,11 @@ impl<'a> Checker<'a> {
             };
             let Some(at) = params.iter().position(|param| **param == *name.node) else {
                 let message = message!("`{}` has no argument `{}`", function.node, name.node);
-                let finding = Diagnostic::new(Code::UnknownArgument, name.span, message).declared(declared);
+                let finding =
+                    Diagnostic::new(Code::UnknownArgument, name.span, message).label_declaration(declared);
                 let help = message!("its arguments are {}", params.join(", "));
                 let near = self.nearest(&name.node, params.iter().copied());
-                return self.report(finding.near_or(name.span, near, help));
+                return self.report(finding.suggest_or_help(name.span, near, help));
             };
             if placed.len() <= at {
                 placed.resize(at + 1, None);
@@ -218,7 +223,7 @@ impl<'a> Checker<'a> {
         Ok(placed)
     }
 
-    fn arguments(
+    fn check_arguments(
         &mut self,
         name: &Ident,
         written: &'a [ast::Arg],
@@ -227,9 +232,9 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Vec<Expr>> {
         let names: Vec<&str> = params.iter().map(|(name, _)| &**name).collect();
-        let placed = self.placed(name, written, &names, Some(declared))?;
+        let placed = self.arguments_by_parameter(name, written, &names, Some(declared))?;
         if written.len() != params.len() || placed.len() != params.len() {
-            let count = count(params.len(), params.len(), false);
+            let count = argument_count_phrase(params.len(), params.len(), false);
             let message = message!("`{}` takes {count}, not {}", name.node, written.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
             let params: Vec<String> = params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
@@ -239,15 +244,15 @@ impl<'a> Checker<'a> {
         let mut args = Vec::new();
         // The counts are equal and no argument is given twice, so all are given.
         for (written, (param, ty)) in placed.into_iter().flatten().zip(params) {
-            let arg = self.value(written)?;
-            args.push(self.argument(&name.node, param, arg, ty, Some(declared))?);
+            let arg = self.check_value(written)?;
+            args.push(self.check_argument(&name.node, param, arg, ty, Some(declared))?);
         }
         Ok(args)
     }
 
     /// Checks an argument against its parameter. A value that may also have another kind is wrapped
     /// in a read, for which another kind counts as missing.
-    pub(super) fn argument(
+    pub(super) fn check_argument(
         &mut self,
         function: &str,
         param: &str,
@@ -255,8 +260,8 @@ impl<'a> Checker<'a> {
         wanted: &Ty,
         declared: Option<Span>,
     ) -> Checked<Expr> {
-        let arg = self.as_datetime(arg, wanted.kinds)?;
-        let accepted = accepted(wanted.kinds);
+        let arg = self.constant_as_datetime(arg, wanted.kinds)?;
+        let accepted = accepted_kinds(wanted.kinds);
         let insides_fit = match (&arg.ty.inner, &wanted.inner) {
             (Inner::Unknown, _) | (_, Inner::Unknown) => true,
             _ => arg.ty.fits(wanted),
@@ -269,20 +274,20 @@ impl<'a> Checker<'a> {
                 true => diagnostic.help(message!("write `number(…)` to read the number in a text")),
                 false => diagnostic,
             };
-            let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
+            let diagnostic = self.with_origin(diagnostic.label_declaration(declared), &arg);
             // In a choice this is a warning. The argument keeps its own type, so that its value
             // counts as used; the result of the call is missing.
             if self.lenient && declared.is_none() {
-                self.never_holds(diagnostic);
+                self.warn_never_holds(diagnostic);
                 return Ok(arg);
             }
             return self.report(diagnostic);
         }
-        if self.fields.narrows() {
-            let reason = Reason::Argument(wanted.clone(), param.into(), function.into());
-            self.constrain(&arg, accepted, &reason);
+        if self.fields.is_narrowing_pass() {
+            let reason = NarrowingReason::Argument(wanted.clone(), param.into(), function.into());
+            self.narrow_field(&arg, accepted, &reason);
         }
-        Ok(read(arg, wanted))
+        Ok(typed_read(arg, wanted))
     }
 }
 
@@ -323,7 +328,7 @@ fn operator_help(name: &str) -> Option<Message> {
     Some(help.to_owned())
 }
 
-fn count(least: usize, most: usize, variadic: bool) -> Message {
+fn argument_count_phrase(least: usize, most: usize, variadic: bool) -> Message {
     match (least, most, variadic) {
         (1, 1, false) => message!("one argument"),
         (least, most, false) if least == most => message!("{most} arguments"),
@@ -338,7 +343,7 @@ struct Substitution<'s> {
     args: &'s [Expr],
     /// The number of nodes of each argument.
     sizes: Vec<u64>,
-    /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
+    /// The number of nodes copied so far; copying stops after [`MAX_CONDITION_NODES`].
     made: u64,
     /// Tests whose right operand was substituted and must be checked again: the operator, its mode,
     /// and both operands.
@@ -349,26 +354,30 @@ struct Substitution<'s> {
 }
 
 impl Substitution<'_> {
-    fn cond(&mut self, cond: &mut Cond) {
+    fn substitute_in_cond(&mut self, cond: &mut Cond) {
         match &mut cond.kind {
             // A branch of a choice never occurs in a `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
-            CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                self.substitute_in_cond(inner)
+            }
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                parts.iter_mut().for_each(|part| self.substitute_in_cond(part))
+            }
             CondKind::Test(test) => {
-                self.expr(&mut test.left);
+                self.substitute_in_expr(&mut test.left);
                 match &mut test.right {
                     Operand::Nothing => {}
                     Operand::Value(value) => {
                         let open = value.as_const().is_none();
-                        self.expr(value);
+                        self.substitute_in_expr(value);
                         if let Some(op) = test.op.filter(|_| open) {
                             self.filled.push((op, test.mode, test.left.clone(), value.clone()));
                         }
                     }
                     Operand::Range { start, end, .. } => {
-                        self.expr(start);
-                        self.expr(end);
+                        self.substitute_in_expr(start);
+                        self.substitute_in_expr(end);
                     }
                 }
                 // A condition passed as a bool parameter becomes a condition again.
@@ -377,56 +386,56 @@ impl Substitution<'_> {
                 }
             }
             CondKind::Quantifier { list, body, .. } => {
-                self.expr(list);
-                self.cond(body);
+                self.substitute_in_expr(list);
+                self.substitute_in_cond(body);
             }
         }
     }
 
-    fn expr(&mut self, expr: &mut Expr) {
+    fn substitute_in_expr(&mut self, expr: &mut Expr) {
         match &mut expr.kind {
             ExprKind::Param(at) => {
                 let at = *at as usize;
-                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_NODES) {
+                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_CONDITION_NODES) {
                     self.made = self.made.saturating_add(self.sizes[at]);
                     *expr = arg.clone();
                 }
             }
             ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => {}
-            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.substitute_in_expr(inner),
             ExprKind::Index(base, index) => {
-                self.expr(base);
-                self.expr(index);
+                self.substitute_in_expr(base);
+                self.substitute_in_expr(index);
             }
             ExprKind::Op(_, left, right) => {
-                self.expr(left);
-                right.iter_mut().for_each(|right| self.expr(right));
+                self.substitute_in_expr(left);
+                right.iter_mut().for_each(|right| self.substitute_in_expr(right));
             }
             ExprKind::List(items) => {
-                items.iter_mut().for_each(|item| self.expr(item));
-                *expr = list(std::mem::take(items), expr.span);
+                items.iter_mut().for_each(|item| self.substitute_in_expr(item));
+                *expr = list_expr(std::mem::take(items), expr.span);
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
                 for (at, arg) in args.iter_mut().enumerate() {
                     let open = arg.as_const().is_none();
-                    self.expr(arg);
+                    self.substitute_in_expr(arg);
                     if open && arg.as_const().is_some() {
                         let (param, _) = params[at.min(params.len() - 1)];
                         self.given.push((*function, param, arg.clone()));
                     }
                 }
             }
-            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.expr(arg)),
+            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.substitute_in_expr(arg)),
             ExprKind::Count { list, body, .. } => {
-                self.expr(list);
-                self.cond(body);
+                self.substitute_in_expr(list);
+                self.substitute_in_cond(body);
             }
-            ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::Cond(cond) => self.substitute_in_cond(cond),
             ExprKind::If { cond, then, other } => {
-                self.cond(cond);
-                self.expr(then);
-                self.expr(other);
+                self.substitute_in_cond(cond);
+                self.substitute_in_expr(then);
+                self.substitute_in_expr(other);
             }
         }
     }

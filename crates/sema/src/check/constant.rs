@@ -1,6 +1,6 @@
 //! Constants: literals, lists and records of them, and their types.
 
-use super::{Checked, Checker, Reported};
+use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -26,8 +26,8 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
             _ => {
-                let value = self.value(expr)?;
-                let Some(json) = as_json(&value) else {
+                let value = self.check_value(expr)?;
+                let Some(json) = constant_json_of(&value) else {
                     let help = message!(
                         "metadata, tests and records contain constants only; pass computed values as \
                         arguments: `-> handler(name: …)`"
@@ -40,30 +40,31 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
-        let once = self.each_once(message!("key"), entries, |(key, _)| key);
+        let once = self.without_duplicates(message!("key"), entries, |(key, _)| key);
         let map = once.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
         let map = map.collect::<Checked<Map<String, Json>>>()?;
-        if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
+        if once.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
     }
 
     /// Converts a constant text to a version if only a version is wanted.
-    pub(super) fn as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+    pub(super) fn constant_as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted != KindSet::VERSION {
             return Ok(expr);
         }
-        let version = self.version(text, expr.span)?;
+        let version = self.check_version(text, expr.span)?;
         let kind = ExprKind::Const(Const::Version(version.to_string().into()));
         Ok(Expr { kind, ty: Ty::plain(KindSet::VERSION), optional: false, span: expr.span })
     }
 
     /// Converts a constant text to a date-time if a date-time is wanted and a text is not.
-    pub(super) fn as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+    pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
             return Ok(expr);
         }
         if let ExprKind::If { cond, then, other } = expr.kind {
-            let (then, other) = (self.as_datetime(*then, wanted)?, self.as_datetime(*other, wanted)?);
+            let (then, other) =
+                (self.constant_as_datetime(*then, wanted)?, self.constant_as_datetime(*other, wanted)?);
             let ty = then.ty.join(&other.ty);
             let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
             return Ok(Expr { kind, ty, ..expr });
@@ -91,7 +92,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Returns the JSON of a constant; `None` for a date-time, a version, or a non-constant.
-pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
+pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
     match expr.as_const()? {
         Const::Json(json) => Some(json),
         Const::DateTime(_) | Const::Version(_) => None,
@@ -99,17 +100,17 @@ pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
 }
 
 /// Builds a constant whose type follows from its value.
-pub(super) fn constant(json: Json, span: Span) -> Expr {
-    let ty = if json.is_f64() { Ty::FLOAT } else { json_ty(&json) };
+pub(super) fn constant_expr(json: Json, span: Span) -> Expr {
+    let ty = if json.is_f64() { Ty::FLOAT } else { type_of_json(&json) };
     Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }
 }
 
-fn json_ty(json: &Json) -> Ty {
+fn type_of_json(json: &Json) -> Ty {
     match json {
-        Json::Array(items) => Ty::list(joined(items.iter().map(json_ty))),
+        Json::Array(items) => Ty::list(join_types(items.iter().map(type_of_json))),
         Json::Object(map) => {
             let field = |(name, value): (&String, &Json)| {
-                let (name, ty) = (name.as_str().into(), json_ty(value));
+                let (name, ty) = (name.as_str().into(), type_of_json(value));
                 Field { name, ty, optional: false, private: false }
             };
             Ty::record(map.iter().map(field).collect())
@@ -119,17 +120,17 @@ fn json_ty(json: &Json) -> Ty {
 }
 
 /// Returns the smallest type that contains all types; `any` if there are none.
-fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
+fn join_types(mut types: impl Iterator<Item = Ty>) -> Ty {
     let Some(first) = types.next() else { return Ty::ANY };
     types.fold(first, |all, ty| if all == ty { all } else { all.join(&ty) })
 }
 
 /// Builds a list, as a constant if all elements are constants.
-pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
-    let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
+pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
+    let ty = Ty::list(join_types(elements.iter().map(|element| element.ty.clone())));
     let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
     // In a JSON list `-0.0` would be read back as an integer.
-    let constant = |element| as_json(element).filter(|json| !is_zero(json)).cloned();
+    let constant = |element| constant_json_of(element).filter(|json| !is_zero(json)).cloned();
     let constants: Option<Vec<Json>> = elements.iter().map(constant).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),

@@ -1,12 +1,12 @@
 //! Lowers choices and routers to tables of rules, with helpers that flows share.
 
-use super::constant::constant;
-use super::{Checked, Checker, Reported};
+use super::constant::constant_expr;
+use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{
-    ANSWERS, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part,
-    Predicate, Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
+    ANSWERS_FIELD, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT_FIELD, OUTPUT_FIELD, Operand,
+    Outcome, Part, Predicate, Question, Rule, RuleId, STEPS_FIELD, Table, TableId, TableKind,
 };
-use crate::resolve::duplicate;
+use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Checks every choice and router of the main file and its imports.
-    pub(super) fn choices_and_routers(&mut self) {
+    pub(super) fn lower_choices_and_routers(&mut self) {
         for statement in self.statements() {
             match &statement.kind {
-                StatementKind::Choice(choice) => self.choice(choice, statement),
-                StatementKind::Router(router) => self.router(router, statement),
+                StatementKind::Choice(choice) => self.lower_choice(choice, statement),
+                StatementKind::Router(router) => self.lower_router(router, statement),
                 _ => {}
             }
         }
@@ -32,8 +32,8 @@ impl<'a> Checker<'a> {
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = clash {
-            self.diagnostics.push(duplicate(message!("entry"), name, first, span));
-        } else if matches!(name, crate::hir::ROUTES | "none" | "default") {
+            self.diagnostics.push(duplicate_error(message!("entry"), name, first, span));
+        } else if matches!(name, crate::hir::ROUTES_TABLE | "none" | "default") {
             let message = message!("a table, choice or router cannot be named `{name}`");
             let help = message!("this word has its own meaning in decisions and tests; choose another name");
             self.emit(Code::ReservedTableName, span, message, help);
@@ -89,26 +89,26 @@ impl<'a> Checker<'a> {
         id
     }
 
-    fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
-        self.each_once(message!("branch"), &choice.branches, |branch| &branch.id);
+    fn lower_choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
+        self.without_duplicates(message!("branch"), &choice.branches, |branch| &branch.id);
         let name = &choice.name;
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
         self.program.tables[table.index()].to_user = choice.to_user;
         if let Some(question) = &choice.question {
-            return self.question(choice, question, table);
+            return self.lower_question(choice, question, table);
         }
-        self.defaults_hide_nothing(choice);
+        self.warn_branches_hidden_by_default(choice);
         self.lenient = true;
-        self.fields.implicit = Some(STEPS);
+        self.fields.implicit = Some(STEPS_FIELD);
         let has_default = choice.branches.iter().any(|branch| branch.default.is_some());
         for branch in choice.branches.iter().rev() {
-            match self.branch(branch, has_default) {
+            match self.lower_branch(branch, has_default) {
                 Ok(Some((condition, default))) => {
                     let outcome = Outcome::Branch { default };
                     self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
                 }
                 Ok(None) => {}
-                Err(Reported) => {
+                Err(AlreadyReported) => {
                     self.failed_routes.insert(&branch.id.node);
                 }
             }
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the condition of a branch, and whether the branch is the default; `None` if the
     /// branch is never chosen. `has_default` is true if a branch of the same choice is the default.
-    fn branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
+    fn lower_branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning instead of conditions");
             let help = message!(
@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
                     help,
                 );
             }
-            return Ok(Some((always(branch.span), true)));
+            return Ok(Some((always_true(branch.span), true)));
         }
         if conditions.is_empty() {
             let message = message!("the branch `{}` has no condition and is never chosen", branch.id.node);
@@ -156,17 +156,17 @@ impl<'a> Checker<'a> {
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
-        let conditions = self.with_locals(&branch.locals, |this| this.conds(conditions))?.into_iter();
-        let conditions = conditions.map(|cond| Guarded { usable: usable(&cond), cond }).collect();
+        let conditions = self.with_locals(&branch.locals, |this| this.check_conds(conditions))?.into_iter();
+        let conditions = conditions.map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
         let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
-        self.measured(Part::Cond(&condition), branch.span)?;
+        self.measure_checked(Part::Cond(&condition), branch.span)?;
         Ok(Some((condition, false)))
     }
 
     /// Reports branches that a default hides. Branches are tried from the last to the first, so a
     /// default hides every branch before it.
-    fn defaults_hide_nothing(&mut self, choice: &Choice) {
+    fn warn_branches_hidden_by_default(&mut self, choice: &Choice) {
         let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
         let (Some(first), Some(word)) = (hidden.first(), default.default) else { return };
@@ -189,7 +189,7 @@ impl<'a> Checker<'a> {
 
     /// Lowers a choice that a language model makes. Its table compares the model's answer with the
     /// branch ids. Any other answer selects the default, whatever the position of the default is.
-    fn question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
+    fn lower_question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
         let mut branches = Vec::new();
         let mut default: Option<&Branch> = None;
         for branch in &choice.branches {
@@ -228,17 +228,18 @@ impl<'a> Checker<'a> {
                 message!("add `default branch ID`: it is chosen when the model gives no usable answer");
             return self.emit(Code::BranchForm, name.span, message, help);
         };
-        let slot = self.fields.rooted_slot(None, &[ANSWERS, name.node.as_str()], KindSet::STRING, false);
+        let slot =
+            self.fields.intern_slot(None, &[ANSWERS_FIELD, name.node.as_str()], KindSet::STRING, false);
         for branch in choice.branches.iter().filter(|branch| branch.default.is_none()) {
             let span = branch.id.span;
             let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional: true, span };
-            let id = constant(branch.id.node.as_str().into(), span);
-            let condition = Predicate::plain(Op::Eq, answer, Operand::Value(id)).at(span);
+            let id = constant_expr(branch.id.node.as_str().into(), span);
+            let condition = Predicate::without_modifiers(Op::Eq, answer, Operand::Value(id)).into_cond(span);
             let outcome = Outcome::Branch { default: false };
             self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
         }
         let outcome = Outcome::Branch { default: true };
-        self.add_rule(table, default.id.node.as_str(), always(default.span), outcome, default.span);
+        self.add_rule(table, default.id.node.as_str(), always_true(default.span), outcome, default.span);
         self.program.questions.push(Question {
             name: name.node.as_str().into(),
             text: question.node.as_str().into(),
@@ -248,24 +249,24 @@ impl<'a> Checker<'a> {
         });
     }
 
-    fn router(&mut self, router: &'a Router, statement: &'a Statement) {
+    fn lower_router(&mut self, router: &'a Router, statement: &'a Statement) {
         let name = &router.name;
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
-        self.alias = Some((router.param.node.as_str(), OUTPUT));
-        self.fields.implicit = Some(OUTPUT);
-        let slot = self.fields.rooted_slot(None, &[NEXT], KindSet::LIST, false);
+        self.alias = Some((router.param.node.as_str(), OUTPUT_FIELD));
+        self.fields.implicit = Some(OUTPUT_FIELD);
+        let slot = self.fields.intern_slot(None, &[NEXT_FIELD], KindSet::LIST, false);
         let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
-        let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
+        let next = self.add_value(Expr { kind, ty, optional: true, span: name.span });
         for (at, case) in router.cases.iter().enumerate() {
             let checked = self.with_locals(&case.locals, |this| {
                 let condition = match &case.condition {
-                    Some(condition) => this.whole_cond(condition),
-                    None => Ok(always(case.span)),
+                    Some(condition) => this.check_rule_cond(condition),
+                    None => Ok(always_true(case.span)),
                 };
                 let destinations: Checked<Vec<Destination>> = case
                     .destinations
                     .iter()
-                    .map(|destination| this.destination(destination, &router.param))
+                    .map(|destination| this.lower_destination(destination, &router.param))
                     .collect();
                 Ok((condition?, destinations?))
             });
@@ -280,13 +281,13 @@ impl<'a> Checker<'a> {
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
             let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
-            self.add_rule(table, "otherwise", always(name.span), outcome, name.span);
+            self.add_rule(table, "otherwise", always_true(name.span), outcome, name.span);
         }
         self.alias = None;
         self.fields.implicit = None;
     }
 
-    fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
+    fn lower_destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
         let wrong = |this: &mut Self, message: Message| {
             let help = message!(
                 "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` if a \
@@ -296,12 +297,12 @@ impl<'a> Checker<'a> {
             this.fail(Code::BadDestination, expr.span, message, help)
         };
         match &expr.kind {
-            ast::ExprKind::Name(name) if name == NEXT => Ok(Destination::All),
+            ast::ExprKind::Name(name) if name == NEXT_FIELD => Ok(Destination::All),
             ast::ExprKind::Name(name) if *name != param.node => Ok(Destination::Node(name.as_str().into())),
             ast::ExprKind::Literal(Literal::String(id)) if !id.trim().is_empty() => {
                 Ok(Destination::Node(id.as_str().into()))
             }
-            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT) =>
+            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT_FIELD) =>
             {
                 let index = match &index.kind {
                     ast::ExprKind::Literal(Literal::Int(index)) => u32::try_from(*index).ok(),
@@ -313,11 +314,11 @@ impl<'a> Checker<'a> {
                 }
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
-                let value = self.value(expr)?;
+                let value = self.check_value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
                     return wrong(self, message!("{} cannot name a node", value.ty.with_article()));
                 }
-                Ok(Destination::Named(self.computed(value)))
+                Ok(Destination::Named(self.add_value(value)))
             }
             _ => wrong(self, message!("this is not a next node")),
         }
@@ -325,30 +326,30 @@ impl<'a> Checker<'a> {
 }
 
 /// Builds a condition that is always true.
-pub(super) fn always(span: Span) -> Cond {
+pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
 /// Builds the test that all values read by a condition are present. Operands of a presence test or
 /// of `??` may be missing.
-fn usable(cond: &Cond) -> Cond {
+fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
-    values_read(Part::Cond(cond), &mut reads);
+    collect_values_read(Part::Cond(cond), &mut reads);
     let tests = reads.into_iter().map(|value| {
         let span = value.span;
-        Predicate::plain(Op::IsPresent, value, Operand::Nothing).at(span)
+        Predicate::without_modifiers(Op::IsPresent, value, Operand::Nothing).into_cond(span)
     });
     Cond { kind: CondKind::And(tests.collect()), span: cond.span }
 }
 
-fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
+fn collect_values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
             CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
             // An `unless` exception may read missing values, because a missing value only makes it
             // inapplicable.
             CondKind::NotTrue(_) => return,
-            CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
+            CondKind::Quantifier { list, .. } => return collect_values_read(Part::Expr(list), reads),
             // A `let` condition must be true or false as a whole, not unknown.
             CondKind::Let(id) => {
                 let kind = ExprKind::Let(*id);
@@ -360,10 +361,10 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             ExprKind::Op(Op::Coalesce, ..) | ExprKind::If { .. } => return reads.push(expr.clone()),
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
-            ExprKind::Count { list, .. } => return values_read(Part::Expr(list), reads),
+            ExprKind::Count { list, .. } => return collect_values_read(Part::Expr(list), reads),
             _ => return reads.push(expr.clone()),
         },
         Part::Let(_) => {}
     }
-    part.parts().into_iter().for_each(|part| values_read(part, reads));
+    part.parts().into_iter().for_each(|part| collect_values_read(part, reads));
 }

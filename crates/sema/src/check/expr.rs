@@ -1,10 +1,12 @@
 //! Checks expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{NULL_HELP, as_json, constant, is_deeper, list, literal_json, nested_size};
-use super::fields::Reason;
-use super::names::is_text;
-use super::path::Path;
-use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported};
+use super::constant::{
+    NULL_HELP, constant_expr, constant_json_of, is_deeper, list_expr, literal_json, nested_size,
+};
+use super::fields::NarrowingReason;
+use super::names::is_text_path;
+use super::path::ConstantPath;
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_CONDITION_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -16,42 +18,44 @@ use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
     /// Checks an expression that may be a condition or a value.
-    pub(super) fn term(&mut self, expr: &'a ast::Expr) -> Checked<Term> {
+    pub(super) fn check_term(&mut self, expr: &'a ast::Expr) -> Checked<Term> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Literal(Literal::Null) => {
                 self.fail(Code::OperatorType, span, message!("null cannot be used as a value"), NULL_HELP)
             }
-            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal(literal, span))),
-            ast::ExprKind::Name(name) => self.name(name, span),
-            ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.path(expr).map(Term::Expr),
+            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal_expr(literal, span))),
+            ast::ExprKind::Name(name) => self.resolve_name(name, span),
+            ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.check_path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
                 let mut elements = Vec::new();
                 for item in items {
                     elements.push(match &item.kind {
-                        ast::ExprKind::Literal(Literal::Null) => constant(Json::Null, item.span),
-                        _ => self.value(item)?,
+                        ast::ExprKind::Literal(Literal::Null) => constant_expr(Json::Null, item.span),
+                        _ => self.check_value(item)?,
                     });
                 }
-                self.sized(list(elements, span)).map(Term::Expr)
+                self.check_constant_size(list_expr(elements, span)).map(Term::Expr)
             }
             ast::ExprKind::Record(_) => {
                 let json = self.constant_json(expr)?;
-                self.sized(constant(json, span)).map(Term::Expr)
+                self.check_constant_size(constant_expr(json, span)).map(Term::Expr)
             }
-            ast::ExprKind::Call(name, args) => self.call(name, args, span),
+            ast::ExprKind::Call(name, args) => self.check_call(name, args, span),
             ast::ExprKind::Unary(op, operand) if op.node == Op::Not => {
-                let inner = self.cond(operand)?;
+                let inner = self.check_cond(operand)?;
                 Ok(Term::Cond(Cond { kind: CondKind::Not(Box::new(inner)), span }))
             }
-            ast::ExprKind::Unary(op, operand) => self.arithmetic(op, operand, None, span).map(Term::Expr),
+            ast::ExprKind::Unary(op, operand) => {
+                self.check_arithmetic(op, operand, None, span).map(Term::Expr)
+            }
             ast::ExprKind::Logic(op, parts) => {
-                let kind = self.logic(*op, parts)?;
+                let kind = self.check_logic(*op, parts)?;
                 Ok(Term::Cond(Cond { kind, span }))
             }
-            ast::ExprKind::If(parts) => self.conditional(parts, span).map(Term::Expr),
+            ast::ExprKind::If(parts) => self.check_conditional(parts, span).map(Term::Expr),
             ast::ExprKind::Block(kind, parts) => {
-                let parts = self.conds(parts)?;
+                let parts = self.check_conds(parts)?;
                 let kind = match kind {
                     BlockKind::All => CondKind::And(parts),
                     BlockKind::Any => CondKind::Or(parts),
@@ -59,52 +63,54 @@ impl<'a> Checker<'a> {
                 };
                 Ok(Term::Cond(Cond { kind, span }))
             }
-            ast::ExprKind::Binary(binary) => self.binary(binary, span),
+            ast::ExprKind::Binary(binary) => self.check_binary(binary, span),
             ast::ExprKind::Presence { operand, op } => {
-                let left = self.value(operand)?;
-                Ok(Term::Cond(Predicate::plain(op.node, left, Operand::Nothing).at(span)))
+                let left = self.check_value(operand)?;
+                Ok(Term::Cond(Predicate::without_modifiers(op.node, left, Operand::Nothing).into_cond(span)))
             }
-            ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
+            ast::ExprKind::As(operand, ty) => self.check_typed_read(operand, ty, span).map(Term::Expr),
             ast::ExprKind::Range { .. } => {
                 let help = message!("write a range on the right of `in`: `ctx.n in 3..=10`");
                 self.fail(Code::OperatorType, span, message!("a range is not a value"), help)
             }
             ast::ExprKind::Quantifier { kind, var, list, body } => {
-                self.quantifier(*kind, var, list, body, span)
+                self.check_quantifier(*kind, var, list, body, span)
             }
         }
     }
 
-    fn literal(&mut self, literal: &Literal, span: Span) -> Expr {
+    fn literal_expr(&mut self, literal: &Literal, span: Span) -> Expr {
         if let Literal::String(text) = literal {
-            self.no_template(text, span);
+            self.warn_template(text, span);
         }
-        constant(literal_json(literal), span)
+        constant_expr(literal_json(literal), span)
     }
 
-    fn logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
-        let mut parts = self.conds(parts)?;
+    fn check_logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
+        let mut parts = self.check_conds(parts)?;
         if op == Op::Unless {
-            parts.iter_mut().skip(1).for_each(exception);
+            parts.iter_mut().skip(1).for_each(into_exception);
         }
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
     /// Checks `if C then a else b`; its type is the join of the types of `a` and `b`.
-    fn conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
-        let cond = self.cond(cond);
-        let (then, other) = (self.value(then), self.value(other));
+    fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
+        let cond = self.check_cond(cond);
+        let (then, other) = (self.check_value(then), self.check_value(other));
         let (cond, then, other) = (Box::new(cond?), Box::new(then?), Box::new(other?));
         let (ty, optional) = (then.ty.join(&other.ty), then.optional || other.optional);
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
     /// Returns a constant, or reports an error if nested constants made it too large or too deep.
-    fn sized(&mut self, expr: Expr) -> Checked<Expr> {
-        if as_json(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
-            return self.too_large(expr.span, true);
+    fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
+        if constant_json_of(&expr)
+            .is_some_and(|json| nested_size(json, MAX_CONDITION_NODES) > MAX_CONDITION_NODES)
+        {
+            return self.report_too_large(expr.span, true);
         }
-        if as_json(&expr).is_some_and(|json| is_deeper(json, rulec_base::json::MAX_DEPTH)) {
+        if constant_json_of(&expr).is_some_and(|json| is_deeper(json, rulec_base::json::MAX_DEPTH)) {
             let message = message!(
                 "with its definitions expanded, this is nested more than {} deep",
                 rulec_base::json::MAX_DEPTH
@@ -118,8 +124,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks an expression that must be a condition.
-    pub(super) fn cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
-        let term = self.term(expr)?;
+    pub(super) fn check_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
+        let term = self.check_term(expr)?;
         self.term_as_cond(term)
     }
 
@@ -129,7 +135,7 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
         };
         let span = value.span;
-        if let Some(Json::Bool(known)) = as_json(&value) {
+        if let Some(Json::Bool(known)) = constant_json_of(&value) {
             return Ok(Cond { kind: CondKind::Const(*known), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
@@ -153,33 +159,33 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
             return self.report_type(diagnostic.here(value.ty.to_message()).help(help), &value);
         }
-        self.constrain(&value, KindSet::BOOL, &Reason::Fixed(message!("a condition")));
-        Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
+        self.narrow_field(&value, KindSet::BOOL, &NarrowingReason::Fixed(message!("a condition")));
+        Ok(Predicate::without_modifiers(None, value, Operand::Nothing).into_cond(span))
     }
 
     /// Checks the complete condition of a rule, which must not be too large.
-    pub(super) fn whole_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
-        let cond = self.cond(expr)?;
-        self.measured(Part::Cond(&cond), expr.span)?;
+    pub(super) fn check_rule_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
+        let cond = self.check_cond(expr)?;
+        self.measure_checked(Part::Cond(&cond), expr.span)?;
         Ok(cond)
     }
 
     /// Checks every condition, so that one run reports the errors of all conditions.
-    pub(super) fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
+    pub(super) fn check_conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
         let mut all = true;
         for part in parts {
-            match self.cond(part) {
+            match self.check_cond(part) {
                 Ok(cond) => checked.push(cond),
-                Err(Reported) => all = false,
+                Err(AlreadyReported) => all = false,
             }
         }
-        if all { Ok(checked) } else { Err(Reported) }
+        if all { Ok(checked) } else { Err(AlreadyReported) }
     }
 
     /// Checks an expression that must be a value; a condition becomes true, false or missing.
-    pub(super) fn value(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
-        Ok(match self.term(expr)? {
+    pub(super) fn check_value(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+        Ok(match self.check_term(expr)? {
             Term::Expr(value) => value,
             Term::Cond(cond) => {
                 let (span, optional) = (cond.span, self.may_be_unknown(&cond));
@@ -204,11 +210,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
+    pub(super) fn resolve_name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.get(name) {
             binding.used.set(true);
             if let ExprKind::Let(id) = binding.expr.kind {
-                return Ok(self.use_of_let(id, span));
+                return Ok(self.let_reference(id, span));
             }
             let expr = Expr { span, ..binding.expr.clone() };
             self.noted.extend(binding.guard.clone());
@@ -218,10 +224,10 @@ impl<'a> Checker<'a> {
             self.used.insert(&symbol.name.node);
             let declared = symbol.name.span;
             return match self.definitions.get(name).cloned().flatten() {
-                None => Err(Reported),
-                Some(Declared::Let(id)) => Ok(self.use_of_let(id, span)),
-                Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
-                Some(Declared::Def(_) | Declared::Extern(_)) => {
+                None => Err(AlreadyReported),
+                Some(CheckedDefinition::Let(id)) => Ok(self.let_reference(id, span)),
+                Some(CheckedDefinition::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
+                Some(CheckedDefinition::Def(_) | CheckedDefinition::Extern(_)) => {
                     let message = message!("`{name}` is a function and needs arguments");
                     self.report(
                         Diagnostic::new(Code::UnknownName, span, message)
@@ -231,10 +237,10 @@ impl<'a> Checker<'a> {
                 }
             };
         }
-        self.message_path(&Path::new(name, span), span).map(Term::Expr)
+        self.check_message_path(&ConstantPath::new(name, span), span).map(Term::Expr)
     }
 
-    fn use_of_let(&self, id: hir::LetId, span: Span) -> Term {
+    fn let_reference(&self, id: hir::LetId, span: Span) -> Term {
         match self.program.let_body(id) {
             Term::Cond(_) => Term::Cond(Cond { kind: CondKind::Let(id), span }),
             Term::Expr(body) => {
@@ -244,7 +250,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn quantifier(
+    fn check_quantifier(
         &mut self,
         kind: QuantifierKind,
         var: &'a Ident,
@@ -252,22 +258,22 @@ impl<'a> Checker<'a> {
         body: &'a ast::Expr,
         span: Span,
     ) -> Checked<Term> {
-        let list = self.value(list)?;
+        let list = self.check_value(list)?;
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             return self.report_type(diagnostic.here(list.ty.to_message()), &list);
         }
-        self.constrain(
+        self.narrow_field(
             &list,
             KindSet::LIST,
-            &Reason::Fixed(message!("a list, because its elements are read")),
+            &NarrowingReason::Fixed(message!("a list, because its elements are read")),
         );
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let bound = self.new_var(&var.node, element.kinds);
         let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };
         self.scope.push(Binding::new(&var.node, expr, var.span));
-        let body = self.cond(body);
+        let body = self.check_cond(body);
         self.scope.pop();
         let (list, body) = (Box::new(list), Box::new(body?));
         Ok(match kind {
@@ -290,32 +296,32 @@ impl<'a> Checker<'a> {
     }
 
     /// Narrows the undeclared field that an expression reads to these kinds of value.
-    pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &Reason) {
-        if !self.fields.narrows() {
+    pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
+        if !self.fields.is_narrowing_pass() {
             return;
         }
         match &expr.kind {
             ExprKind::Slot(id) => {
-                let slot = self.fields.path(*id).clone();
+                let slot = self.fields.slot(*id).clone();
                 // The type of a read with `as` and of a payload field is declared, so other uses do
                 // not narrow it.
                 if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
-                    self.fields.narrow(&slot.path, kinds, expr.span, reason);
+                    self.fields.narrow_kinds(&slot.path, kinds, expr.span, reason);
                 }
             }
             ExprKind::Let(id) => {
                 if let Term::Expr(body) = self.program.let_body(*id).clone() {
-                    self.constrain(&body, kinds, reason);
+                    self.narrow_field(&body, kinds, reason);
                 }
             }
             ExprKind::If { then, other, .. } => {
-                self.constrain(then, kinds, reason);
-                self.constrain(other, kinds, reason);
+                self.narrow_field(then, kinds, reason);
+                self.narrow_field(other, kinds, reason);
             }
             ExprKind::Op(Op::Coalesce, left, right) => {
-                self.constrain(left, kinds, reason);
+                self.narrow_field(left, kinds, reason);
                 if let Some(right) = right {
-                    self.constrain(right, kinds, reason);
+                    self.narrow_field(right, kinds, reason);
                 }
             }
             _ => {}
@@ -326,7 +332,7 @@ impl<'a> Checker<'a> {
     pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
-                let slot = self.fields.path(*id);
+                let slot = self.fields.slot(*id);
                 let path = &slot.path;
                 if slot.root.is_some() {
                     return diagnostic;
@@ -339,7 +345,7 @@ impl<'a> Checker<'a> {
                     Some((place, reason)) if diagnostic.span() != Some(place) => {
                         diagnostic.label(place, message!("`{name}` is used here as {reason}"))
                     }
-                    _ if is_text(path) && diagnostic.help.is_none() => diagnostic
+                    _ if is_text_path(path) && diagnostic.help.is_none() => diagnostic
                         .help(message!("`text` is a string unless an `input` block declares another type")),
                     _ => diagnostic,
                 }
@@ -368,7 +374,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Turns a condition into the exception of an `unless`, which is true unless the condition is true.
-fn exception(cond: &mut Cond) {
+fn into_exception(cond: &mut Cond) {
     let never = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, never));
     cond.kind = CondKind::NotTrue(inner);

@@ -2,9 +2,9 @@
 //! uses narrow the types.
 
 use super::DeclaredInput;
-use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
+use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
 use super::uses::{CountedFields, CountedUses, FieldUses, RouteUses, UsesByRoute};
-use crate::hir::{Root, Slot, SlotId};
+use crate::hir::{BindingRoot, Slot, SlotId};
 use hashbrown::{HashMap, HashSet, HashTable};
 use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
@@ -29,11 +29,11 @@ pub(super) enum PathError {
 }
 
 #[derive(Default)]
-pub(super) struct Fields {
+pub(super) struct MessageFields {
     pub(super) input: Option<Arc<DeclaredInput>>,
     /// Interned names of all stored paths.
-    names: KeptNames,
-    uses: HashMap<Path, Inferred>,
+    names: NameInterner,
+    uses: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
     /// The sequence number of the statement that is being checked.
     statement: u32,
@@ -60,7 +60,7 @@ pub(super) struct Fields {
 
 /// The reason why a use narrows the type of a field. Formatted only if a diagnostic shows it.
 #[derive(Clone)]
-pub(super) enum Reason {
+pub(super) enum NarrowingReason {
     Fixed(Message),
     Field(Arc<str>),
     Side(KindSet, Message, &'static str),
@@ -68,59 +68,59 @@ pub(super) enum Reason {
     Argument(Ty, Arc<str>, Arc<str>),
 }
 
-impl Reason {
+impl NarrowingReason {
     /// Returns the reason "a field of the value is read", so the value must be a record.
-    pub(super) fn field(name: &str) -> Reason {
-        Reason::Field(name.into())
+    pub(super) fn for_field(name: &str) -> NarrowingReason {
+        NarrowingReason::Field(name.into())
     }
 }
 
-impl Argument for Reason {
-    fn argument(&self) -> Arg {
+impl Argument for NarrowingReason {
+    fn to_arg(&self) -> Arg {
         let words = match self {
-            Reason::Fixed(words) => words.clone(),
-            Reason::Field(_) => message!("a record, because one of its fields is read"),
-            Reason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
-            Reason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
-            Reason::Argument(wanted, name, function) => {
+            NarrowingReason::Fixed(words) => words.clone(),
+            NarrowingReason::Field(_) => message!("a record, because one of its fields is read"),
+            NarrowingReason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
+            NarrowingReason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
+            NarrowingReason::Argument(wanted, name, function) => {
                 message!("{wanted}, the argument `{name}` of `{function}`")
             }
         };
-        words.argument()
+        words.to_arg()
     }
 }
 
 /// The inferred type of an undeclared field.
-struct Inferred {
+struct InferredType {
     kinds: KindSet,
     /// The first few uses, and every use that narrowed the type.
-    uses: Vec<Use>,
+    uses: Vec<FieldUseSite>,
     /// The first few uses that accept very different kinds, such as both texts and lists. There is
     /// at most one of them per statement.
-    overloaded: Vec<Use>,
+    overloaded: Vec<FieldUseSite>,
 }
 
 /// A use of an undeclared field.
 #[derive(Clone)]
-pub(super) struct Use {
+pub(super) struct FieldUseSite {
     pub(super) kinds: KindSet,
     pub(super) place: Span,
-    pub(super) reason: Reason,
+    pub(super) reason: NarrowingReason,
     statement: u32,
 }
 
 /// A use of a field, where another statement narrows the kinds that the use accepts.
-pub(super) struct Narrowed<'f> {
-    pub(super) path: &'f Path,
+pub(super) struct NarrowedUse<'f> {
+    pub(super) path: &'f OwnedPath,
     /// The kinds of value that the field is still read as.
     pub(super) kinds: KindSet,
-    pub(super) used: &'f Use,
+    pub(super) used: &'f FieldUseSite,
     /// The use that narrows the field; `None` if that use belongs to a rule outside this check.
-    pub(super) by: Option<&'f Use>,
+    pub(super) by: Option<&'f FieldUseSite>,
 }
 
-impl Inferred {
-    fn add(&mut self, used: Use, left: KindSet) {
+impl InferredType {
+    fn add_use(&mut self, used: FieldUseSite, left: KindSet) {
         let open = !is_one_family(used.kinds) && used.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
         let again = self.overloaded.last().is_some_and(|last| last.statement == used.statement);
         if open && !again && self.overloaded.len() < 4 {
@@ -135,12 +135,12 @@ impl Inferred {
     /// Returns the first use in `overloaded` that another statement narrows to one family, and the
     /// narrowing use. The narrowing use is `None` if it belongs to a rule outside this check.
     /// `known` are the kinds that rules outside this check accept.
-    fn narrowed(&self, known: KindSet) -> Option<(&Use, Option<&Use>)> {
+    fn first_narrowed_use(&self, known: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
         }
         self.overloaded.iter().find_map(|used| {
-            let (own, others): (Vec<&Use>, Vec<&Use>) =
+            let (own, others): (Vec<&FieldUseSite>, Vec<&FieldUseSite>) =
                 self.uses.iter().partition(|other| other.statement == used.statement);
             let own = own.iter().fold(used.kinds, |left, other| left.intersect(other.kinds));
             let by = others.into_iter().find(|other| !own.is_subset(other.kinds));
@@ -154,32 +154,36 @@ fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| *kind != Kind::Float || !kinds.has(Kind::Int)).count() == 1
 }
 
-impl Fields {
+impl MessageFields {
     /// True if types are inferred from uses.
-    pub(super) fn inferred(&self) -> bool {
+    pub(super) fn infers_types(&self) -> bool {
         self.input.is_none()
     }
 
     /// True during the first pass, in which uses narrow types.
-    pub(super) fn narrows(&self) -> bool {
-        self.inferred() && !self.done_inferring
+    pub(super) fn is_narrowing_pass(&self) -> bool {
+        self.infers_types() && !self.done_inferring
     }
 
     /// Returns the declared top-level fields of a message.
-    pub(super) fn roots(&self) -> Option<&RecordType> {
+    pub(super) fn declared_roots(&self) -> Option<&RecordType> {
         self.input.as_ref()?.ty.fields()
     }
 
     /// True at the first use of an undeclared name.
-    pub(super) fn first_look(&mut self, name: &str) -> bool {
+    pub(super) fn is_first_look(&mut self, name: &str) -> bool {
         !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
 
-    pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
-        self.input.as_ref()?.places.get(&Names(path)).copied()
+    pub(super) fn declared_at(&self, path: &[impl PathSegment]) -> Option<Span> {
+        self.input.as_ref()?.places.get(&PathRef(path)).copied()
     }
 
-    pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<ResolvedField, PathError> {
+    pub(super) fn resolve_path(
+        &mut self,
+        path: &[impl PathSegment],
+        span: Span,
+    ) -> Result<ResolvedField, PathError> {
         match &self.input {
             Some(input) => match find_declared(&input.ty, path) {
                 Err(PathError::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
@@ -190,43 +194,44 @@ impl Fields {
             None => {
                 let inferring = 1..if self.done_inferring { 1 } else { path.len() };
                 for end in inferring {
-                    let reason = Reason::Field(self.names.name(path[end].as_ref()));
-                    self.narrow(&path[..end], KindSet::DICT, span, &reason);
+                    let reason = NarrowingReason::Field(self.names.intern_name(path[end].as_ref()));
+                    self.narrow_kinds(&path[..end], KindSet::DICT, span, &reason);
                 }
-                // In the first pass, each use is checked as if the field had any kind. `narrow`
-                // finds the uses that conflict, whatever their order.
-                let open = !self.done_inferring && !is_text(path);
-                let kinds = if open { KindSet::ALL } else { self.kinds(path) };
+                // In the first pass, each use is checked as if the field had any kind.
+                // `narrow_kinds` finds the uses that conflict, whatever their order.
+                let open = !self.done_inferring && !is_text_path(path);
+                let kinds = if open { KindSet::ALL } else { self.remaining_kinds(path) };
                 Ok(ResolvedField { ty: Ty::plain(kinds), optional: true, private: false })
             }
         }
     }
 
     /// True for an undeclared field that some statement reads anyway, such as `steps`.
-    pub(super) fn brought_along(&self, path: &[impl Name]) -> bool {
+    pub(super) fn is_implicitly_read(&self, path: &[impl PathSegment]) -> bool {
         let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
-        self.slots.iter().any(first) && self.roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
+        self.slots.iter().any(first)
+            && self.declared_roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
     /// Returns the remaining kinds of an undeclared field. The field `text` is a string by
     /// convention.
-    fn kinds(&self, path: &[impl Name]) -> KindSet {
-        let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
+    fn remaining_kinds(&self, path: &[impl PathSegment]) -> KindSet {
+        let inferred = self.uses.get(&PathRef(path)).map(|inferred| inferred.kinds);
         let known = || self.known.as_ref().and_then(|known| known.kinds(path));
-        let unused = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+        let unused = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
         inferred.or_else(known).unwrap_or(unused)
     }
 
     /// Starts a route: later uses of fields belong to this route.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
-        let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
+        let wanted = self.is_narrowing_pass() && (self.counted.is_some() || self.known.is_some());
         self.route = wanted.then(RouteUses::default);
     }
 
     pub(super) fn end_route(&mut self, place: Span) {
         match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => self.by_route.keep(place, counted.add(Arc::new(route))),
+            (Some(route), Some(counted)) => self.by_route.insert(place, counted.add_route(Arc::new(route))),
             (Some(route), None) => self.done = route,
             (None, _) => {}
         }
@@ -243,27 +248,33 @@ impl Fields {
     }
 
     /// Records a use of an undeclared field that accepts these kinds.
-    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
-        if !self.narrows() {
+    pub(super) fn record_use(&mut self, path: &[impl PathSegment], kinds: KindSet) {
+        if !self.is_narrowing_pass() {
             return;
         }
         match (&mut self.route, &mut self.counted) {
-            (Some(route), _) => route.note(path, kinds, &mut self.names),
-            (None, Some(counted)) => counted.fix(path, kinds, &mut self.names),
+            (Some(route), _) => route.add_use(path, kinds, &mut self.names),
+            (None, Some(counted)) => counted.add_permanent_use(path, kinds, &mut self.names),
             (None, None) => {}
         }
     }
 
     /// Narrows an undeclared field to these kinds, or reports a conflict.
-    pub(super) fn narrow(&mut self, path: &[impl Name], kinds: KindSet, span: Span, reason: &Reason) {
-        if !self.narrows() || kinds == KindSet::ALL {
+    pub(super) fn narrow_kinds(
+        &mut self,
+        path: &[impl PathSegment],
+        kinds: KindSet,
+        span: Span,
+        reason: &NarrowingReason,
+    ) {
+        if !self.is_narrowing_pass() || kinds == KindSet::ALL {
             return;
         }
-        self.note(path, kinds);
-        let before = self.kinds(path);
-        let inferred = match self.uses.get_mut(&Names(path)) {
+        self.record_use(path, kinds);
+        let before = self.remaining_kinds(path);
+        let inferred = match self.uses.get_mut(&PathRef(path)) {
             Some(inferred) => inferred,
-            None => self.uses.entry(self.names.path(path)).or_insert_with(|| Inferred {
+            None => self.uses.entry(self.names.intern_path(path)).or_insert_with(|| InferredType {
                 kinds: before,
                 uses: Vec::new(),
                 overloaded: Vec::new(),
@@ -276,17 +287,17 @@ impl Fields {
         let left = inferred.kinds.intersect(kinds);
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
         if left.is_empty() {
-            let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
+            let (name, other, this) = (join_path(path), words(inferred.kinds), words(kinds));
             let conflict = conflict(message!("`{name}` cannot be both {other} and {this}"));
             let earlier = inferred.uses.iter().find(|other| !other.kinds.overlaps(kinds));
             let conflict = match reason {
-                Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                NarrowingReason::Field(name) => with_function_help(conflict, &join_path(path), name),
                 _ => conflict,
             };
             self.conflicts.push(match earlier {
-                Some(Use { place, reason, .. }) => {
+                Some(FieldUseSite { place, reason, .. }) => {
                     let conflict = match reason {
-                        Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                        NarrowingReason::Field(name) => with_function_help(conflict, &join_path(path), name),
                         _ => conflict,
                     };
                     conflict.label(*place, message!("used here as {reason}"))
@@ -296,13 +307,16 @@ impl Fields {
                     .help(message!("`{name}` is a string unless an `input` block declares another type")),
             });
         } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
-            let (name, other, this) = (dotted(path), words(known), words(kinds));
+            let (name, other, this) = (join_path(path), words(known), words(kinds));
             let message = message!("other rules read `{name}` as {other}, but this works for {this} only");
             let help =
                 message!("declare `{name}` in an `input` block, or read it here as one type: `{name} as …`");
             self.conflicts.push(conflict(message).help(help));
         } else {
-            inferred.add(Use { kinds, place: span, reason: reason.clone(), statement: self.statement }, left);
+            inferred.add_use(
+                FieldUseSite { kinds, place: span, reason: reason.clone(), statement: self.statement },
+                left,
+            );
         }
     }
 
@@ -315,18 +329,19 @@ impl Fields {
     }
 
     /// Returns the first use that narrowed an undeclared field, to show with an error.
-    pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
-        self.uses.get(&Names(path))?.uses.first().map(|first| (first.place, &first.reason))
+    pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
+        self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.place, &first.reason))
     }
 
     /// Returns the uses that other statements narrow, in source order.
-    pub(super) fn narrowed(&self) -> Vec<Narrowed<'_>> {
-        let narrowed = self.uses.iter().filter(|(path, _)| !is_text(path)).filter_map(|(path, inferred)| {
-            let known = self.known.as_ref().and_then(|known| known.kinds(path));
-            let (used, by) = inferred.narrowed(known.unwrap_or(KindSet::ALL))?;
-            Some(Narrowed { path, kinds: inferred.kinds, used, by })
-        });
-        let mut narrowed: Vec<Narrowed<'_>> = narrowed.collect();
+    pub(super) fn narrowed_uses(&self) -> Vec<NarrowedUse<'_>> {
+        let narrowed =
+            self.uses.iter().filter(|(path, _)| !is_text_path(path)).filter_map(|(path, inferred)| {
+                let known = self.known.as_ref().and_then(|known| known.kinds(path));
+                let (used, by) = inferred.first_narrowed_use(known.unwrap_or(KindSet::ALL))?;
+                Some(NarrowedUse { path, kinds: inferred.kinds, used, by })
+            });
+        let mut narrowed: Vec<NarrowedUse<'_>> = narrowed.collect();
         narrowed.sort_by_key(|narrowed| (narrowed.used.place.file, narrowed.used.place.start));
         narrowed
     }
@@ -338,14 +353,14 @@ impl Fields {
 
     /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path is
     /// in the message, or in the binding `root`.
-    pub(super) fn rooted_slot(
+    pub(super) fn intern_slot(
         &mut self,
-        root: Option<&Root>,
-        path: &[impl Name],
+        root: Option<&BindingRoot>,
+        path: &[impl PathSegment],
         kinds: KindSet,
         private: bool,
     ) -> SlotId {
-        let Fields { slots, slot_ids, hasher, names, .. } = self;
+        let MessageFields { slots, slot_ids, hasher, names, .. } = self;
         let same = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
@@ -355,7 +370,7 @@ impl Fields {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
-        slots.push(Slot { root: root.cloned(), path: names.path(path), kinds, private });
+        slots.push(Slot { root: root.cloned(), path: names.intern_path(path), kinds, private });
         slot_ids.insert_unique(key, id, |id| {
             let Slot { root, path, kinds, .. } = &slots[id.index()];
             hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
@@ -364,33 +379,33 @@ impl Fields {
     }
 
     /// Returns the slot with this id.
-    pub(super) fn path(&self, id: SlotId) -> &Slot {
+    pub(super) fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
 }
 
 /// Adds a help text if the field has the name of a function: for `text.length`, write `len(text)`.
-fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
-    match function_meant(field) {
+fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
+    match meant_function(field) {
         Some(function) => diagnostic.help(message!("write `{function}({path})`")),
         None => diagnostic,
     }
 }
 
 /// Returns the function that an author probably means by a field name, such as `len` for `length`.
-pub(super) fn function_meant(field: &str) -> Option<&'static str> {
+pub(super) fn meant_function(field: &str) -> Option<&'static str> {
     Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
 }
 
-fn dotted(path: &[impl Name]) -> String {
+fn join_path(path: &[impl PathSegment]) -> String {
     let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
     names.join(".")
 }
 
-pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<ResolvedField, PathError> {
+pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<ResolvedField, PathError> {
     let mut found = ResolvedField { ty: input.clone(), optional: false, private: false };
     for (at, name) in path.iter().enumerate() {
-        found = match field_of(&found.ty, name.as_ref()) {
+        found = match field_of_type(&found.ty, name.as_ref()) {
             Ok(ResolvedField { ty, optional, private }) => {
                 ResolvedField { ty, optional: found.optional | optional, private: found.private | private }
             }
@@ -403,7 +418,7 @@ pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<ResolvedFi
 
 /// Looks up a field in a type. The error contains the record that lacks the field, or `None` if the
 /// type has no fields.
-pub(super) fn field_of(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
+pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let entry = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {
         Inner::Fields(record) => match record.get(name) {

@@ -1,19 +1,19 @@
 //! Lowers flows: each keyword pattern becomes a rule of one table, in source order.
 
-use super::constant::constant;
-use super::{Checked, Checker, Reported};
-use crate::check::path::Path;
+use super::constant::constant_expr;
+use super::{AlreadyReported, Checked, Checker};
+use crate::check::path::ConstantPath;
 use crate::hir::{
-    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, FlowTool, MATCHINGS, Operand, Outcome, Predicate, TableId,
-    TableKind, Term, Trigger,
+    Cond, Expr, ExprKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Predicate,
+    TableId, TableKind, Term, Trigger,
 };
-use crate::resolve::duplicate;
+use crate::resolve::duplicate_error;
 use aho_corasick::MatchKind;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_base::text::automaton::Automaton;
-use rulec_base::text::{Form, LazyRegex, TextMode};
+use rulec_base::text::automaton::LiteralAutomaton;
+use rulec_base::text::{LazyRegex, NormalizationForm, TextMode};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::Ty;
@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A keyword pattern, for warnings about patterns that hide others.
-struct Pattern {
-    /// The operator of the pattern's match mode, one of [`MATCHINGS`].
+struct KeywordPattern {
+    /// The operator of the pattern's match mode, one of [`MATCH_MODES`].
     matching: Op,
     /// The text to find, trimmed and case-folded; a regular expression is unchanged.
     text: String,
@@ -35,42 +35,42 @@ struct Pattern {
 
 /// Maximum number of searches with regular expressions for the warning about patterns that match an
 /// example of another flow.
-const MAX_TRIED: usize = 100_000;
+const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher that finds the first pattern that matches an example.
-struct Catchers<'p> {
+struct PatternMatcher<'p> {
     exact: HashMap<&'p str, usize>,
-    contained: Option<Automaton>,
+    contained: Option<LiteralAutomaton>,
     /// For each text in the automaton `contained`, the index of its pattern.
     holds: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
 
-impl<'p> Catchers<'p> {
-    fn new(patterns: &'p [Pattern]) -> Catchers<'p> {
+impl<'p> PatternMatcher<'p> {
+    fn new(patterns: &'p [KeywordPattern]) -> PatternMatcher<'p> {
         let mut found =
-            Catchers { exact: HashMap::new(), contained: None, holds: Vec::new(), regexes: Vec::new() };
+            PatternMatcher { exact: HashMap::new(), contained: None, holds: Vec::new(), regexes: Vec::new() };
         for (at, pattern) in patterns.iter().enumerate() {
             match pattern.matching {
                 Op::Eq => {
                     found.exact.entry(&pattern.text).or_insert(at);
                 }
                 Op::Matches => {
-                    found.regexes.push((at, LazyRegex::known(&pattern.text.as_str().into(), true)));
+                    found.regexes.push((at, LazyRegex::from_checked(&pattern.text.as_str().into(), true)));
                 }
                 _ => found.holds.push(at),
             }
         }
         let texts = found.holds.iter().map(|at| &patterns[*at].text);
-        found.contained = Automaton::new(MatchKind::Standard, texts).ok();
+        found.contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
         found
     }
 
     /// Returns the index of the first pattern that matches. At most `left` regular expressions are
     /// tried.
-    fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
+    fn first_match(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
-        let contained = self.contained.iter().flat_map(|search| search.overlapping(folded));
+        let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(folded));
         let contained = contained.map(|(found, _)| self.holds[found]).min();
         let literal = exact.into_iter().chain(contained).min();
         let earlier = self.regexes.iter().take_while(|(at, _)| literal.is_none_or(|first| *at < first));
@@ -86,7 +86,7 @@ impl<'p> Catchers<'p> {
 
 impl<'a> Checker<'a> {
     /// Lowers every flow of the main file and its imports.
-    pub(super) fn flows(&mut self) {
+    pub(super) fn lower_flows(&mut self) {
         let mut first: HashMap<&str, Span> = HashMap::new();
         let mut patterns = Vec::new();
         let mut table = None;
@@ -95,16 +95,17 @@ impl<'a> Checker<'a> {
             let name = &flow.name;
             let first = *first.entry(&name.node).or_insert(name.span);
             if first != name.span {
-                self.diagnostics.push(duplicate(message!("flow"), &name.node, first, name.span));
+                self.diagnostics.push(duplicate_error(message!("flow"), &name.node, first, name.span));
             }
-            let table = *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS, name.span, ""));
+            let table =
+                *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
             let trigger = match &flow.trigger {
-                ast::Trigger::Keyword { matching, patterns: list } => {
-                    self.keyword_flow(table, flow, (matching, list), &mut patterns).map(|()| Trigger::Keyword)
-                }
+                ast::Trigger::Keyword { matching, patterns: list } => self
+                    .lower_keyword_flow(table, flow, (matching, list), &mut patterns)
+                    .map(|()| Trigger::Keyword),
                 ast::Trigger::Intent { examples, keywords } => {
                     let mut texts = |list: &'a Option<_>| {
-                        list.as_ref().map_or(Ok(Vec::new()), |list| self.flow_texts(list))
+                        list.as_ref().map_or(Ok(Vec::new()), |list| self.check_flow_texts(list))
                     };
                     let (examples, keywords) = (texts(examples), texts(keywords));
                     examples.and_then(|examples| Ok(Trigger::Intent { examples, keywords: keywords? }))
@@ -119,36 +120,40 @@ impl<'a> Checker<'a> {
                     span: name.span,
                     docs: statement.docs.as_str().into(),
                 }),
-                Err(Reported) => {
+                Err(AlreadyReported) => {
                     self.failed_routes.insert(&name.node);
                 }
             }
         }
-        self.hidden_patterns(&patterns);
-        self.caught_examples(&patterns);
+        self.warn_hidden_patterns(&patterns);
+        self.warn_caught_examples(&patterns);
     }
 
     /// Checks the declaration of the tool that executes the flows.
-    pub(super) fn flow_tool(&mut self) {
+    pub(super) fn check_flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
             let name = &tool.name;
             if let Some(first) = &self.program.flow_tool {
-                let diagnostic = duplicate(message!("flow tool"), &name.node, first.span, name.span);
+                let diagnostic = duplicate_error(message!("flow tool"), &name.node, first.span, name.span);
                 self.diagnostics
                     .push(diagnostic.help(message!("the same tool executes all flows: keep only one")));
                 continue;
             }
             let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
             let parameter =
-                self.tool_entry(tool, &mut entries, "parameter", message!("a text"), Json::is_string);
+                self.take_tool_entry(tool, &mut entries, "parameter", message!("a text"), Json::is_string);
             let endpoint =
-                self.tool_entry(tool, &mut entries, "endpoint", message!("a record"), Json::is_object);
-            self.known_keys(message!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
+                self.take_tool_entry(tool, &mut entries, "endpoint", message!("a record"), Json::is_object);
+            self.report_unknown_keys(message!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
             if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
                 && let ast::ExprKind::Record(written) = &record.1.kind
             {
-                self.known_keys(message!("endpoint"), written, &["url", "method", "headers", "body"]);
+                self.report_unknown_keys(
+                    message!("endpoint"),
+                    written,
+                    &["url", "method", "headers", "body"],
+                );
             }
             if endpoint.is_object() && !endpoint["url"].is_string() {
                 let help =
@@ -166,7 +171,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Removes and returns an entry of a flow tool; null if it is absent or has the wrong type.
-    fn tool_entry(
+    fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,
         entries: &mut Map<String, Json>,
@@ -186,18 +191,19 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports the keys that are not in `known`.
-    fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
+    fn report_unknown_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
         for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);
             let help = message!("the known names are {}", known.join(", "));
             let near = nearest(&key.node, known.iter().copied());
-            self.diagnostics
-                .push(Diagnostic::new(Code::FlowTool, key.span, message).near_or(key.span, near, help));
+            self.diagnostics.push(
+                Diagnostic::new(Code::FlowTool, key.span, message).suggest_or_help(key.span, near, help),
+            );
         }
     }
 
-    fn flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
-        let term = self.term(list)?;
+    fn check_flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
+        let term = self.check_term(list)?;
         let texts = match &term {
             Term::Expr(expr) => expr.as_const().and_then(|list| list.value().elements()),
             Term::Cond(_) => None,
@@ -211,24 +217,28 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn keyword_flow(
+    fn lower_keyword_flow(
         &mut self,
         table: TableId,
         flow: &'a ast::Flow,
         (matching, list): (&Ident, &'a ast::Expr),
-        seen: &mut Vec<Pattern>,
+        seen: &mut Vec<KeywordPattern>,
     ) -> Checked<()> {
         let id = FlowId(self.program.flows.len() as u32);
-        let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
-            let words = MATCHINGS.iter().map(|(word, _)| *word);
+        let Some((_, way)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
+            let words = MATCH_MODES.iter().map(|(word, _)| *word);
             let message = message!("`{}` is not a mode of matching a pattern", matching.node);
             let help = message!("write `exact`, `contains` or `regex`");
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
-            return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
+            return self.report(diagnostic.suggest_or_help(
+                matching.span,
+                nearest(&matching.node, words),
+                help,
+            ));
         };
-        let text = self.message_path(&Path::new("text", flow.name.span), flow.name.span)?;
-        let text = super::read::read(text, &Ty::STRING);
-        let patterns = self.flow_texts(list)?;
+        let text = self.check_message_path(&ConstantPath::new("text", flow.name.span), flow.name.span)?;
+        let text = super::read::typed_read(text, &Ty::STRING);
+        let patterns = self.check_flow_texts(list)?;
         // The span of each pattern, if the list is written inline.
         let place = |at: usize| match &list.kind {
             ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
@@ -242,7 +252,7 @@ impl<'a> Checker<'a> {
         let mut result = Ok(());
         for (at, pattern) in patterns.iter().enumerate() {
             let span = place(at);
-            match self.pattern(*way, pattern, &text, span) {
+            match self.pattern_condition(*way, pattern, &text, span) {
                 Ok(condition) => {
                     let shown = if *way == Op::Matches { &**pattern } else { pattern.trim() };
                     let folded = match way {
@@ -250,18 +260,18 @@ impl<'a> Checker<'a> {
                         _ => rulec_base::text::fold::fold(shown),
                     };
                     let shown = pattern.clone();
-                    seen.push(Pattern { matching: *way, text: folded, shown, flow: id, span });
+                    seen.push(KeywordPattern { matching: *way, text: folded, shown, flow: id, span });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
                     self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }
-                Err(Reported) => result = Err(Reported),
+                Err(AlreadyReported) => result = Err(AlreadyReported),
             }
         }
         result
     }
 
     /// Builds the condition that a pattern matches the message.
-    fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
+    fn pattern_condition(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
             let message = if pattern.is_empty() {
@@ -275,7 +285,8 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::BlankPattern, span, message, help);
         }
-        let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
+        let mode =
+            TestMode { text: TextMode { fold: true, form: NormalizationForm::None }, ..TestMode::default() };
         let left = match way {
             Op::Eq => {
                 let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
@@ -283,20 +294,21 @@ impl<'a> Checker<'a> {
             }
             _ => text.clone(),
         };
-        let right = constant(Json::from(if way == Op::Matches { pattern } else { trimmed }), span);
-        self.keywords_fit(way, mode, &right)?;
-        Ok(Predicate { mode, ..Predicate::plain(way, left, Operand::Value(right)) }.at(span))
+        let right = constant_expr(Json::from(if way == Op::Matches { pattern } else { trimmed }), span);
+        self.check_text_operand(way, mode, &right)?;
+        Ok(Predicate { mode, ..Predicate::without_modifiers(way, left, Operand::Value(right)) }
+            .into_cond(span))
     }
 
     /// Warns about patterns that are never reached because an earlier pattern always matches.
-    fn hidden_patterns(&mut self, patterns: &[Pattern]) {
+    fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern]) {
         let mut same: HashMap<(bool, &str), usize> = HashMap::new();
         for (at, pattern) in patterns.iter().enumerate() {
             let literal = pattern.matching != Op::Matches;
             // An exact pattern hides only exact ones; `contains` patterns are checked below.
             let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
             if first != at && patterns[first].matching == pattern.matching {
-                self.hidden(&patterns[first], pattern);
+                self.warn_hidden_pattern(&patterns[first], pattern);
             }
         }
         let holds: Vec<usize> =
@@ -305,18 +317,19 @@ impl<'a> Checker<'a> {
             return;
         }
         let texts = holds.iter().map(|at| &patterns[*at].text);
-        let Ok(search) = Automaton::new(MatchKind::Standard, texts) else { return };
+        let Ok(search) = LiteralAutomaton::new(MatchKind::Standard, texts) else { return };
         for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Op::Matches) {
-            let found = search.overlapping(&pattern.text).map(|(found, _)| holds[found]);
+            let found = search.overlapping_matches(&pattern.text).map(|(found, _)| holds[found]);
             let hiding = found.filter(|first| *first < at).min();
-            let equal = |first: &Pattern| first.matching == pattern.matching && first.text == pattern.text;
+            let equal =
+                |first: &KeywordPattern| first.matching == pattern.matching && first.text == pattern.text;
             if let Some(first) = hiding.map(|first| &patterns[first]).filter(|first| !equal(first)) {
-                self.hidden(first, pattern);
+                self.warn_hidden_pattern(first, pattern);
             }
         }
     }
 
-    fn hidden(&mut self, first: &Pattern, pattern: &Pattern) {
+    fn warn_hidden_pattern(&mut self, first: &KeywordPattern, pattern: &KeywordPattern) {
         let message = message!("the pattern `{}` is never reached", pattern.shown);
         let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
         let label = message!("`{}` of the flow `{flow}` matches first", first.shown);
@@ -330,19 +343,21 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about keyword patterns that match an example of an intent flow.
-    fn caught_examples(&mut self, patterns: &[Pattern]) {
+    fn warn_caught_examples(&mut self, patterns: &[KeywordPattern]) {
         // Building the automaton costs more than checking one route, so it is built only if needed.
         if patterns.is_empty() {
             return;
         }
         let flows = self.program.flows.clone();
-        let catchers = Catchers::new(patterns);
-        let mut left = MAX_TRIED;
+        let catchers = PatternMatcher::new(patterns);
+        let mut left = MAX_REGEX_SEARCHES;
         for flow in &flows {
             let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
             for example in examples {
                 let folded = rulec_base::text::fold::fold(example.trim());
-                if let Some(pattern) = catchers.first(&folded, example, &mut left).map(|at| &patterns[at]) {
+                if let Some(pattern) =
+                    catchers.first_match(&folded, example, &mut left).map(|at| &patterns[at])
+                {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
                     let message = message!("the keyword flow `{by}` matches an example of `{}`", flow.name);
                     self.diagnostics.push(

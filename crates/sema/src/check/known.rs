@@ -6,39 +6,44 @@ use crate::hir::Expr;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_base::text::{self, Hash, network, version, zone};
+use rulec_base::text::{self, BucketHash, network, version, zone};
 use rulec_lang::builtins::Function;
 
 impl Checker<'_> {
     /// Checks a constant argument that must be a valid time zone, version or hash. Returns true if
     /// such an argument is not constant, because its text may then be invalid at run time.
-    pub(super) fn known_argument(&mut self, function: Function, param: &str, arg: &Expr) -> Checked<bool> {
+    pub(super) fn check_known_argument(
+        &mut self,
+        function: Function,
+        param: &str,
+        arg: &Expr,
+    ) -> Checked<bool> {
         let text = arg.as_const().and_then(|constant| constant.value().as_str());
         let (known, span) = (text.is_some(), arg.span);
         let text = text.unwrap_or_default();
         match (function, param) {
             (_, "zone") => {
-                self.program.zones = Some(zone::version().into());
+                self.program.zones = Some(zone::tzdata_version().into());
                 if known {
-                    self.zone_exists(text, span)?
+                    self.check_zone(text, span)?
                 }
             }
-            (Function::Bucket, "hash") if known => self.hash_exists(text, span)?,
-            (Function::Version, _) if known => drop(self.version(text, span)?),
+            (Function::Bucket, "hash") if known => self.check_hash(text, span)?,
+            (Function::Version, _) if known => drop(self.check_version(text, span)?),
             (Function::Bucket, "hash") => {}
             _ => return Ok(false),
         }
         Ok(!known)
     }
 
-    pub(super) fn zone_exists(&mut self, name: &str, span: Span) -> Checked<()> {
+    pub(super) fn check_zone(&mut self, name: &str, span: Span) -> Checked<()> {
         if zone::is_zone(name) {
             return Ok(());
         }
         let place = name.replace(' ', "_");
         let city =
             |zone: &&str| zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
-        let near = zone::names().find(city).or_else(|| self.nearest(name, zone::names()));
+        let near = zone::zone_names().find(city).or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
             Some(near) => {
@@ -51,11 +56,11 @@ impl Checker<'_> {
         })
     }
 
-    pub(super) fn version(&mut self, text: &str, span: Span) -> Checked<semver::Version> {
-        match version::version(text) {
+    pub(super) fn check_version(&mut self, text: &str, span: Span) -> Checked<semver::Version> {
+        match version::parse_version(text) {
             Some(version) => Ok(version),
             None => {
-                let message = message!("`{}` is not a version", text::on_one_line(text));
+                let message = message!("`{}` is not a version", text::to_one_line(text));
                 self.fail(
                     Code::BadVersion,
                     span,
@@ -66,11 +71,11 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn network_exists(&mut self, text: &str, span: Span) -> Checked<()> {
-        if network::network(text).is_some() {
+    pub(super) fn check_network(&mut self, text: &str, span: Span) -> Checked<()> {
+        if network::parse_network(text).is_some() {
             return Ok(());
         }
-        let message = message!("`{}` is not a network", text::on_one_line(text));
+        let message = message!("`{}` is not a network", text::to_one_line(text));
         let help = message!(
             "write an address with the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or \
             a single address"
@@ -78,13 +83,13 @@ impl Checker<'_> {
         self.fail(Code::BadNetwork, span, message, help)
     }
 
-    fn hash_exists(&mut self, name: &str, span: Span) -> Checked<()> {
-        if Hash::named(name).is_some() {
+    fn check_hash(&mut self, name: &str, span: Span) -> Checked<()> {
+        if BucketHash::from_name(name).is_some() {
             return Ok(());
         }
-        let names: Vec<String> = Hash::NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        let near = self.nearest(name, Hash::NAMES.iter().map(|(name, _)| *name));
-        let message = message!("there is no hash `{}`", text::on_one_line(name));
+        let names: Vec<String> = BucketHash::NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let near = self.nearest(name, BucketHash::NAMES.iter().map(|(name, _)| *name));
+        let message = message!("there is no hash `{}`", text::to_one_line(name));
         let finding = Diagnostic::new(Code::UnknownHash, span, message);
         self.report(match near {
             Some(near) => {

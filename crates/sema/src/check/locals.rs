@@ -1,10 +1,10 @@
 //! The names that one rule defines after `where`: definitions like `let`, visible only in this
 //! rule.
 
-use super::names::is_text;
-use super::{Binding, Checked, Checker, Reported};
+use super::names::is_text_path;
+use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{Expr, ExprKind, Term};
-use crate::resolve::{circle, duplicate, names_in, sorted};
+use crate::resolve::{collect_names, cycle_error, duplicate_error, topological_sort};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
         let checked = self.define_locals(locals).and_then(|()| check(self));
         if checked.is_ok() {
             let unused = self.scope.bindings()[outer..].iter().filter(|binding| !binding.used.get());
-            let unused: Vec<Diagnostic> = unused.map(not_used).collect();
+            let unused: Vec<Diagnostic> = unused.map(unused_local_warning).collect();
             self.diagnostics.extend(unused);
         }
         self.scope.truncate(outer);
@@ -34,29 +34,29 @@ impl<'a> Checker<'a> {
 
     /// Defines the names in dependency order, whatever their order in the source.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
-        let once = self.each_once(message!("name"), locals, |(name, _)| name);
-        let mut result = if once.len() == locals.len() { Ok(()) } else { Err(Reported) };
+        let once = self.without_duplicates(message!("name"), locals, |(name, _)| name);
+        let mut result = if once.len() == locals.len() { Ok(()) } else { Err(AlreadyReported) };
         let uses = once.iter().map(|(_, value)| {
             let mut names = Vec::new();
-            names_in(value, &mut names);
+            collect_names(value, &mut names);
             let of_local = |name| once.iter().position(|(local, _)| local.node == name);
             names.into_iter().filter_map(of_local).collect()
         });
-        let (order, circles) = sorted(&uses.collect::<Vec<Vec<usize>>>());
+        let (order, circles) = topological_sort(&uses.collect::<Vec<Vec<usize>>>());
         for members in &circles {
             let names: Vec<&Ident> = members.iter().map(|at| &once[*at].0).collect();
-            self.diagnostics.push(circle(&names));
-            result = Err(Reported);
+            self.diagnostics.push(cycle_error(&names));
+            result = Err(AlreadyReported);
         }
         for (name, value) in order.into_iter().map(|at| once[at]) {
-            if let Some(first) = self.shadowed(name) {
+            if let Some(first) = self.shadowing_error(name) {
                 self.diagnostics.push(first);
-                result = Err(Reported);
+                result = Err(AlreadyReported);
                 continue;
             }
-            let defined = self.term(value).and_then(|body| self.add_let(name, body, value.span));
+            let defined = self.check_term(value).and_then(|body| self.add_let(name, body, value.span));
             let Ok(id) = defined else {
-                result = Err(Reported);
+                result = Err(AlreadyReported);
                 continue;
             };
             let (ty, optional) = match self.program.let_body(id) {
@@ -70,28 +70,28 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the diagnostic for a name that is already in use; `None` if the name is free.
-    fn shadowed(&self, name: &Ident) -> Option<Diagnostic> {
+    fn shadowing_error(&self, name: &Ident) -> Option<Diagnostic> {
         let declared = self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
         let path = [name.node.as_str()];
         let place = declared
             .or_else(|| self.scope.get(&name.node).map(|binding| binding.expr.span))
             .or_else(|| self.fields.declared_at(&path));
         match place {
-            Some(first) => Some(duplicate(message!("name"), &name.node, first, name.span)),
-            None if is_text(&path) || self.alias.is_some_and(|(alias, _)| alias == name.node) => {
-                Some(hides_field(&name.node, name.span))
+            Some(first) => Some(duplicate_error(message!("name"), &name.node, first, name.span)),
+            None if is_text_path(&path) || self.alias.is_some_and(|(alias, _)| alias == name.node) => {
+                Some(hides_field_error(&name.node, name.span))
             }
             None => None,
         }
     }
 }
 
-fn hides_field(name: &str, span: Span) -> Diagnostic {
+fn hides_field_error(name: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, span, message!("`{name}` is already a field of the message"))
         .help(message!("choose another name, so that the two cannot be confused"))
 }
 
-fn not_used(binding: &Binding) -> Diagnostic {
+fn unused_local_warning(binding: &Binding) -> Diagnostic {
     let message = message!("the name `{}` is not used in this rule", binding.name);
     Diagnostic::new(Code::Unused, binding.expr.span, message).help(message!("remove it, or use it"))
 }

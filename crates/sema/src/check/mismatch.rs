@@ -2,9 +2,9 @@
 //! their origin, and the probable intention.
 
 use super::Checker;
-use super::read::union;
+use super::read::union_of_kinds;
 use crate::hir::{Expr, ExprKind};
-use rulec_base::diag::{Code, Diagnostic, Message, listed};
+use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OpInfo, Quantity, Right, Search};
@@ -13,7 +13,7 @@ use rulec_syntax::ast;
 
 impl<'a> Checker<'a> {
     /// Builds the diagnostic for operands that no form of the operator accepts.
-    pub(super) fn mismatch(
+    pub(super) fn mismatch_error(
         &self,
         row: &OpInfo,
         binary: &ast::Binary,
@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
         right: &Expr,
     ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
-        let lefts = union(row.forms.iter().map(|form| form.left));
+        let lefts = union_of_kinds(row.forms.iter().map(|form| form.left));
         // Show the author's operator. Bounds of a range are checked like operands of `<`, not of
         // `in`.
         let spelling = binary.op.node.info().spelling;
@@ -35,8 +35,11 @@ impl<'a> Checker<'a> {
             Diagnostic { help, ..diagnostic }
         };
         let diagnostic = if !left.ty.kinds.overlaps(lefts) {
-            let message = message!("`{written}` works on {}, but its left side is {this}", expected(lefts));
-            diagnostic(Code::OperatorType, message, left_help(row, &left.ty))
+            let message = message!(
+                "`{written}` works on {}, but its left side is {this}",
+                expected_kinds_phrase(lefts)
+            );
+            diagnostic(Code::OperatorType, message, left_operand_help(row, &left.ty))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
             let message = message!("`{written}` looks for one value, but its right side is a list");
             let help = message!(
@@ -65,7 +68,7 @@ impl<'a> Checker<'a> {
             diagnostic(Code::ListWanted, message, Some(help))
         } else {
             let message = pair_message(row, &written, quantity, left, right);
-            diagnostic(Code::OperatorType, message, pair_help(row, left, right))
+            diagnostic(Code::OperatorType, message, operand_pair_help(row, left, right))
         };
         let diagnostic = self.with_origin(diagnostic, left);
         self.with_origin(diagnostic, right)
@@ -73,7 +76,7 @@ impl<'a> Checker<'a> {
 
     /// Reports a mismatch as a warning. In a choice it is no error: the condition is only never
     /// true.
-    pub(super) fn never_holds(&mut self, mut mismatch: Diagnostic) {
+    pub(super) fn warn_never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
@@ -99,19 +102,19 @@ fn pair_message(
     }
     match row.op {
         Op::In => message!("`{written}` looks for {this} in {other}, which can never contain it"),
-        _ if finds_elements(row) => {
+        _ if is_element_search(row) => {
             message!("`{written}` looks for {other} in {this}, which can never contain it")
         }
         _ => message!("`{written}` cannot compare {this} with {other}"),
     }
 }
 
-fn finds_elements(row: &OpInfo) -> bool {
+fn is_element_search(row: &OpInfo) -> bool {
     row.search.is_some_and(Search::finds_elements)
 }
 
 /// Lists kinds for a sentence about what an operator accepts, such as "numbers and datetimes".
-fn expected(kinds: KindSet) -> Message {
+fn expected_kinds_phrase(kinds: KindSet) -> Message {
     let number = KindSet::NUMBER.is_subset(kinds);
     let plural = |kind: Kind| {
         Some(match kind {
@@ -134,15 +137,15 @@ fn expected(kinds: KindSet) -> Message {
     match (words.pop(), words.is_empty()) {
         (None, _) => Message::default(),
         (Some(only), true) => only,
-        (Some(last), false) => message!("{} and {last}", listed(words)),
+        (Some(last), false) => message!("{} and {last}", comma_list(words)),
     }
 }
 
-fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {
+fn left_operand_help(row: &OpInfo, left: &Ty) -> Option<Message> {
     let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
     match left.kinds {
         KindSet::LIST if takes(KindSet::STRING) => Some(message!("test its elements: `any x in list: x …`")),
-        KindSet::DICT if finds_elements(row) => Some(message!("to look for a key, write `has_key`")),
+        KindSet::DICT if is_element_search(row) => Some(message!("to look for a key, write `has_key`")),
         kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
             Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
         }
@@ -150,7 +153,7 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {
     }
 }
 
-fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
+fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
     let calls = |function: Function| {
         [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
     };

@@ -5,44 +5,44 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// An owned path: the names of the fields on it, outermost first.
-pub(super) type Path = Vec<Arc<str>>;
+pub(super) type OwnedPath = Vec<Arc<str>>;
 
 /// A path segment, owned or borrowed from the AST.
-pub(super) trait Name: AsRef<str> + Hash {}
-impl<T: AsRef<str> + Hash> Name for T {}
+pub(super) trait PathSegment: AsRef<str> + Hash {}
+impl<T: AsRef<str> + Hash> PathSegment for T {}
 
 /// A borrowed path, for lookups in a map of owned paths.
 #[derive(Hash)]
-pub(super) struct Names<'p, N>(pub(super) &'p [N]);
+pub(super) struct PathRef<'p, N>(pub(super) &'p [N]);
 
-impl<N: Name> Equivalent<Path> for Names<'_, N> {
-    fn equivalent(&self, key: &Path) -> bool {
+impl<N: PathSegment> Equivalent<OwnedPath> for PathRef<'_, N> {
+    fn equivalent(&self, key: &OwnedPath) -> bool {
         same_path(key, self.0)
     }
 }
 
 /// True if both paths have the same names.
-pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
+pub(super) fn same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
 /// Interned names of stored paths, because most paths share names.
 #[derive(Default)]
-pub(super) struct KeptNames(HashSet<Arc<str>, foldhash::fast::FixedState>);
+pub(super) struct NameInterner(HashSet<Arc<str>, foldhash::fast::FixedState>);
 
-impl KeptNames {
+impl NameInterner {
     /// Returns the interned name.
-    pub(super) fn name(&mut self, name: &str) -> Arc<str> {
+    pub(super) fn intern_name(&mut self, name: &str) -> Arc<str> {
         self.0.get_or_insert_with(name, |name| name.into()).clone()
     }
 
     /// Converts a path to an owned path of interned names.
-    pub(super) fn path(&mut self, path: &[impl Name]) -> Path {
-        path.iter().map(|name| self.name(name.as_ref())).collect()
+    pub(super) fn intern_path(&mut self, path: &[impl PathSegment]) -> OwnedPath {
+        path.iter().map(|name| self.intern_name(name.as_ref())).collect()
     }
 }
 
 /// True for the path `text`, which is a string unless declared otherwise.
-pub(super) fn is_text(path: &[impl Name]) -> bool {
+pub(super) fn is_text_path(path: &[impl PathSegment]) -> bool {
     matches!(path, [name] if name.as_ref() == "text")
 }

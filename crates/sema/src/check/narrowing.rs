@@ -3,7 +3,7 @@
 //! another type.
 
 use super::Checker;
-use super::fields::Narrowed;
+use super::fields::NarrowedUse;
 use crate::hir;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -12,8 +12,8 @@ use rulec_lang::ty::{KindSet, Ty};
 impl Checker<'_> {
     /// Warns about uses that other statements narrow, and stores the inferred types as input
     /// contract.
-    pub(super) fn narrowed(&mut self) {
-        for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
+    pub(super) fn warn_narrowed_uses(&mut self) {
+        for NarrowedUse { path, kinds, used, by } in self.fields.narrowed_uses() {
             let name = path.join(".");
             let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);
             let lost = lost.fold(KindSet::EMPTY, KindSet::union);
@@ -29,7 +29,7 @@ impl Checker<'_> {
             let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
             else {
                 let hint = format!("another rule uses it as {this}").into();
-                self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
+                self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
                 continue;
             };
             self.diagnostics.push(
@@ -40,7 +40,7 @@ impl Checker<'_> {
             );
             let line = file.position(by.place.start).line;
             let hint = message!("{}:{line} uses it as {}", file.name, by.reason).as_str().into();
-            self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
+            self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
         }
     }
 }

@@ -2,8 +2,8 @@
 //! operands, and reports a mismatch if there are none.
 
 use super::constant::NULL_HELP;
-use super::fields::Reason;
-use super::read::{read, union};
+use super::fields::NarrowingReason;
+use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
@@ -19,36 +19,38 @@ use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
     /// Checks a binary operator, `a OP b`.
-    pub(super) fn binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
+    pub(super) fn check_binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
         if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
-            return self.arithmetic(&binary.op, &binary.left, Some(&binary.right), span).map(Term::Expr);
+            return self
+                .check_arithmetic(&binary.op, &binary.left, Some(&binary.right), span)
+                .map(Term::Expr);
         }
-        self.modifiers_fit(row, binary)?;
-        let left = self.operand(&binary.left, row);
+        self.check_modifiers(row, binary)?;
+        let left = self.check_operand(&binary.left, row);
         if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
-            return self.in_range(binary, left?, (start, end, *inclusive), span);
+            return self.check_in_range(binary, left?, (start, end, *inclusive), span);
         }
-        let right = self.operand(&binary.right, row);
+        let right = self.check_operand(&binary.right, row);
         let (left, right) = (left?, right?);
-        let (left, right) = self.fit(row, binary, left, right)?;
-        let mode = self.mode(row, &binary.modifiers, &left, &right, span);
-        self.keywords_fit(row.op, mode, &right)?;
-        self.vain_constants(row.op, mode, &left, &right);
-        self.intents_exist(&left, &right);
-        let plain = Predicate::plain(binary.op.node, left, Operand::Value(right));
-        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.at(span)))
+        let (left, right) = self.fit_operands(row, binary, left, right)?;
+        let mode = self.test_mode(row, &binary.modifiers, &left, &right, span);
+        self.check_text_operand(row.op, mode, &right)?;
+        self.warn_useless_constant(row.op, mode, &left, &right);
+        self.warn_unknown_intents(&left, &right);
+        let plain = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
+        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.into_cond(span)))
     }
 
     /// Checks an operand, which must be a value and not a condition.
-    fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
+    fn check_operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;
             let message =
                 message!("`{spelling}` cannot be used with null: a missing value is never equal to anything");
             return self.fail(Code::OperatorType, expr.span, message, NULL_HELP);
         }
-        match self.term(expr)? {
+        match self.check_term(expr)? {
             Term::Expr(value) => Ok(value),
             Term::Cond(cond) => {
                 let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
@@ -69,7 +71,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn modifiers_fit(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
+    fn check_modifiers(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
         let Accepts { word, quantity, case } = row.accepts;
         let (written, place) = (&binary.modifiers, binary.op.span);
         if let Some(given) = written.quantity.filter(|_| !quantity) {
@@ -109,7 +111,14 @@ impl<'a> Checker<'a> {
 
     /// Returns how the operator compares texts, from the settings of the file and the written
     /// modifiers.
-    fn mode(&self, row: &OpInfo, written: &Modifiers, left: &Expr, right: &Expr, span: Span) -> TestMode {
+    fn test_mode(
+        &self,
+        row: &OpInfo,
+        written: &Modifiers,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> TestMode {
         let settings = self.settings_of(span.file);
         let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && texts(&left.ty) && texts(&right.ty) {
@@ -126,7 +135,7 @@ impl<'a> Checker<'a> {
         TestMode { word: written.word, quantity: written.quantity, text }
     }
 
-    fn in_range(
+    fn check_in_range(
         &mut self,
         binary: &ast::Binary,
         left: Expr,
@@ -143,22 +152,29 @@ impl<'a> Checker<'a> {
                 message!("write `x in 3..=10`"),
             );
         }
-        let (start, end) = (self.operand(start, less), self.operand(end, less));
+        let (start, end) = (self.check_operand(start, less), self.check_operand(end, less));
         let (start, end) = (start?, end?);
-        let (left, start) = self.fit(less, binary, left, start)?;
-        let (left, end) = self.fit(less, binary, left, end)?;
+        let (left, start) = self.fit_operands(less, binary, left, start)?;
+        let (left, end) = self.fit_operands(less, binary, left, end)?;
         let right = Operand::Range { start, end, inclusive };
-        let test = Predicate { negated: binary.negated, ..Predicate::plain(Op::In, left, right) };
-        Ok(Term::Cond(test.at(span)))
+        let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
+        Ok(Term::Cond(test.into_cond(span)))
     }
 
     /// Selects the forms of an operator (pairs of operand kinds) that accept the operands. Narrows
     /// undeclared fields to these forms.
-    fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+    fn fit_operands(
+        &mut self,
+        row: &OpInfo,
+        binary: &ast::Binary,
+        left: Expr,
+        right: Expr,
+    ) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
-        let lefts = union(row.forms.iter().map(|form| form.left));
+        let lefts = union_of_kinds(row.forms.iter().map(|form| form.left));
         let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
-        let (left, right) = (self.as_version(left, rights_kinds)?, self.as_version(right, lefts_kinds)?);
+        let (left, right) =
+            (self.constant_as_version(left, rights_kinds)?, self.constant_as_version(right, lefts_kinds)?);
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
         // A constant text that is compared with a date-time becomes a date-time.
@@ -168,12 +184,12 @@ impl<'a> Checker<'a> {
             // operand is a text.
             (_, l, _) if lefts.has(Kind::DateTime) && !lefts.has(Kind::List) => {
                 let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
-                let right = self.as_datetime(right, l.intersect(ordered))?;
+                let right = self.constant_as_datetime(right, l.intersect(ordered))?;
                 let wanted = right.ty.kinds.intersect(ordered);
-                (self.as_datetime(left, wanted)?, right)
+                (self.constant_as_datetime(left, wanted)?, right)
             }
-            (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.as_datetime(right, l)?),
-            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.as_datetime(left, r)?, right),
+            (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.constant_as_datetime(right, l)?),
+            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.constant_as_datetime(left, r)?, right),
             _ => (left, right),
         };
         let fitting: SmallVec<[(KindSet, KindSet); 8]> = row
@@ -183,11 +199,11 @@ impl<'a> Checker<'a> {
             .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
-            let mismatch = self.mismatch(row, binary, &left, &right);
+            let mismatch = self.mismatch_error(row, binary, &left, &right);
             if !self.lenient {
                 return self.report(mismatch);
             }
-            self.never_holds(mismatch);
+            self.warn_never_holds(mismatch);
             return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
@@ -197,20 +213,28 @@ impl<'a> Checker<'a> {
                 .help(message!("remove `word`: a list either contains an element or does not"));
             return self.report(diagnostic);
         }
-        let left_kinds = union(fitting.iter().map(|(left, _)| *left));
-        let right_kinds = union(fitting.iter().map(|(_, right)| *right));
-        if self.fields.narrows() {
+        let left_kinds = union_of_kinds(fitting.iter().map(|(left, _)| *left));
+        let right_kinds = union_of_kinds(fitting.iter().map(|(_, right)| *right));
+        if self.fields.is_narrowing_pass() {
             let operator = row.spelling;
-            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, message!("left"), operator));
-            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, message!("right"), operator));
+            self.narrow_field(
+                &left,
+                left_kinds,
+                &NarrowingReason::Side(left_kinds, message!("left"), operator),
+            );
+            self.narrow_field(
+                &right,
+                right_kinds,
+                &NarrowingReason::Side(right_kinds, message!("right"), operator),
+            );
         }
         // `in` looks for an element only among values of the same family of kinds.
-        let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
+        let left = if row.op == Op::In { typed_read(left, &Ty::plain(left_kinds)) } else { left };
         Ok((left, right))
     }
 
     /// Checks `a + b`, `a ?? b` or `-a`.
-    pub(super) fn arithmetic(
+    pub(super) fn check_arithmetic(
         &mut self,
         op: &Spanned<Op>,
         left: &'a ast::Expr,
@@ -219,8 +243,9 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let row = op.node.info();
         // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
-        let mut operand =
-            |expr| if op.node == Op::Coalesce { self.value(expr) } else { self.operand(expr, row) };
+        let mut operand = |expr| {
+            if op.node == Op::Coalesce { self.check_value(expr) } else { self.check_operand(expr, row) }
+        };
         let left = operand(left);
         let right = right.map(operand).transpose();
         let (left, right) = (left?, right?);
@@ -252,14 +277,14 @@ impl<'a> Checker<'a> {
             }
             return self.report(diagnostic);
         }
-        let lefts = union(fitting.iter().map(|(_, left, _)| *left));
-        let rights = union(fitting.iter().map(|(.., right)| *right));
+        let lefts = union_of_kinds(fitting.iter().map(|(_, left, _)| *left));
+        let rights = union_of_kinds(fitting.iter().map(|(.., right)| *right));
         let operator = row.spelling;
-        self.constrain(&left, lefts, &Reason::Operand(lefts, operator));
+        self.narrow_field(&left, lefts, &NarrowingReason::Operand(lefts, operator));
         if let Some(right) = &right {
-            self.constrain(right, rights, &Reason::Operand(rights, operator));
+            self.narrow_field(right, rights, &NarrowingReason::Operand(rights, operator));
         }
-        let results = fitting.iter().map(|(form, ..)| outcome(form.result, &left.ty, right_ty));
+        let results = fitting.iter().map(|(form, ..)| result_type(form.result, &left.ty, right_ty));
         let ty = results.reduce(|all, ty| all.join(&ty)).unwrap_or(Ty::ANY);
         let right_optional = right.as_ref().is_some_and(|right| right.optional);
         let optional = match op.node {
@@ -277,7 +302,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
+fn result_type(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
     match outcome {
         Outcome::Condition => Ty::BOOL,
         Outcome::Float => Ty::FLOAT,
@@ -315,13 +340,14 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
         }
         Right::Text | Right::Pattern | Right::Network => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
-            Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(KindSet::STRING))
-                .then_some((form.left, KindSet::LIST)),
+            Some(_) => (right.kinds.overlaps(KindSet::LIST)
+                && element_kinds(right).overlaps(KindSet::STRING))
+            .then_some((form.left, KindSet::LIST)),
         },
         Right::Element => {
-            let wanted = elements(left).families();
+            let wanted = element_kinds(left).families();
             match quantity {
-                Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(wanted))
+                Some(_) => (right.kinds.overlaps(KindSet::LIST) && element_kinds(right).overlaps(wanted))
                     .then_some((form.left, KindSet::LIST)),
                 // A list is an element only if the left operand is known to contain lists.
                 None if right.kinds == KindSet::LIST && wanted == KindSet::ALL => None,
@@ -332,7 +358,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
             if !right.kinds.overlaps(KindSet::LIST) {
                 return None;
             }
-            let members = elements(right).families();
+            let members = element_kinds(right).families();
             let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
             let members = if mixed { KindSet::ALL } else { members };
             // A date-time may be an element of a list of texts, because JSON writes it as text.
@@ -344,6 +370,6 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
 }
 
 /// Returns the kinds that elements of a value may have if it is a list.
-fn elements(ty: &Ty) -> KindSet {
+fn element_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

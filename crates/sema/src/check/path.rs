@@ -1,9 +1,9 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::constant::as_json;
-use super::fields::{PathError, Reason, ResolvedField, field_of, function_meant};
-use super::read::{accepted, read, union};
-use super::{Checked, Checker, Reported, listed};
+use super::constant::constant_json_of;
+use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, meant_function};
+use super::read::{accepted_kinds, typed_read, union_of_kinds};
+use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -15,41 +15,41 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 /// The names of a path into the message.
-pub(super) type Names<'a> = SmallVec<[&'a str; 4]>;
+pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
     /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one
     /// slot.
-    pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+    pub(super) fn check_path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         if let Some(path) = self.constant_path(expr) {
-            return self.message_path(&path, expr.span);
+            return self.check_message_path(&path, expr.span);
         }
         match &expr.kind {
             ast::ExprKind::Field(base, name) => {
-                let base = self.value(base)?;
-                self.field(base, name, expr.span)
+                let base = self.check_value(base)?;
+                self.check_field(base, name, expr.span)
             }
             ast::ExprKind::Index(base, index) => {
-                let (base, index) = (self.value(base)?, self.value(index)?);
-                self.index(base, index, expr.span)
+                let (base, index) = (self.check_value(base)?, self.check_value(index)?);
+                self.check_index(base, index, expr.span)
             }
-            _ => self.value(expr),
+            _ => self.check_value(expr),
         }
     }
 
     /// Returns the path if the expression is a message field with constant names only.
-    fn constant_path(&self, expr: &'a ast::Expr) -> Option<Path<'a>> {
-        let mut path = Path::default();
+    fn constant_path(&self, expr: &'a ast::Expr) -> Option<ConstantPath<'a>> {
+        let mut path = ConstantPath::default();
         let mut at = expr;
         loop {
             at = match &at.kind {
                 ast::ExprKind::Field(base, name) => {
-                    path.push(&name.node, name.span, true);
+                    path.push_segment(&name.node, name.span, true);
                     base
                 }
                 ast::ExprKind::Index(base, index) => {
                     let ast::ExprKind::Literal(Literal::String(key)) = &index.kind else { return None };
-                    path.push(key, index.span, false);
+                    path.push_segment(key, index.span, false);
                     base
                 }
                 ast::ExprKind::Name(name) => {
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
-                    path.push(alias.map_or(name, |(_, field)| field), at.span, true);
+                    path.push_segment(alias.map_or(name, |(_, field)| field), at.span, true);
                     path.names.reverse();
                     path.places.reverse();
                     return Some(path);
@@ -68,19 +68,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn message_path(&mut self, path: &Path<'a>, span: Span) -> Checked<Expr> {
+    pub(super) fn check_message_path(&mut self, path: &ConstantPath<'a>, span: Span) -> Checked<Expr> {
         if self.is_request(path) {
-            return self.request_path(path, span);
+            return self.check_request_path(path, span);
         }
         let names = path.names.as_slice();
         // True if the result depends only on the names, so that it can be cached.
-        let lasting = !self.fields.narrows() && self.fields.implicit.is_none();
+        let lasting = !self.fields.is_narrowing_pass() && self.fields.implicit.is_none();
         if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
             return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
         }
-        let declared = self.fields.roots().is_some_and(|roots| roots.get(names[0]).is_some());
+        let declared = self.fields.declared_roots().is_some_and(|roots| roots.get(names[0]).is_some());
         if self.symbols.is_broken(names[0]) && !declared {
-            return Err(Reported);
+            return Err(AlreadyReported);
         }
         let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
         if let (Some(hidden), false) = (hidden, declared) {
@@ -91,34 +91,34 @@ impl<'a> Checker<'a> {
                     .help(message!("import that file, or move the definition into a file that both import")),
             );
         }
-        match self.fields.find(names, span) {
+        match self.fields.resolve_path(names, span) {
             Ok(found) => {
-                self.fields.note(names, KindSet::ALL);
-                if names.len() == 1 && self.fields.inferred() {
-                    self.warn_of_near_name(names[0], span);
+                self.fields.record_use(names, KindSet::ALL);
+                if names.len() == 1 && self.fields.infers_types() {
+                    self.warn_near_name(names[0], span);
                 }
                 let ResolvedField { ty, optional, private } = found;
-                let slot = self.fields.rooted_slot(None, names, ty.kinds, private);
+                let slot = self.fields.intern_slot(None, names, ty.kinds, private);
                 if lasting {
                     self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
             Err(PathError::UnknownField { at: 0, record }) => {
-                self.unknown_root(names[0], path.places[0].0, &record)
+                self.report_unknown_root(names[0], path.places[0].0, &record)
             }
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared = self.fields.declared_at(&names[..at]);
-                self.unknown_field(message, names[at], &record, declared, path.places[at])
+                self.report_unknown_field(message, names[at], &record, declared, path.places[at])
             }
             Err(PathError::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
                 let message =
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
-                    .declared(self.fields.declared_at(&names[..at]));
-                if let Some(function) = function_meant(names[at]) {
+                    .label_declaration(self.fields.declared_at(&names[..at]));
+                if let Some(function) = meant_function(names[at]) {
                     diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
@@ -134,20 +134,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &RecordType) -> Checked<T> {
+    fn report_unknown_root<T>(&mut self, name: &str, place: Span, record: &RecordType) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownName, place, message!("`{name}` is not declared"));
         let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
             diagnostic.help(help).likely_fix(place, written)
-        } else if let Some(element) = self.scope.element_with(name) {
+        } else if let Some(element) = self.scope.binding_with_field(name) {
             let written = format!("{element}.{name}");
             diagnostic.did_you_mean(place, Some(&written))
-        } else if let Some((help, word)) = constant_meant(name) {
+        } else if let Some((help, word)) = foreign_constant_help(name) {
             diagnostic.help(help).did_you_mean(place, word)
         } else {
             let symbols = self.symbols;
-            let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
+            let seen =
+                symbols.definitions.iter().filter(|symbol| symbols.is_visible(place.file, symbol.name.span));
             let definitions = seen.map(|symbol| symbol.name.node.as_str());
             let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names = record.names().chain(definitions).chain(bound);
@@ -155,12 +156,12 @@ impl<'a> Checker<'a> {
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
             );
-            diagnostic.near_or(place, self.nearest(name, names), help)
+            diagnostic.suggest_or_help(place, self.nearest(name, names), help)
         };
         self.report(diagnostic)
     }
 
-    fn unknown_field<T>(
+    fn report_unknown_field<T>(
         &mut self,
         message: Message,
         name: &str,
@@ -168,17 +169,17 @@ impl<'a> Checker<'a> {
         declared: Option<Span>,
         (place, plain): (Span, bool),
     ) -> Checked<T> {
-        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).label_declaration(declared);
         self.report(match self.nearest(name, record.names()) {
             Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
-            None => diagnostic.help(message!("its fields are {}", listed(record.names()))),
+            None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),
         })
     }
 
-    fn warn_of_near_name(&mut self, name: &str, span: Span) {
+    fn warn_near_name(&mut self, name: &str, span: Span) {
         // Only once per name: a search through all definitions at every use would be quadratic.
-        if !self.fields.first_look(name) {
+        if !self.fields.is_first_look(name) {
             return;
         }
         if self.payload.fields.iter().any(|field| **field == *name) {
@@ -188,7 +189,7 @@ impl<'a> Checker<'a> {
                 .help(message!("write `payload.{name}` for a field of an included group"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
         }
-        if let Some((help, word)) = constant_meant(name) {
+        if let Some((help, word)) = foreign_constant_help(name) {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
             return self.diagnostics.push(diagnostic.did_you_mean(span, word));
@@ -209,53 +210,53 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a field of a value that is not a message path, such as a quantifier's element.
-    pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
-        let ResolvedField { ty, optional, .. } = match field_of(&base.ty, &name.node) {
+    pub(super) fn check_field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
+        let ResolvedField { ty, optional, .. } = match field_of_type(&base.ty, &name.node) {
             Ok(found) => found,
             Err(Some(record)) => {
                 let message = message!("there is no field `{}` here", name.node);
-                return self.unknown_field(message, &name.node, &record, None, (name.span, true));
+                return self.report_unknown_field(message, &name.node, &record, None, (name.span, true));
             }
             Err(None) => {
                 let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
                 return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
-        self.constrain(&base, KindSet::DICT, &Reason::field(&name.node));
+        self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
         let optional = base.optional || optional;
-        Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
+        Ok(Expr { optional, ..self.field_read(&base, &name.node, ty, span) })
     }
 
     /// Builds a read of the field `name` of the value `base`, with the given type.
-    pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
-        if let Some(slot) = self.slot_inside(base, name, &ty) {
+    pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
+        if let Some(slot) = self.slot_of_member(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
         }
         let kind = ExprKind::Field(Box::new(base.clone()), name.into());
-        checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
+        read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
     /// Builds a read of the field that a slot reads, with another type.
-    fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
-        let slot = self.fields.path(id).clone();
-        let slot = self.fields.rooted_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
+    fn reread_slot(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
+        let slot = self.fields.slot(id).clone();
+        let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
         let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
         Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
     }
 
     /// Returns a slot for a field of a value that a slot of a binding reads; `None` for any other
     /// value. One slot is faster than a slot and a lookup.
-    fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
+    fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
-        let slot = self.fields.path(id);
+        let slot = self.fields.slot(id);
         let root = slot.root.clone()?;
         let (mut path, private) = (slot.path.clone(), slot.private);
         path.push(key.into());
-        Some(self.fields.rooted_slot(Some(&root), &path, ty.kinds, private))
+        Some(self.fields.intern_slot(Some(&root), &path, ty.kinds, private))
     }
 
     /// Checks an element `list[i]` or an entry `dict[key]`.
-    fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
+    fn check_index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
         let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
         let fitting = forms
             .into_iter()
@@ -269,32 +270,40 @@ impl<'a> Checker<'a> {
                 .help(message!("a list is indexed by an int, a dict by a string"));
             return self.report_type(diagnostic, &base);
         }
-        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed(message!("an indexed value")));
-        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed(message!("an index")));
+        self.narrow_field(
+            &base,
+            union_of_kinds(containers.into_iter()),
+            &NarrowingReason::Fixed(message!("an indexed value")),
+        );
+        self.narrow_field(
+            &index,
+            union_of_kinds(keys.into_iter()),
+            &NarrowingReason::Fixed(message!("an index")),
+        );
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
         };
-        if let Some(key) = as_json(&index).and_then(Json::as_str)
-            && let Some(slot) = self.slot_inside(&base, key, &ty)
+        if let Some(key) = constant_json_of(&index).and_then(Json::as_str)
+            && let Some(slot) = self.slot_of_member(&base, key, &ty)
         {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
         }
         let kind = ExprKind::Index(Box::new(base), Box::new(index));
-        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
+        Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
     /// Checks `x as T`: a separate read that neither depends on the field's inferred type nor
     /// narrows it.
-    pub(super) fn typed_read(
+    pub(super) fn check_typed_read(
         &mut self,
         operand: &'a ast::Expr,
         ty: &'a ast::TypeExpr,
         span: Span,
     ) -> Checked<Expr> {
-        let wanted = self.ty(ty)?;
+        let wanted = self.resolve_type(ty)?;
         let undeclared =
-            self.constant_path(operand).filter(|path| self.fields.inferred() && !self.is_request(path));
+            self.constant_path(operand).filter(|path| self.fields.infers_types() && !self.is_request(path));
         let typed = |value: Expr, ty: Ty| Expr {
             kind: ExprKind::Read(Box::new(value), ty.kinds),
             ty,
@@ -303,14 +312,15 @@ impl<'a> Checker<'a> {
         };
         if let Some(path) = undeclared {
             // `find` also records that the parents of the path are records.
-            let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
-            let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
+            let private =
+                matches!(self.fields.resolve_path(&path.names, operand.span), Ok(found) if found.private);
+            let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
             // The read protects the slot: other uses cannot narrow its type.
             return Ok(typed(value, wanted));
         }
-        let value = self.value(operand)?;
-        let mut readable = accepted(wanted.kinds);
+        let value = self.check_value(operand)?;
+        let mut readable = accepted_kinds(wanted.kinds);
         if wanted.kinds.has(Kind::DateTime) {
             readable = readable.union(KindSet::STRING);
         }
@@ -326,9 +336,9 @@ impl<'a> Checker<'a> {
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
-                    || self.fields.path(id).root.is_some() =>
+                    || self.fields.slot(id).root.is_some() =>
             {
-                self.read_anew(id, wanted, &value, span)
+                self.reread_slot(id, wanted, &value, span)
             }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
             _ => typed(value, wanted),
@@ -339,24 +349,24 @@ impl<'a> Checker<'a> {
 /// A path into the message: the names, and for each name its span and whether it is a plain name,
 /// not a key in brackets.
 #[derive(Default)]
-pub(super) struct Path<'p> {
-    pub(super) names: Names<'p>,
+pub(super) struct ConstantPath<'p> {
+    pub(super) names: PathNames<'p>,
     pub(super) places: SmallVec<[(Span, bool); 4]>,
 }
 
-impl<'p> Path<'p> {
-    pub(super) fn new(name: &'p str, span: Span) -> Path<'p> {
-        let mut path = Path::default();
-        path.push(name, span, true);
+impl<'p> ConstantPath<'p> {
+    pub(super) fn new(name: &'p str, span: Span) -> ConstantPath<'p> {
+        let mut path = ConstantPath::default();
+        path.push_segment(name, span, true);
         path
     }
 
     /// Returns the name at an index of the path, and the span of the name.
-    pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
+    pub(super) fn segment(&self, at: usize) -> Option<(&str, Span)> {
         self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
     }
 
-    fn push(&mut self, name: &'p str, span: Span, plain: bool) {
+    fn push_segment(&mut self, name: &'p str, span: Span, plain: bool) {
         self.names.push(name);
         self.places.push((span, plain));
     }
@@ -364,7 +374,7 @@ impl<'p> Path<'p> {
 
 /// Returns a help text for a constant of another language, and the equivalent word of this language
 /// if there is one.
-fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
+fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> {
     Some(match name {
         "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
         "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
@@ -379,6 +389,6 @@ fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
 }
 
 /// Wraps a value that was read from a list, dict or record in a read of its declared type.
-pub(super) fn checked_at(expr: Expr, ty: Ty) -> Expr {
-    if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
+pub(super) fn read_as_declared(expr: Expr, ty: Ty) -> Expr {
+    if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..typed_read(expr, &ty) } }
 }

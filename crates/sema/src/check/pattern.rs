@@ -17,9 +17,9 @@ impl<'a> Checker<'a> {
     /// Checks the constant right operand of a text operator: regular expressions must be valid, and
     /// keywords must be able to match. Operands with parameters of a `def` are checked when a call
     /// substitutes the arguments.
-    pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
+    pub(super) fn check_text_operand(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
         let Some(constant) = right.as_const() else {
-            return self.pattern_is_constant(op, right);
+            return self.check_pattern_is_constant(op, right);
         };
         let value = constant.value();
         let keywords: Vec<&str> = match (mode.quantity, value) {
@@ -39,10 +39,10 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
             if op == Op::InNetwork {
-                self.network_exists(keyword, right.span)?;
+                self.check_network(keyword, right.span)?;
             }
             if op.info().search == Some(Search::Regex) {
-                self.pattern_fits(keyword, mode.text.fold, right.span)?;
+                self.check_pattern(keyword, mode.text.fold, right.span)?;
             }
         }
         Ok(())
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
 
     /// Rejects a regular expression that is not constant. In a choice it may come from the message
     /// and is compiled at run time; an invalid one makes the condition unknown.
-    fn pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
+    fn check_pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
         if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
             return Ok(());
         }
@@ -64,8 +64,8 @@ impl<'a> Checker<'a> {
 
     /// Warns about a constant right operand that is surely a mistake. Examples are an empty text,
     /// which every text contains; SQL wildcards; and null, which never equals anything.
-    pub(super) fn vain_constants(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
-        self.number_in_quotes(op, left, right);
+    pub(super) fn warn_useless_constant(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
+        self.warn_number_in_quotes(op, left, right);
         let Some(value) = right.as_const().map(Const::value) else { return };
         let elements = || value.elements().into_iter().flatten();
         if op == Op::In && elements().any(Value::is_missing) {
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about a number in quotes that is compared with a text by order.
-    fn number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
+    fn warn_number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
         if !op.info().forms.iter().any(|form| form.right == Right::SomeText) {
             return;
         }
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about a text with `${…}`, which looks like a template but is taken literally.
-    pub(super) fn no_template(&mut self, text: &str, span: Span) {
+    pub(super) fn warn_template(&mut self, text: &str, span: Span) {
         if !text.contains("${") {
             return;
         }
@@ -146,12 +146,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Limits the total memory of all regular expressions, before any of them is compiled.
-    pub(super) fn patterns_fit(&mut self) {
+    pub(super) fn check_regex_memory(&mut self) {
         let patterns = &self.program.patterns;
         let (all, most) =
             (patterns.values().map(|known| known.size).sum::<usize>(), self.analysed.regex_memory);
         if all <= most {
-            return self.entities_compile();
+            return self.check_entities_compile();
         }
         let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
         largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
@@ -162,10 +162,11 @@ impl<'a> Checker<'a> {
             "the {} regular expressions of these rules would need about {} when compiled, more than the \
             limit of {}",
             patterns.len(),
-            mebibytes(all),
-            mebibytes(most)
+            format_size(all),
+            format_size(most)
         );
-        let here = |text: &str, size| message!("`{}` needs about {}", shown(text), mebibytes(size));
+        let here =
+            |text: &str, size| message!("`{}` needs about {}", shorten_pattern(text), format_size(size));
         let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
         let named = others.iter().take(2);
         let finding =
@@ -178,13 +179,13 @@ impl<'a> Checker<'a> {
 
     /// Compiles the entity expressions whose syntax does not prove that they compile. Other
     /// expressions are compiled with the conditions that use them.
-    fn entities_compile(&mut self) {
+    fn check_entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
             for pattern in &entity.patterns {
                 let known = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
                 if let Some(known) = known.filter(|known| !known.surely_compiles)
-                    && text::regex(pattern, entity.ignore_case).is_err()
+                    && text::compile_regex(pattern, entity.ignore_case).is_err()
                 {
                     failed.push(known.place);
                 }
@@ -193,12 +194,12 @@ impl<'a> Checker<'a> {
         self.diagnostics.extend(failed.into_iter().map(regex_too_large));
     }
 
-    pub(super) fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
+    pub(super) fn check_pattern(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
         let key = (Arc::<str>::from(pattern), fold);
         if self.program.patterns.contains_key(&key) {
             return Ok(());
         }
-        let error = match text::parsed(pattern, fold) {
+        let error = match text::parse_cached(pattern, fold) {
             Ok(hir) => {
                 let size = text::compiled_size(&hir);
                 let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
@@ -216,12 +217,18 @@ impl<'a> Checker<'a> {
                     ErrorKind::UnsupportedBackreference => Some(message!("a back-reference")),
                     _ => None,
                 };
-                (reason::message(&error.kind().to_string()), error.span().start.column, unsupported)
+                (
+                    reason::library_error_message(&error.kind().to_string()),
+                    error.span().start.column,
+                    unsupported,
+                )
             }
-            Translate(error) => (reason::message(&error.kind().to_string()), error.span().start.column, None),
+            Translate(error) => {
+                (reason::library_error_message(&error.kind().to_string()), error.span().start.column, None)
+            }
             _ => (Message::verbatim(error.to_string()), 1, None),
         };
-        let pattern = shown(pattern);
+        let pattern = shorten_pattern(pattern);
         let diagnostic = match unsupported {
             Some(what) => {
                 let message = message!("`{pattern}` uses {what}, which is not supported");
@@ -272,7 +279,7 @@ fn has_parameter(part: Part<'_>) -> bool {
 }
 
 /// Formats a size in KiB or MiB for a message.
-fn mebibytes(bytes: usize) -> String {
+fn format_size(bytes: usize) -> String {
     match bytes >> 20 {
         0 => format!("{} KiB", bytes >> 10),
         mebibytes => format!("{mebibytes} MiB"),
@@ -280,7 +287,7 @@ fn mebibytes(bytes: usize) -> String {
 }
 
 /// Shortens a regular expression for a message.
-fn shown(pattern: &str) -> String {
+fn shorten_pattern(pattern: &str) -> String {
     let mut short: String = pattern.chars().take(40).collect();
     if short.len() < pattern.len() {
         short.push('…');

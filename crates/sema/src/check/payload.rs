@@ -7,11 +7,11 @@ mod include;
 mod place;
 mod shape;
 
-use super::constant::as_json;
-use super::{Binding, Checked, Checker, Reported};
+use super::constant::constant_json_of;
+use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
-    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part, Predicate,
-    Requirement, Root, TableKind,
+    self, BindingId, BindingRoot, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part,
+    Predicate, Requirement, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The context in which items are lowered: the object that has the fields, and how the rules of the
 /// items report violations.
 #[derive(Clone)]
-struct Site {
+struct ItemSite {
     /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
@@ -41,7 +41,7 @@ struct Site {
 
 /// The state while one payload is lowered.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct PayloadState {
     bindings: u32,
     /// The block that new rules are added to: the block of the payload, or of the innermost `each`.
     block: Block,
@@ -61,12 +61,12 @@ pub(super) struct State {
 }
 
 /// The greatest nesting depth of groups and `each` blocks, which are lowered recursively.
-const MAX_NESTED: usize = 64;
+const MAX_ITEM_DEPTH: usize = 64;
 /// The greatest number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 
 /// A violation of a requirement, as the rule of the requirement reports it.
-struct Violation<'a> {
+struct ViolationReport<'a> {
     place: ObjectPath,
     /// The span of the condition or clause that is violated.
     span: Span,
@@ -80,7 +80,7 @@ struct Violation<'a> {
 
 /// The kind of statement that contains the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Body {
+enum ItemOwner {
     /// The items belong to a payload or group, which may declare fields.
     Object,
     /// The items belong to an `each`, which may not declare fields.
@@ -89,7 +89,7 @@ enum Body {
 
 impl<'a> Checker<'a> {
     /// Lowers every payload kind, and checks groups that no payload includes.
-    pub(super) fn payloads(&mut self) {
+    pub(super) fn lower_payloads(&mut self) {
         let symbols = self.symbols;
         let mut ranks: HashMap<i64, Span> = HashMap::new();
         for symbol in symbols.payloads.iter() {
@@ -113,20 +113,21 @@ impl<'a> Checker<'a> {
                 let message = message!("there is no payload kind `{}`", name.node);
                 let help = message!("declare it: `payload {} rank 10 {{ … }}`", name.node);
                 let kinds = symbols.payloads.names();
-                let _: Checked<()> = self.unknown(Code::UnknownPayload, name, message, kinds, help);
+                let _: Checked<()> =
+                    self.report_unknown_or_nearest(Code::UnknownPayload, name, message, kinds, help);
             }
-            self.payload(payload, docs);
+            self.lower_payload(payload, docs);
         }
         for symbol in symbols.groups.iter() {
             // If groups nest too deep, the groups that were not reached are not reported.
             if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
-                self.lone_group(symbol.node);
+                self.check_lone_group(symbol.node);
             }
         }
     }
 
-    fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
-        let object = self.judged(&payload.name, &payload.body, None);
+    fn lower_payload(&mut self, payload: &'a ast::Payload, docs: &str) {
+        let object = self.lower_body(&payload.name, &payload.body, None);
         self.program.payloads.push(hir::Payload {
             name: payload.name.node.as_str().into(),
             rank: payload.rank.as_ref().map(|rank| rank.node),
@@ -144,9 +145,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a group that no payload includes. Only its diagnostics are kept.
-    fn lone_group(&mut self, group: &'a ast::Group) {
+    fn check_lone_group(&mut self, group: &'a ast::Group) {
         let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
-        self.judged(&group.name, &group.body, Some(group));
+        self.lower_body(&group.name, &group.body, Some(group));
         self.program.rules.truncate(kept.0);
         self.program.requirements.truncate(kept.1);
         self.program.tables.truncate(kept.2);
@@ -154,21 +155,21 @@ impl<'a> Checker<'a> {
 
     /// Lowers the body of a payload, or of a group that is checked alone. The names `payload` and
     /// `decision` are in scope.
-    fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
+    fn lower_body(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
-        self.payload = State { too_large: self.payload.too_large, ..State::default() };
-        let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
-        self.scope.push(Binding::new(shape::DECISION, decision.clone(), name.span));
-        let object = self.object(body, &mut groups.clone());
+        self.payload = PayloadState { too_large: self.payload.too_large, ..PayloadState::default() };
+        let decision = super::constant::constant_expr(Json::from(name.node.as_str()), name.span);
+        self.scope.push(Binding::new(shape::DECISION_NAME, decision.clone(), name.span));
+        let object = self.collect_object(body, &mut groups.clone());
         self.scope.clear();
-        let block = self.block(&name.node, name.span);
+        let block = self.new_block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
-        let State { items, too_large, .. } = self.payload;
-        self.payload = State { block, groups, fields, items, too_large, ..State::default() };
-        let (root, payload) = self.binding("payload", object.record(), name.span);
-        self.bind_at(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
-        self.scope.push(Binding::new(shape::DECISION, decision, name.span));
-        let site = Site {
+        let PayloadState { items, too_large, .. } = self.payload;
+        self.payload = PayloadState { block, groups, fields, items, too_large, ..PayloadState::default() };
+        let (root, payload) = self.new_binding("payload", object.record_type(), name.span);
+        self.bind_path(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
+        self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
+        let site = ItemSite {
             owner: name.node.as_str().into(),
             object: payload,
             place: ObjectPath::new(root),
@@ -177,48 +178,48 @@ impl<'a> Checker<'a> {
             known: object.fields.iter().map(|field| field.name.clone()).collect(),
         };
         let params = group.map_or(&[][..], |group| &group.params);
-        for (field, param) in self.record(params).fields.into_iter().zip(params) {
-            let (id, expr) = self.binding(&field.name, field.ty, param.name.span);
-            self.bind_at(ObjectPath::new(id), Binding::new(&field.name, expr, param.name.span));
+        for (field, param) in self.resolve_record(params).fields.into_iter().zip(params) {
+            let (id, expr) = self.new_binding(&field.name, field.ty, param.name.span);
+            self.bind_path(ObjectPath::new(id), Binding::new(&field.name, expr, param.name.span));
         }
-        self.items(body, Body::Object, &site);
+        self.lower_items(body, ItemOwner::Object, &site);
         self.scope.clear();
         self.payload.fields = Arc::default();
         object
     }
 
     /// Adds a binding for a value that has a path in the validated object.
-    fn bind_at(&mut self, place: ObjectPath, binding: Binding) {
+    fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
     /// Allocates a binding; returns its id and the expression that reads the binding.
-    fn binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
+    fn new_binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
-        let root = Root { id, name: name.into() };
-        let slot = self.fields.rooted_slot(Some(&root), &[""; 0], ty.kinds, false);
+        let root = BindingRoot { id, name: name.into() };
+        let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, false);
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
     /// Returns a block with a new, empty table.
-    fn block(&mut self, name: &str, span: Span) -> Block {
+    fn new_block(&mut self, name: &str, span: Span) -> Block {
         let table = self.push_table(TableKind::Requirements, name, Some(span), "");
         Block { lets: Vec::new(), table, each: Vec::new() }
     }
 
     /// Lowers the items of a payload, a group or an `each`, in order.
-    fn items(&mut self, items: &'a [Item], body: Body, site: &Site) {
+    fn lower_items(&mut self, items: &'a [Item], body: ItemOwner, site: &ItemSite) {
         let scope = self.scope.len();
         self.payload.items += items.len();
-        if body == Body::Object {
-            self.bring_fields(items, site);
+        if body == ItemOwner::Object {
+            self.bring_fields_into_scope(items, site);
         }
         let mut rules: HashMap<(&str, &str), Span> = HashMap::new();
         for item in items {
             // An error in one item does not stop the others.
             let _: Checked<()> = match &item.kind {
-                ItemKind::Field(field) if body == Body::Each => self.fail(
+                ItemKind::Field(field) if body == ItemOwner::Each => self.fail(
                     Code::Unexpected,
                     field.name.span,
                     message!("an `each` block cannot declare fields"),
@@ -227,24 +228,28 @@ impl<'a> Checker<'a> {
                         list<plan_node>`"
                     ),
                 ),
-                ItemKind::Field(field) => self.field_rules(field, site),
+                ItemKind::Field(field) => self.add_field_rules(field, site),
                 ItemKind::Rule(rule) => {
-                    if body == Body::Object {
-                        self.rule_twice(rule, &mut rules);
+                    if body == ItemOwner::Object {
+                        self.report_duplicate_rule(rule, &mut rules);
                     }
-                    self.rule(rule, site)
+                    self.lower_rule(rule, site)
                 }
-                ItemKind::Closed { id, notice } => self.closed(id.as_ref(), notice, item.span, site),
-                ItemKind::Let { name, value } => self.local(name, value),
-                ItemKind::Include(include) => self.include(include, site),
-                ItemKind::Each(each) => self.each(each, site),
+                ItemKind::Closed { id, notice } => self.lower_closed(id.as_ref(), notice, item.span, site),
+                ItemKind::Let { name, value } => self.lower_local(name, value),
+                ItemKind::Include(include) => self.lower_include(include, site),
+                ItemKind::Each(each) => self.lower_each(each, site),
             };
         }
         self.scope.truncate(scope);
     }
 
     /// Reports a rule with the same name and path as an earlier rule.
-    fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut HashMap<(&'a str, &'a str), Span>) {
+    fn report_duplicate_rule(
+        &mut self,
+        rule: &'a ast::RuleItem,
+        rules: &mut HashMap<(&'a str, &'a str), Span>,
+    ) {
         let sources = &self.loaded.sources;
         let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
         let none = Span { end: rule.id.span.start, ..rule.id.span };
@@ -263,37 +268,38 @@ impl<'a> Checker<'a> {
 
     /// Lowers a rule such as `require "id" at PATH when COND: COND`, or a rule with `forbid` or
     /// `compiles`.
-    fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
+    fn lower_rule(&mut self, rule: &'a ast::RuleItem, site: &ItemSite) -> Checked<()> {
         self.noted.clear();
-        let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
+        let guard = rule.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
         let written = match &rule.test {
             RuleTest::Require(condition) | RuleTest::Forbid(condition) => Some(condition),
             RuleTest::Compiles => rule.place.as_ref().map(|place| &place.path),
         };
         let span = written.map_or(rule.id.span, |written| written.span);
         let condition = match (&rule.test, written) {
-            (RuleTest::Require(condition), _) => self.cond(condition).map(not),
-            (RuleTest::Forbid(condition), _) => self.cond(condition),
+            (RuleTest::Require(condition), _) => self.check_cond(condition).map(negate),
+            (RuleTest::Forbid(condition), _) => self.check_cond(condition),
             // The text is compiled when the payload is validated, so the rule only tests for a
             // text.
-            (RuleTest::Compiles, Some(path)) => self.value(path).map(|text| {
+            (RuleTest::Compiles, Some(path)) => self.check_value(path).map(|text| {
                 let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
-                present(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
+                is_present_condition(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
             }),
-            (RuleTest::Compiles, None) => Err(Reported),
+            (RuleTest::Compiles, None) => Err(AlreadyReported),
         };
         let mut parts = std::mem::take(&mut self.noted);
-        let place = rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.place(place));
-        let correction = self.correction(&rule.notice);
+        let place =
+            rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.lower_object_path(place));
+        let correction = self.lower_correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
         parts.push(condition);
-        let violation = Violation {
+        let violation = ViolationReport {
             place,
             span,
             message: match rule.test {
-                RuleTest::Require(_) => message!("this must hold: {}", self.one_line(span)),
-                RuleTest::Forbid(_) => message!("this must not hold: {}", self.one_line(span)),
+                RuleTest::Require(_) => message!("this must hold: {}", self.source_on_one_line(span)),
+                RuleTest::Forbid(_) => message!("this must not hold: {}", self.source_on_one_line(span)),
                 RuleTest::Compiles => message!("this must be a condition"),
             },
             repair: Message::default(),
@@ -301,19 +307,19 @@ impl<'a> Checker<'a> {
             correction,
             notice: &rule.notice,
         };
-        self.require(&rule.id.node, parts, violation, site)?;
+        self.add_requirement(&rule.id.node, parts, violation, site)?;
         if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
             last.compiles = true;
         }
         Ok(())
     }
 
-    pub(super) fn one_line(&self, span: Span) -> String {
+    pub(super) fn source_on_one_line(&self, span: Span) -> String {
         self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
-        let mut value = |written| self.value(written).map(|value| self.computed(value));
+    fn lower_correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
+        let mut value = |written| self.check_value(written).map(|value| self.add_value(value));
         let Some(correction) = &notice.correction else { return Ok(None) };
         Ok(Some(match &correction.node {
             ast::Correction::Default(written) => hir::Correction::Default(value(written)?),
@@ -323,17 +329,17 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds a requirement: a rule that is violated if all `parts` are true.
-    fn require(
+    fn add_requirement(
         &mut self,
         id: &str,
         mut parts: Vec<Cond>,
-        violation: Violation<'a>,
-        site: &Site,
+        violation: ViolationReport<'a>,
+        site: &ItemSite,
     ) -> Checked<()> {
-        let Violation { place, span, message, repair, shows_value, correction, notice } = violation;
+        let ViolationReport { place, span, message, repair, shows_value, correction, notice } = violation;
         parts.splice(0..0, self.payload.guards.iter().cloned());
-        let condition = and(parts, span);
-        self.measured(Part::Cond(&condition), span)?;
+        let condition = all_of(parts, span);
+        self.measure_checked(Part::Cond(&condition), span)?;
         let name: Arc<str> = site.renamed.clone().unwrap_or_else(|| id.into());
         let (handler, metadata) = (name.clone(), self.no_metadata.clone());
         let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
@@ -346,7 +352,7 @@ impl<'a> Checker<'a> {
                 Some(hir::Correction::Remove) => message!("remove it"),
                 // A value that is not constant is computed when the requirement is violated.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
-                    as_json(self.program.value(*value))
+                    constant_json_of(self.program.value(*value))
                         .map_or_else(Message::default, |value| message!("write {value}"))
                 }
                 None => message.clone(),
@@ -366,47 +372,47 @@ impl<'a> Checker<'a> {
     }
 
     /// Lowers `let name = value`.
-    fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
+    fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.noted.clear();
-        let Ok(expr) = self.value(value) else {
+        let Ok(expr) = self.check_value(value) else {
             // The name is bound in spite of the error, so that its uses are not reported.
-            let (_, expr) = self.binding(&name.node, Ty::ANY, name.span);
+            let (_, expr) = self.new_binding(&name.node, Ty::ANY, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
-            return Err(Reported);
+            return Err(AlreadyReported);
         };
-        let guard = self.noted_guard(name.span);
-        let place = self.place_of(value);
-        let expr = self.held(&name.node, expr, name.span);
+        let guard = self.take_noted_guard(name.span);
+        let place = self.object_path_of(value);
+        let expr = self.bind_once(&name.node, expr, name.span);
         self.scope.push(Binding { place, guard, ..Binding::new(&name.node, expr, name.span) });
         Ok(())
     }
 
     /// Returns the condition that the names used since the last call have values of their declared
     /// types.
-    fn noted_guard(&mut self, span: Span) -> Option<Cond> {
+    fn take_noted_guard(&mut self, span: Span) -> Option<Cond> {
         let noted = std::mem::take(&mut self.noted);
-        (!noted.is_empty()).then(|| and(noted, span))
+        (!noted.is_empty()).then(|| all_of(noted, span))
     }
 
     /// Gives a value its own binding, so that the value is computed once. A slot or a constant
     /// needs no binding.
-    fn held(&mut self, name: &str, value: Expr, span: Span) -> Expr {
+    fn bind_once(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
         }
-        let (id, expr) = self.binding(name, value.ty.clone(), span);
-        let value = self.computed(value);
+        let (id, expr) = self.new_binding(name, value.ty.clone(), span);
+        let value = self.add_value(value);
         self.payload.block.lets.push((id, value));
         expr
     }
 }
 
-fn not(condition: Cond) -> Cond {
+fn negate(condition: Cond) -> Cond {
     let span = condition.span;
     Cond { kind: CondKind::Not(Box::new(condition)), span }
 }
 
-fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
+fn all_of(mut parts: Vec<Cond>, span: Span) -> Cond {
     match parts.len() {
         1 => parts.remove(0),
         _ => Cond { kind: CondKind::And(parts), span },
@@ -414,14 +420,14 @@ fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
 }
 
 /// Builds a condition with one operator and without modifiers.
-fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
-    Predicate::plain(op, left, right).at(span)
+fn test_condition(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
+    Predicate::without_modifiers(op, left, right).into_cond(span)
 }
 
-fn missing(value: &Expr, span: Span) -> Cond {
-    test(Op::IsMissing, value.clone(), Operand::Nothing, span)
+fn is_missing_condition(value: &Expr, span: Span) -> Cond {
+    test_condition(Op::IsMissing, value.clone(), Operand::Nothing, span)
 }
 
-fn present(value: &Expr, span: Span) -> Cond {
-    test(Op::IsPresent, value.clone(), Operand::Nothing, span)
+fn is_present_condition(value: &Expr, span: Span) -> Cond {
+    test_condition(Op::IsPresent, value.clone(), Operand::Nothing, span)
 }

@@ -5,7 +5,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 
 /// Returns the message for an error text of the library.
-pub(super) fn message(words: &str) -> Message {
+pub(super) fn library_error_message(words: &str) -> Message {
     let known = [
         message!("invalid escape sequence found in character class"),
         message!("invalid character class range, the start must be <= the end"),

@@ -4,14 +4,15 @@
 
 mod fields;
 
-use super::constant::as_json;
-use super::path::Path;
-use super::{Checked, Checker, Reported, listed};
+use super::constant::constant_json_of;
+use super::path::ConstantPath;
+use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Const, Expr, ExprKind, ExternId, Term};
 use crate::request::{
-    Entity, FIELDS, Feature, INTENT, Intent, Lexicon, MATCH, REQUEST, URGENCY, URGENCY_WORDS,
+    DEFAULT_URGENCY_WORDS, Entity, Feature, INTENT_FIELD, Intent, Lexicon, REQUEST_FIELDS, REQUEST_ROOT,
+    URGENCY_LEXICON, WHOLE_MATCH_FIELD,
 };
-use crate::resolve::duplicate;
+use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
 use rulec_base::text;
@@ -24,12 +25,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 /// The name of the message field whose text is analysed.
-const TEXT: &str = "text";
+const TEXT_FIELD: &str = "text";
 /// The name of the `let` that defines `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
 /// The state of the request analysis in one pass of the checker.
-pub(super) struct Analysed<'a> {
+pub(super) struct AnalysisState<'a> {
     /// The span of each setting that was read, by the name of the setting.
     pub(super) settings: HashMap<&'static str, Span>,
     /// The list of additional stop words.
@@ -42,14 +43,14 @@ pub(super) struct Analysed<'a> {
     pub(super) regex_memory: usize,
 }
 
-impl Default for Analysed<'_> {
+impl Default for AnalysisState<'_> {
     fn default() -> Self {
-        Analysed {
+        AnalysisState {
             settings: HashMap::new(),
             stop_words: None,
             externs: HashMap::new(),
             no_text: false,
-            regex_memory: text::REGEX_MEMORY,
+            regex_memory: text::DEFAULT_REGEX_MEMORY,
         }
     }
 }
@@ -57,23 +58,23 @@ impl Default for Analysed<'_> {
 impl<'a> Checker<'a> {
     /// Declares the entities and lexicons. Runs before definitions are checked.
     pub(super) fn declare_analysis(&mut self) {
-        self.request_is_free();
+        self.check_request_is_free();
         for symbol in self.symbols.entities.iter() {
             // An invalid entity keeps its index and finds nothing.
-            let entity = self.entity(symbol.node);
+            let entity = self.lower_entity(symbol.node);
             self.program.analysis.entities.push(entity);
         }
         for symbol in self.symbols.lexicons.iter() {
-            let lexicon = self.lexicon(symbol.node);
+            let lexicon = self.lower_lexicon(symbol.node);
             self.program.analysis.lexicons.push(lexicon);
         }
-        if self.symbols.lexicons.get(URGENCY).is_none() {
+        if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
             /// Built only once, because routes that are added later are checked one by one.
-            static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
-                let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
-                Lexicon { name: URGENCY.into(), entries }
+            static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
+                let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
+                Lexicon { name: URGENCY_LEXICON.into(), entries }
             });
-            self.program.analysis.lexicons.push(BUILT_IN.clone());
+            self.program.analysis.lexicons.push(BUILT_IN_URGENCY.clone());
         }
     }
 
@@ -81,8 +82,8 @@ impl<'a> Checker<'a> {
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
-            let keywords = self.all_words(&intent.name, "keywords", &intent.keywords);
-            let examples = self.all_words(&intent.name, "examples", &intent.examples);
+            let keywords = self.evaluate_word_lists(&intent.name, "keywords", &intent.keywords);
+            let examples = self.evaluate_word_lists(&intent.name, "examples", &intent.examples);
             let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
             if keywords.is_empty() && examples.is_empty() {
                 let message = message!("the intent `{}` has neither keywords nor examples", intent.name.node);
@@ -95,21 +96,21 @@ impl<'a> Checker<'a> {
             self.program.analysis.intents.push(Intent { name, description, keywords, examples, span });
         }
         if let Some(list) = self.analysed.stop_words
-            && let Ok(words) = self.words("settings", "stop_words", list)
+            && let Ok(words) = self.evaluate_word_list("settings", "stop_words", list)
         {
             self.program.analysis.stop_words = words;
         }
     }
 
     /// Reports a field or definition named `request` if the analysis is used.
-    fn request_is_free(&mut self) {
+    fn check_request_is_free(&mut self) {
         let symbols = self.symbols;
         let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);
         let entity = symbols.entities.iter().next().map(|symbol| symbol.name.span);
         let lexicon = symbols.lexicons.iter().next().map(|symbol| symbol.name.span);
         let Some(first) = intent.or(entity).or(lexicon) else { return };
-        let input = self.fields.declared_at(&[REQUEST]);
-        let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
+        let input = self.fields.declared_at(&[REQUEST_ROOT]);
+        let definition = symbols.definitions.get(REQUEST_ROOT).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
                 Diagnostic::new(
@@ -124,7 +125,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn entity(&mut self, written: &'a ast::Entity) -> Entity {
+    fn lower_entity(&mut self, written: &'a ast::Entity) -> Entity {
         let file = written.name.span.file;
         let ignore_case = written.ignoring_case.is_some() || self.settings_of(file).case == Case::Ignore;
         let mut entity = Entity {
@@ -141,12 +142,12 @@ impl<'a> Checker<'a> {
             self.emit(Code::NothingToFind, entity.span, message, help);
         }
         for pattern in &written.patterns {
-            let _ = self.entity_pattern(pattern, &mut entity);
+            let _ = self.add_entity_pattern(pattern, &mut entity);
         }
         entity
     }
 
-    fn entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
+    fn add_entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
         let span = written.span;
         let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
             let message = message!("expected a regular expression in quotes");
@@ -155,10 +156,10 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::ConstantWanted, span, message, help);
         };
-        self.pattern_fits(pattern, entity.ignore_case, span)?;
-        let Ok(hir) = text::parsed(pattern, entity.ignore_case) else {
+        self.check_pattern(pattern, entity.ignore_case, span)?;
+        let Ok(hir) = text::parse_cached(pattern, entity.ignore_case) else {
             broken_invariant!("an accepted pattern parses");
-            return Err(Reported);
+            return Err(AlreadyReported);
         };
         if hir.properties().minimum_len() == Some(0) {
             let message =
@@ -171,7 +172,7 @@ impl<'a> Checker<'a> {
         }
         let mut names = text::group_names(&hir);
         if names.is_empty() {
-            names.push(MATCH);
+            names.push(WHOLE_MATCH_FIELD);
         }
         let known: HashSet<Arc<str>> = entity.fields.iter().cloned().collect();
         entity.fields.extend(names.into_iter().filter(|name| !known.contains(*name)).map(Arc::from));
@@ -179,9 +180,9 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn lexicon(&mut self, written: &'a ast::Lexicon) -> Lexicon {
+    fn lower_lexicon(&mut self, written: &'a ast::Lexicon) -> Lexicon {
         let name = &written.name;
-        if name.node != URGENCY && FIELDS.contains(&name.node.as_str()) {
+        if name.node != URGENCY_LEXICON && REQUEST_FIELDS.contains(&name.node.as_str()) {
             let message = message!("a lexicon cannot be named `{}`", name.node);
             let help = message!("`request.{}` already has another meaning; choose another name", name.node);
             self.emit(Code::LexiconName, name.span, message, help);
@@ -195,9 +196,9 @@ impl<'a> Checker<'a> {
         let mut entries = Vec::new();
         for ast::Weight { word, weight } in &written.entries {
             if word.node.trim().is_empty() {
-                self.diagnostics.push(empty_keyword(word.span));
+                self.diagnostics.push(empty_keyword_error(word.span));
             } else if let Some(first) = seen.insert(text::fold(&word.node), word.span) {
-                self.diagnostics.push(duplicate(message!("word"), &word.node, first, word.span));
+                self.diagnostics.push(duplicate_error(message!("word"), &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
                 let message = message!("the weight of `{}` must be above 0 and at most 1", word.node);
                 let help =
@@ -210,22 +211,28 @@ impl<'a> Checker<'a> {
         Lexicon { name: name.node.as_str().into(), entries }
     }
 
-    fn all_words(&mut self, owner: &Ident, what: &str, lists: &'a [ast::Expr]) -> Checked<Vec<Arc<str>>> {
-        let lists: Vec<Checked<_>> = lists.iter().map(|list| self.words(&owner.node, what, list)).collect();
+    fn evaluate_word_lists(
+        &mut self,
+        owner: &Ident,
+        what: &str,
+        lists: &'a [ast::Expr],
+    ) -> Checked<Vec<Arc<str>>> {
+        let lists: Vec<Checked<_>> =
+            lists.iter().map(|list| self.evaluate_word_list(&owner.node, what, list)).collect();
         Ok(lists.into_iter().collect::<Checked<Vec<_>>>()?.concat())
     }
 
     /// Evaluates a list of texts, which must be constant.
-    fn words(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
-        let value = self.value(list)?;
+    fn evaluate_word_list(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
+        let value = self.check_value(list)?;
         // An empty list has no element type to check.
         if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
             let help = message!("add an element, or remove `{what}`");
             self.emit(Code::EmptyList, list.span, message!("an empty list contains nothing"), help);
             return Ok(Vec::new());
         }
-        let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
-        let Some(json) = as_json(&value) else {
+        let value = self.check_argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
+        let Some(json) = constant_json_of(&value) else {
             let help = message!(
                 "write the words here or in a `list`; they are read once, when the rules are loaded"
             );
@@ -239,21 +246,21 @@ impl<'a> Checker<'a> {
         let elements = Value::from_json(json).elements().into_iter().flatten();
         let words: Vec<Arc<str>> = elements.filter_map(Value::as_str).map(Arc::from).collect();
         if words.iter().any(|word| word.trim().is_empty()) {
-            return self.report(empty_keyword(list.span));
+            return self.report(empty_keyword_error(list.span));
         }
         Ok(words)
     }
 
     /// True if a path starts with `request`, the name of the analysis. False if `input` declares a
     /// field with that name.
-    pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
-        path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
+    pub(super) fn is_request(&self, path: &ConstantPath<'_>) -> bool {
+        path.names[0] == REQUEST_ROOT && self.fields.declared_at(&[REQUEST_ROOT]).is_none()
     }
 
     /// Warns if an intent is compared with a name that no intent has.
-    pub(super) fn intents_exist(&mut self, left: &Expr, right: &Expr) {
+    pub(super) fn warn_unknown_intents(&mut self, left: &Expr, right: &Expr) {
         for (asked, constant) in [(left, right), (right, left)] {
-            if !self.gives_intent(asked) {
+            if !self.is_intent_read(asked) {
                 continue;
             }
             let Some(value) = constant.as_const().map(Const::value) else { continue };
@@ -266,25 +273,25 @@ impl<'a> Checker<'a> {
                 let message = message!("there is no intent `{name}`, so this value never matches");
                 let help = match self.nearest(name, intents.names()) {
                     Some(near) => message!("did you mean \"{near}\"?"),
-                    None => message!("the intents are {}", listed(intents.names())),
+                    None => message!("the intents are {}", join_names(intents.names())),
                 };
                 self.emit(Code::UnknownIntent, constant.span, message, help);
             }
         }
     }
 
-    fn gives_intent(&self, expr: &Expr) -> bool {
+    fn is_intent_read(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Read(inner, _) => self.gives_intent(inner),
+            ExprKind::Read(inner, _) => self.is_intent_read(inner),
             ExprKind::Field(base, name) => match base.kind {
                 ExprKind::Extern(id, _) => {
                     let feature = self.program.externs[id.index()].feature;
-                    **name == *INTENT && feature == Some(Feature::Intent)
+                    **name == *INTENT_FIELD && feature == Some(Feature::Intent)
                 }
                 _ => false,
             },
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.gives_intent(body),
+                Term::Expr(body) => self.is_intent_read(body),
                 Term::Cond(_) => false,
             },
             _ => false,
@@ -292,22 +299,22 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused intents, entities and lexicons of the main file.
-    pub(super) fn unused_analysis(&mut self) {
+    pub(super) fn warn_unused_analysis(&mut self) {
         let symbols = self.symbols;
         // One warning is enough for all intents, because they are used together.
         if let Some(symbol) = symbols.intents.iter().next() {
-            self.unasked(Feature::Intent, message!("intent"), symbol.name, "intent");
+            self.warn_if_unused(Feature::Intent, message!("intent"), symbol.name, "intent");
         }
         for (at, symbol) in symbols.entities.iter().enumerate() {
             let asked = format!("entities.{}", symbol.name.node);
-            self.unasked(Feature::Entity(at), message!("entity"), symbol.name, &asked);
+            self.warn_if_unused(Feature::Entity(at), message!("entity"), symbol.name, &asked);
         }
         for (at, symbol) in symbols.lexicons.iter().enumerate() {
-            self.unasked(Feature::Lexicon(at), message!("lexicon"), symbol.name, &symbol.name.node);
+            self.warn_if_unused(Feature::Lexicon(at), message!("lexicon"), symbol.name, &symbol.name.node);
         }
     }
 
-    fn unasked(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
+    fn warn_if_unused(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
         if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
             let message = message!("the {what} `{}` is not used", name.node);
             self.emit(
@@ -320,7 +327,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn empty_keyword(span: Span) -> Diagnostic {
+fn empty_keyword_error(span: Span) -> Diagnostic {
     Diagnostic::new(
         Code::KeywordNeverMatches,
         span,

@@ -48,7 +48,7 @@ impl Scope {
     }
 
     /// Returns the name of the innermost binding whose type has this field.
-    pub(super) fn element_with(&self, field: &str) -> Option<&str> {
+    pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());
         self.bindings.iter().rev().find(has).map(|binding| &*binding.name)

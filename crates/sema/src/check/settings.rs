@@ -1,11 +1,11 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
-use super::{Checker, Settings};
-use crate::resolve::duplicate;
+use super::{Checker, FileSettings};
+use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_base::text::Form;
+use rulec_base::text::NormalizationForm;
 use rulec_lang::limits::{self, Limit};
 use rulec_lang::operators::Case;
 use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
@@ -89,33 +89,33 @@ impl<'a> Checker<'a> {
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
             for (name, value) in entries {
-                if self.limit_setting(name, value) {
+                if self.read_limit_setting(name, value) {
                     continue;
                 }
                 match SETTINGS.iter().find(|setting| *setting.name == *name.node) {
                     // After an edit, the statement's span has the current file id; the spans of its
                     // words may not.
                     Some(setting) => self.read_setting(setting, statement.span.file, name, value),
-                    None => self.unknown_setting(name),
+                    None => self.report_unknown_setting(name),
                 }
             }
         }
     }
 
-    fn unknown_setting(&mut self, name: &Ident) {
+    fn report_unknown_setting(&mut self, name: &Ident) {
         let known = SETTINGS.iter().map(|setting| setting.name);
         let known: Vec<&str> = known.chain(limits::TABLE.iter().map(|row| row.name)).collect();
         let help = message!("the settings are {}", known.join(", "));
         let message = message!("there is no setting `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
         let near = nearest(&name.node, known.iter().copied());
-        self.diagnostics.push(diagnostic.near_or(name.span, near, help));
+        self.diagnostics.push(diagnostic.suggest_or_help(name.span, near, help));
     }
 
     fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
-                let diagnostic = duplicate(message!("setting"), setting.name, *first, name.span);
+                let diagnostic = duplicate_error(message!("setting"), setting.name, *first, name.span);
                 self.diagnostics.push(
                     diagnostic
                         .help(message!("this setting applies to all files; write it in only one of them")),
@@ -124,21 +124,21 @@ impl<'a> Checker<'a> {
             }
             self.analysed.settings.insert(setting.name, name.span);
         }
-        let mut settings: Settings = self.settings_of(file);
+        let mut settings: FileSettings = self.settings_of(file);
         let number = match value.kind {
             ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
             ExprKind::Literal(Literal::Float(value)) => Some(value),
             _ => None,
         };
         let share = number.filter(|number| (0.0..=1.0).contains(number));
-        match (setting.name, word(value), share, &value.kind) {
+        match (setting.name, setting_word(value), share, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Case::Ignore,
             ("case", "sensitive", ..) => settings.case = Case::Match,
-            ("normalize", "nfkc", ..) => settings.form = Form::Nfkc,
-            ("normalize", "nfc", ..) => settings.form = Form::Nfc,
-            ("normalize", "none", ..) => settings.form = Form::None,
+            ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
+            ("normalize", "nfc", ..) => settings.form = NormalizationForm::Nfc,
+            ("normalize", "none", ..) => settings.form = NormalizationForm::None,
             ("zone", zone, ..) => {
-                if self.zone_exists(zone, value.span).is_ok() {
+                if self.check_zone(zone, value.span).is_ok() {
                     settings.zone = Some(zone.into());
                 }
             }
@@ -151,14 +151,14 @@ impl<'a> Checker<'a> {
             ("regex_memory", _, _, ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
                 self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
             }
-            _ => self.wrong_setting(value.span, setting.name, &setting.values),
+            _ => self.report_wrong_setting(value.span, setting.name, &setting.values),
         }
         self.settings.insert(file, settings);
     }
 
     /// Reads a limit of decisions; returns false if the setting is not a limit. Only the main file
     /// may set limits, so that an import cannot weaken them.
-    fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
+    fn read_limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
         let Some(limit) = Limit::named(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
             let message = message!("the limit `{}` applies to the whole rule set", name.node);
@@ -178,13 +178,13 @@ impl<'a> Checker<'a> {
             None => {
                 let values =
                     message!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
-                self.wrong_setting(value.span, &name.node, &values);
+                self.report_wrong_setting(value.span, &name.node, &values);
             }
         }
         true
     }
 
-    fn wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
+    fn report_wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
         let message = message!("the setting `{name}` does not allow this value");
         self.emit(Code::UnknownSetting, span, message, message!("`{name}` must be {values}"));
     }
@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
 
 /// Returns the word that is the value, written with or without quotes; empty if the value is not a
 /// word.
-fn word(value: &ast::Expr) -> &str {
+fn setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,
         ExprKind::Literal(Literal::Null) => "none",

@@ -1,8 +1,8 @@
 //! Checks routes, tables and their targets.
 
-use super::{Checked, Checker, Reported, listed};
-use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
-use crate::resolve::{duplicate, sorted};
+use super::{AlreadyReported, Checked, Checker, join_names};
+use crate::hir::{self, Argument, MAX_JUMP_CHAIN, Outcome, ROUTES_TABLE, TableId, TableKind};
+use crate::resolve::{duplicate_error, topological_sort};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Checks every table. The first table has the main file's routes outside any table.
-    pub(super) fn tables(&mut self) {
+    pub(super) fn check_tables(&mut self) {
         let symbols = self.symbols;
-        self.push_table(TableKind::Routes, ROUTES, None, "");
+        self.push_table(TableKind::Routes, ROUTES_TABLE, None, "");
         for symbol in symbols.tables.iter() {
             let name = symbol.name;
-            if matches!(name.node.as_str(), ROUTES | "none" | "default") {
+            if matches!(name.node.as_str(), ROUTES_TABLE | "none" | "default") {
                 let message = message!("a table cannot be named `{}`", name.node);
-                let help = match name.node == ROUTES {
+                let help = match name.node == ROUTES_TABLE {
                     true => message!(
                         "`routes` is the name of the entry with the routes outside any table; choose another name"
                     ),
@@ -32,14 +32,14 @@ impl<'a> Checker<'a> {
             }
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
-        self.table(TableId(0), self.main_statements());
+        self.check_table(TableId(0), self.main_statements());
         for (at, symbol) in symbols.tables.iter().enumerate() {
-            self.table(TableId(at as u32 + 1), symbol.node.statements);
+            self.check_table(TableId(at as u32 + 1), symbol.node.statements);
         }
-        self.jumps_end();
+        self.check_jumps_end();
     }
 
-    fn table(&mut self, table: TableId, statements: &'a [Statement]) {
+    fn check_table(&mut self, table: TableId, statements: &'a [Statement]) {
         let mut names: HashMap<&str, Span, foldhash::fast::RandomState> = HashMap::default();
         names.reserve(statements.len());
         self.program.rules.reserve(statements.len());
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
                     let Ident { node: name, span } = &route.name;
                     let first = *names.entry(name).or_insert(*span);
                     if first != *span {
-                        self.diagnostics.push(duplicate(message!("route"), name, first, *span));
+                        self.diagnostics.push(duplicate_error(message!("route"), name, first, *span));
                     }
                     if name == "default" || name == "none" {
                         let message = message!("a route cannot be named `{name}`");
@@ -59,9 +59,9 @@ impl<'a> Checker<'a> {
                         );
                         self.emit(Code::ReservedTableName, *span, message, help);
                     }
-                    match self.route(route, statement, table) {
+                    match self.check_route_statement(route, statement, table) {
                         Ok(route) => self.program.rules.push(route),
-                        Err(Reported) => {
+                        Err(AlreadyReported) => {
                             self.failed_routes.insert(&route.name.node);
                         }
                     }
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
                         );
                     }
                     default.get_or_insert(statement.span);
-                    if let Ok(outcome) = self.target(target, table) {
+                    if let Ok(outcome) = self.lower_target(target, table) {
                         self.program.tables[table.index()].default.get_or_insert(outcome);
                     }
                 }
@@ -92,11 +92,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
+    fn check_route_statement(
+        &mut self,
+        route: &'a ast::Route,
+        statement: &Statement,
+        table: TableId,
+    ) -> Checked<hir::Rule> {
         self.fields.begin_route();
         let checked = self.with_locals(&route.locals, |this| {
-            let condition = this.whole_cond(&route.condition);
-            let outcome = this.target(&route.target, table);
+            let condition = this.check_rule_cond(&route.condition);
+            let outcome = this.lower_target(&route.target, table);
             Ok((condition?, outcome?))
         });
         self.fields.end_route(statement.span);
@@ -109,25 +114,25 @@ impl<'a> Checker<'a> {
             condition: condition.into(),
             outcome,
             span: statement.span,
-            docs: shared(&statement.docs),
+            docs: shared_text(&statement.docs),
         })
     }
 
-    fn target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
+    fn lower_target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
         match target {
             Target::Goto { table, span } => {
                 let named = self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
                 self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
                 let known = named.filter(|id| {
                     let place = self.program.tables[id.index()].span;
-                    place.is_some_and(|place| self.symbols.sees(table.span.file, place))
+                    place.is_some_and(|place| self.symbols.is_visible(table.span.file, place))
                 });
                 match known {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
                         let names = self.symbols.tables.names();
                         let message = message!("there is no table `{}`", table.node);
-                        let help = match self.other_entry(&table.node) {
+                        let help = match self.other_entry_keyword(&table.node) {
                             Some(word) => message!(
                                 "`{}` is a {word}, which is an entry of its own; `goto` can only lead to a \
                                 `table`",
@@ -135,13 +140,13 @@ impl<'a> Checker<'a> {
                             ),
                             None => message!("declare it: `table {} {{ … }}`", table.node),
                         };
-                        self.unknown(Code::UnknownTable, table, message, names, help)
+                        self.report_unknown_or_nearest(Code::UnknownTable, table, message, names, help)
                     }
                 }
             }
             Target::Handler { name, args, metadata, .. } => {
                 let params = self.handler_params(name)?;
-                let args = self.handler_args(name, args, params.as_ref());
+                let args = self.check_handler_args(name, args, params.as_ref());
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
                     entries => self.constant_map(entries).map(Arc::new),
@@ -155,7 +160,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the keyword of the choice, router or other entry point with this name; `None` for a
     /// table or an unknown name.
-    fn other_entry(&self, name: &str) -> Option<Message> {
+    fn other_entry_keyword(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
             StatementKind::Router(router) if router.name.node == name => Some(message!("router")),
@@ -173,7 +178,7 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         // Handlers are in the order of their symbols.
         let known = symbols.handlers.position(&name.node).and_then(|at| handlers.get(at));
-        if let Some(handler) = known.filter(|handler| symbols.sees(name.span.file, handler.span)) {
+        if let Some(handler) = known.filter(|handler| symbols.is_visible(name.span.file, handler.span)) {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let message = message!("the handler `{}` is not declared", name.node);
@@ -181,22 +186,22 @@ impl<'a> Checker<'a> {
             "if a file declares any handler, all handlers must be declared: `handler {}()`",
             name.node
         );
-        self.unknown(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
+        self.report_unknown_or_nearest(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
     }
 
-    fn handler_args(
+    fn check_handler_args(
         &mut self,
         handler: &Ident,
         written: &'a [(Ident, ast::Expr)],
         params: Option<&(Arc<RecordType>, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
-        let once = self.each_once(message!("argument"), written, |(name, _)| name);
-        let mut result = if once.len() == written.len() { Ok(()) } else { Err(Reported) };
+        let once = self.without_duplicates(message!("argument"), written, |(name, _)| name);
+        let mut result = if once.len() == written.len() { Ok(()) } else { Err(AlreadyReported) };
         for (name, value) in once {
-            match self.handler_arg(handler, name, value, params) {
+            match self.check_handler_arg(handler, name, value, params) {
                 Ok(arg) => args.push(arg),
-                Err(Reported) => result = Err(Reported),
+                Err(AlreadyReported) => result = Err(AlreadyReported),
             }
         }
         // A misspelt argument is already an error, so the intended argument is not reported as
@@ -212,23 +217,23 @@ impl<'a> Checker<'a> {
                             .label(*declared, message!("declared here"))
                             .help(message!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
                     );
-                    result = Err(Reported);
+                    result = Err(AlreadyReported);
                 }
             }
         }
         result.map(|()| args)
     }
 
-    fn handler_arg(
+    fn check_handler_arg(
         &mut self,
         handler: &Ident,
         name: &Ident,
         value: &'a ast::Expr,
         params: Option<&(Arc<RecordType>, Span)>,
     ) -> Checked<Argument> {
-        let value = self.value(value)?;
+        let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
-            let value = self.computed(value);
+            let value = self.add_value(value);
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
@@ -237,13 +242,13 @@ impl<'a> Checker<'a> {
                 .label(*declared, message!("declared here"));
             let help = match params.fields.is_empty() {
                 true => message!("it takes no arguments"),
-                false => message!("its arguments are {}", listed(params.names())),
+                false => message!("its arguments are {}", join_names(params.names())),
             };
             let near = self.nearest(&name.node, params.names());
-            return self.report(diagnostic.near_or(name.span, near, help));
+            return self.report(diagnostic.suggest_or_help(name.span, near, help));
         };
-        let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
-        if !param.optional && value.optional && !self.fields.inferred() {
+        let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
+        if !param.optional && value.optional && !self.fields.infers_types() {
             let (name, ty) = (&param.name, &param.ty);
             let message = message!("`{}` needs `{name}`, but this value may be missing", handler.node);
             let help = message!(
@@ -255,12 +260,12 @@ impl<'a> Checker<'a> {
                 .help(help);
             return self.report_type(diagnostic, &value);
         }
-        let value = self.computed(value);
+        let value = self.add_value(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
     }
 
     /// Checks that `goto`s form no cycle and that no chain of them is too long.
-    fn jumps_end(&mut self) {
+    fn check_jumps_end(&mut self) {
         if self.jumps.is_empty() {
             return;
         }
@@ -270,7 +275,7 @@ impl<'a> Checker<'a> {
             jumps[from].push(to);
             places.entry((from, to)).or_insert(span);
         }
-        let (order, circles) = sorted(&jumps);
+        let (order, circles) = topological_sort(&jumps);
         for circle in &circles {
             let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
             let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
@@ -293,10 +298,10 @@ impl<'a> Checker<'a> {
         let mut depth = vec![0_usize; jumps.len()];
         for at in order {
             depth[at] = jumps[at].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
-            if depth[at] == MAX_JUMPS + 1 {
-                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
+            if depth[at] == MAX_JUMP_CHAIN + 1 {
+                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMP_CHAIN).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
-                    let message = message!("jumps lead through more than {MAX_JUMPS} tables");
+                    let message = message!("jumps lead through more than {MAX_JUMP_CHAIN} tables");
                     self.emit(
                         Code::JumpsTooDeep,
                         *place,
@@ -310,6 +315,6 @@ impl<'a> Checker<'a> {
 }
 
 /// Converts a text to a shared one, without an allocation if it is empty.
-fn shared(text: &str) -> Arc<str> {
+fn shared_text(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

@@ -2,8 +2,8 @@
 
 mod then;
 
-use super::{Checked, Checker, Reported, listed};
-use crate::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
+use super::{AlreadyReported, Checked, Checker, join_names};
+use crate::hir::{self, Expect, FLOWS_TABLE, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::span::{Span, Spanned};
 use rulec_base::{broken_invariant, message};
@@ -16,34 +16,35 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Checks the tests of the main file.
-    pub(super) fn tests(&mut self) {
+    pub(super) fn check_tests(&mut self) {
         let mut known = NameTables::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
             // An error in one test does not stop the others; the error was already reported.
-            let _ = self.test(test, &mut known);
+            let _ = self.check_test(test, &mut known);
         }
     }
 
     /// Checks a test, or one test per case; an invalid case does not affect the others.
-    fn test(&mut self, test: &'a ast::Test, known: &mut NameTables) -> Checked<()> {
-        self.cases(test)?;
-        let is_judged = test.expects.iter().any(|expect| self.judged_kind(expect).is_some());
+    fn check_test(&mut self, test: &'a ast::Test, known: &mut NameTables) -> Checked<()> {
+        self.check_cases(test)?;
+        let is_judged = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
         let mut given = Map::new();
         for (path, value) in &test.given {
-            let ty = self.given_type(path, is_judged)?;
-            self.give(&mut given, path, ty.as_ref(), value)?;
+            let ty = self.declared_type_of_given(path, is_judged)?;
+            self.write_given_value(&mut given, path, ty.as_ref(), value)?;
         }
-        let columns = test.columns.iter().map(|path| self.given_type(path, is_judged));
+        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, is_judged));
         let columns = columns.collect::<Checked<Vec<_>>>()?;
         for expect in &test.expects {
             let mut message = given.clone();
             let mut columns = test.columns.iter().zip(&columns).zip(&expect.values);
-            let filled =
-                columns.try_for_each(|((path, ty), value)| self.give(&mut message, path, ty.as_ref(), value));
-            if let (Ok(()), Ok((entry, expected, then))) = (filled, self.expectation(expect, known)) {
+            let filled = columns.try_for_each(|((path, ty), value)| {
+                self.write_given_value(&mut message, path, ty.as_ref(), value)
+            });
+            if let (Ok(()), Ok((entry, expected, then))) = (filled, self.read_expectation(expect, known)) {
                 let values: Vec<String> =
-                    expect.values.iter().map(|value| self.one_line(value.span)).collect();
+                    expect.values.iter().map(|value| self.source_on_one_line(value.span)).collect();
                 let (name, span) = match values.is_empty() {
                     true => (test.name.node.clone(), test.name.span),
                     false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
@@ -56,7 +57,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks that every case gives one value for each column.
-    fn cases(&mut self, test: &'a ast::Test) -> Checked<()> {
+    fn check_cases(&mut self, test: &'a ast::Test) -> Checked<()> {
         for (at, expect) in test.expects.iter().enumerate() {
             let (fields, values) = (test.columns.len(), expect.values.len());
             if fields == values && (fields > 0 || at == 0) {
@@ -87,8 +88,8 @@ impl<'a> Checker<'a> {
                     help,
                 );
             }
-            let names = test.columns.iter().map(|path| dotted(path)).collect::<Vec<_>>();
-            let message = message!("{} for {}", plural(values, "value"), plural(fields, "field"));
+            let names = test.columns.iter().map(|path| join_path(path)).collect::<Vec<_>>();
+            let message = message!("{} for {}", count_phrase(values, "value"), count_phrase(fields, "field"));
             let help = message!(
                 "each case must give one value for each of these fields after `for`: {}",
                 names.join(", ")
@@ -99,26 +100,26 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the declared type of a field that a test gives; `None` if it has no declared type.
-    fn given_type(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
+    fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {
             broken_invariant!("a given path has a name");
-            return Err(Reported);
+            return Err(AlreadyReported);
         };
         let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-        if self.fields.inferred() || is_judged && *names[0] == *"payload" {
+        if self.fields.infers_types() || is_judged && *names[0] == *"payload" {
             return Ok(None);
         }
-        match self.fields.find(&names, place) {
+        match self.fields.resolve_path(&names, place) {
             Ok(found) => Ok(Some(found.ty.clone())),
-            Err(_) if self.fields.brought_along(&names) => Ok(None),
-            Err(_) => self.unknown_input(&names, place),
+            Err(_) if self.fields.is_implicitly_read(&names) => Ok(None),
+            Err(_) => self.report_unknown_input(&names, place),
         }
     }
 
     /// Checks a value against the type of its field, and writes the value into the message of a
     /// test.
-    fn give(
+    fn write_given_value(
         &mut self,
         message: &mut Map<String, Json>,
         path: &'a [Ident],
@@ -126,12 +127,12 @@ impl<'a> Checker<'a> {
         value: &'a ast::Expr,
     ) -> Checked<()> {
         let json = self.constant_json(value)?;
-        let name = dotted(path);
-        if let Some(message) = ty.and_then(|ty| mismatch(&json, ty, &name)) {
+        let name = join_path(path);
+        if let Some(message) = ty.and_then(|ty| value_mismatch(&json, ty, &name)) {
             let help = message!("give a value of the declared type; write `null` for a missing value");
             return self.fail(Code::TestInput, value.span, message, help);
         }
-        if !put(message, path, json) {
+        if !insert_at_path(message, path, json) {
             let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
             let message = message!("`{name}` is given twice, or both as a value and as a record");
             return self.fail(Code::TestInput, place, message, message!("give each field once"));
@@ -140,43 +141,52 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads an expectation: the table that decides, its expected choice, and further expectations.
-    fn expectation(
+    fn read_expectation(
         &mut self,
         expect: &'a Expectation,
         known: &mut NameTables,
     ) -> Checked<(TableId, Expect, hir::Then)> {
-        let (entry, expected) = match (self.judged_kind(expect), expect.breaks.first()) {
-            (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
-            (None, None) => self.chosen(expect, known)?,
+        let (entry, expected) = match (self.expected_payload_kind(expect), expect.breaks.first()) {
+            (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, known)?),
+            (None, None) => self.read_expected_choice(expect, known)?,
             (None, Some((rule, _))) => {
                 let message = message!("only a payload can break rules");
                 let help = message!("name the payload kind: `expect KIND.reject \"RULE\"`");
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
-        let then = self.then(entry, &expected, expect)?;
+        let then = self.read_then(entry, &expected, expect)?;
         Ok((entry, expected, then))
     }
 
     /// Returns the index of the payload kind that an expectation is about.
-    fn judged_kind(&self, expect: &Expectation) -> Option<usize> {
+    fn expected_payload_kind(&self, expect: &Expectation) -> Option<usize> {
         let kind = expect.path.first()?;
         // Payloads are in the order of their symbols.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 
     /// Reads the expected verdict on a payload.
-    fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut NameTables) -> Checked<Expect> {
-        const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
+    fn read_verdict(
+        &mut self,
+        expect: &'a Expectation,
+        kind: usize,
+        known: &mut NameTables,
+    ) -> Checked<Expect> {
+        const VERDICT_WORDS: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let place = expect.path.iter().fold(expect.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
         let outcome = match expect.path.as_slice() {
-            [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
+            [_, outcome] if VERDICT_WORDS.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
                 let message = message!("`{}` is not an outcome of judging a payload", outcome.node);
                 let help = message!("the outcomes are accept, accept_corrected and reject");
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
-                return self.report(diagnostic.near_or(place, nearest(&outcome.node, OUTCOMES), help));
+                return self.report(diagnostic.suggest_or_help(
+                    place,
+                    nearest(&outcome.node, VERDICT_WORDS),
+                    help,
+                ));
             }
             _ => {
                 let name = &payload.name;
@@ -186,7 +196,7 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::UnknownExpectation, place, message, help);
             }
         };
-        let names = || payload.rules(&self.program).into_iter().map(Arc::from).collect();
+        let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
         let rules = known.judged.entry(kind).or_insert_with(names);
         let mut broken = expect.breaks.iter().map(|(rule, _)| rule);
         if let Some(rule) = broken.find(|rule| !rules.contains(rule.node.as_str())) {
@@ -194,9 +204,9 @@ impl<'a> Checker<'a> {
             let near =
                 self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
             let names: Vec<String> = rules.iter().map(|name| format!("\"{name}\"")).collect();
-            let help = message!("its rules are {}", listed(names.iter().map(String::as_str)));
+            let help = message!("its rules are {}", join_names(names.iter().map(String::as_str)));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
-            return self.report(diagnostic.near_or(rule.span, near.as_deref(), help));
+            return self.report(diagnostic.suggest_or_help(rule.span, near.as_deref(), help));
         }
         let text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
         let breaks = expect.breaks.iter().map(|(rule, place)| (text(rule), place.as_ref().map(text)));
@@ -206,9 +216,9 @@ impl<'a> Checker<'a> {
         Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
     }
 
-    fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
-        let names: Vec<&str> = self.fields.roots().into_iter().flat_map(RecordType::names).collect();
-        let help = message!("the input fields are {}", listed(names.iter().copied()));
+    fn report_unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
+        let names: Vec<&str> = self.fields.declared_roots().into_iter().flat_map(RecordType::names).collect();
+        let help = message!("the input fields are {}", join_names(names.iter().copied()));
         let first = &*path[0];
         let diagnostic = if names.contains(&first) {
             let message = message!("`{}` is not a field of the input", path.join("."));
@@ -216,13 +226,17 @@ impl<'a> Checker<'a> {
         } else {
             let message = message!("`{first}` is not an input");
             let near = self.nearest(first, names.iter().copied());
-            Diagnostic::new(Code::TestInput, span, message).near_or(span, near, help)
+            Diagnostic::new(Code::TestInput, span, message).suggest_or_help(span, near, help)
         };
         self.report(diagnostic)
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each thing that a test may expect")]
-    fn chosen(&mut self, expect: &'a Expectation, known: &mut NameTables) -> Checked<(TableId, Expect)> {
+    fn read_expected_choice(
+        &mut self,
+        expect: &'a Expectation,
+        known: &mut NameTables,
+    ) -> Checked<(TableId, Expect)> {
         let path = expect.path.as_slice();
         let place = path
             .iter()
@@ -236,7 +250,7 @@ impl<'a> Checker<'a> {
             // Only an outcome is expected: of the routes outside any table, or of the named entry
             // point.
             [] => return Ok((main, Expect::Any)),
-            [name] if expect.then.is_some() && !self.names_rule(name) => {
+            [name] if expect.then.is_some() && !self.is_rule_name(name) => {
                 match self.entries.get(name.node.as_str()) {
                     Some(table) => return Ok((*table, Expect::Any)),
                     None => (None, name),
@@ -295,7 +309,7 @@ impl<'a> Checker<'a> {
             |flow: &hir::Flow| *flow.name == *name.node && matches!(flow.trigger, Trigger::Intent { .. });
         if chosen.is_none()
             && named.is_empty()
-            && let Some(flows) = self.program.table_named(FLOWS)
+            && let Some(flows) = self.program.table_named(FLOWS_TABLE)
             && table.is_none_or(|table| table == flows)
             && let Some(at) = self.program.flows.iter().position(intent)
         {
@@ -308,18 +322,18 @@ impl<'a> Checker<'a> {
                 let help = message!("name the table: `expect TABLE.{}`", name.node);
                 self.fail(Code::UnknownExpectation, place, message, help)
             }
-            None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
-            None => self.nothing_of_that_name(table, name),
+            None if self.failed_routes.contains(name.node.as_str()) => Err(AlreadyReported),
+            None => self.report_no_such_choice(table, name),
         }
     }
 
     /// True for the name of a rule, and for `default` and `none`.
-    fn names_rule(&self, name: &Ident) -> bool {
+    fn is_rule_name(&self, name: &Ident) -> bool {
         matches!(name.node.as_str(), "default" | "none")
             || self.program.rules.iter().any(|rule| *rule.name == *name.node)
     }
 
-    fn nothing_of_that_name<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
+    fn report_no_such_choice<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
         let Program { tables, rules, flows, .. } = &self.program;
         let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
         let (what, help) = match kind {
@@ -336,18 +350,18 @@ impl<'a> Checker<'a> {
         let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
         let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
         let near = self.nearest(&name.node, names);
-        let diagnostic =
-            Diagnostic::new(Code::UnknownExpectation, name.span, message).near_or(name.span, near, help);
+        let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
+            .suggest_or_help(name.span, near, help);
         self.report_unknown(&name.node, diagnostic)
     }
 }
 
 /// Joins a path with dots, such as `ctx.count`.
-fn dotted(path: &[Ident]) -> String {
+fn join_path(path: &[Ident]) -> String {
     path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
 }
 
-fn plural(count: usize, thing: &str) -> Message {
+fn count_phrase(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -361,14 +375,14 @@ struct NameTables {
 }
 
 /// Writes a value at a path; returns false if the path already has a value or is not an object.
-fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
+fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
     match path {
         [] => false,
         [last] => message.insert(last.node.clone(), value).is_none(),
         [first, rest @ ..] => {
             let inner = message.entry(first.node.clone()).or_insert_with(|| Json::Object(Map::new()));
             match inner {
-                Json::Object(inner) => put(inner, rest, value),
+                Json::Object(inner) => insert_at_path(inner, rest, value),
                 _ => false,
             }
         }
@@ -377,7 +391,7 @@ fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
 
 /// Returns the message for the first part of a value that does not have the declared type. Null
 /// always fits, because tests use null for a missing field.
-fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
+fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
@@ -394,15 +408,15 @@ fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     }
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
-            Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
+            Some(field) => value_mismatch(value, &field.ty, &format!("{path}.{key}")),
             None => wrong(message!("a record with a field `{key}`")),
         }),
         (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
             .iter()
             .enumerate()
-            .find_map(|(at, item)| mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
+            .find_map(|(at, item)| value_mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
         (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
-            map.iter().find_map(|(key, value)| mismatch(value, &ty.element(), &format!("{path}.{key}")))
+            map.iter().find_map(|(key, value)| value_mismatch(value, &ty.element(), &format!("{path}.{key}")))
         }
         _ => None,
     }

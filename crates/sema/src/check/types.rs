@@ -1,9 +1,11 @@
 //! Declared types: named types, the merged `input` blocks, declared handlers.
 
-use super::names::Path;
-use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
+use super::names::OwnedPath;
+use super::{
+    AlreadyReported, Checked, Checker, DeclaredInput, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure,
+};
 use crate::hir;
-use crate::resolve::{HandlerDecl, Symbol, sorted};
+use crate::resolve::{HandlerDecl, Symbol, topological_sort};
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -21,10 +23,10 @@ impl<'a> Checker<'a> {
         let mut sizes: Vec<Measure> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
-            sizes.push(type_names(symbol.node, &mut names));
+            sizes.push(collect_type_names(symbol.node, &mut names));
             uses.push(names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect());
         }
-        let (order, circles) = sorted(&uses);
+        let (order, circles) = topological_sort(&uses);
         for circle in circles {
             let names: Vec<&str> =
                 circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
@@ -50,30 +52,31 @@ impl<'a> Checker<'a> {
                 depth: sum.depth.max(own.depth.saturating_add(used.depth)),
             });
             let Measure { nodes, depth } = sizes[at];
-            let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
-                true => self.ty(node).ok(),
+            let ty = match nodes <= MAX_CONDITION_NODES && depth <= MAX_CONDITION_DEPTH {
+                true => self.resolve_type(node).ok(),
                 false => {
                     // The size is reset, so that types that use this type are not reported too.
                     sizes[at] = Measure::default();
-                    self.too_large(name.span, nodes > MAX_NODES).ok()
+                    self.report_too_large(name.span, nodes > MAX_CONDITION_NODES).ok()
                 }
             };
             self.types.insert(&name.node, ty);
         }
     }
 
-    pub(super) fn ty(&mut self, written: &TypeExpr) -> Checked<Ty> {
+    pub(super) fn resolve_type(&mut self, written: &TypeExpr) -> Checked<Ty> {
         match &written.kind {
             TypeKind::Name(name) => {
                 if let Some(ty) = Ty::builtin(name) {
                     return Ok(ty);
                 }
                 let symbols = self.symbols;
-                let visible = |symbol: &&Symbol<'_, _>| symbols.sees(written.span.file, symbol.name.span);
+                let visible =
+                    |symbol: &&Symbol<'_, _>| symbols.is_visible(written.span.file, symbol.name.span);
                 if symbols.types.get(name).filter(visible).is_some()
                     && let Some(ty) = self.types.get(name.as_str())
                 {
-                    return ty.clone().ok_or(Reported);
+                    return ty.clone().ok_or(AlreadyReported);
                 }
                 let meant = match name.to_lowercase().as_str() {
                     "str" | "text" => Some("string"),
@@ -93,24 +96,24 @@ impl<'a> Checker<'a> {
                         .did_you_mean(written.span, meant);
                 self.report_unknown(name, diagnostic)
             }
-            TypeKind::List(element) => Ok(Ty::list(self.inner_ty(element.as_deref())?)),
-            TypeKind::Dict(element) => Ok(Ty::dict(self.inner_ty(element.as_deref())?)),
-            TypeKind::Record(fields) => Ok(Ty::record(self.record(fields))),
+            TypeKind::List(element) => Ok(Ty::list(self.resolve_element_type(element.as_deref())?)),
+            TypeKind::Dict(element) => Ok(Ty::dict(self.resolve_element_type(element.as_deref())?)),
+            TypeKind::Record(fields) => Ok(Ty::record(self.resolve_record(fields))),
         }
     }
 
-    fn inner_ty(&mut self, element: Option<&TypeExpr>) -> Checked<Ty> {
-        element.map_or(Ok(Ty::ANY), |element| self.ty(element))
+    fn resolve_element_type(&mut self, element: Option<&TypeExpr>) -> Checked<Ty> {
+        element.map_or(Ok(Ty::ANY), |element| self.resolve_type(element))
     }
 
     /// Reads the fields of a record type, an `input` block or a parameter list. A field with an
     /// error is reported once and then has type `any`.
-    pub(super) fn record(&mut self, fields: &[ast::Field]) -> RecordType {
+    pub(super) fn resolve_record(&mut self, fields: &[ast::Field]) -> RecordType {
         let mut record = RecordType::default();
-        for field in self.each_once(message!("field"), fields, |field| &field.name) {
+        for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
             record.push(Field {
                 name: field.name.node.as_str().into(),
-                ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
+                ty: self.resolve_type(&field.ty).unwrap_or(Ty::ANY),
                 optional: field.optional,
                 private: field.private,
             });
@@ -121,7 +124,7 @@ impl<'a> Checker<'a> {
     /// Merges the `input` blocks of all files.
     pub(super) fn declare_input(&mut self) {
         // A route that is checked alone already has the input of its program.
-        if !self.fields.inferred() {
+        if !self.fields.infers_types() {
             return;
         }
         let mut input = None;
@@ -129,10 +132,10 @@ impl<'a> Checker<'a> {
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
             let mut further = FieldSpans::new();
-            field_places(fields, &mut Vec::new(), &mut further);
-            let record = self.record(fields);
+            collect_field_spans(fields, &mut Vec::new(), &mut further);
+            let record = self.resolve_record(fields);
             let all = input.get_or_insert_with(RecordType::default);
-            self.merge(all, &record, &mut Vec::new(), [&places, &further]);
+            self.merge_inputs(all, &record, &mut Vec::new(), [&places, &further]);
             for (path, place) in further {
                 places.entry(path).or_insert(place);
             }
@@ -143,11 +146,11 @@ impl<'a> Checker<'a> {
         self.program.input = input;
     }
 
-    fn merge(
+    fn merge_inputs(
         &mut self,
         first: &mut RecordType,
         second: &RecordType,
-        path: &mut Path,
+        path: &mut OwnedPath,
         places: [&FieldSpans; 2],
     ) {
         for field in &second.fields {
@@ -163,7 +166,7 @@ impl<'a> Checker<'a> {
             } else if alike
                 && let (Inner::Fields(inner), Inner::Fields(other)) = (&mut known.ty.inner, &field.ty.inner)
             {
-                self.merge(Arc::make_mut(inner), other, path, places);
+                self.merge_inputs(Arc::make_mut(inner), other, path, places);
                 known.private |= field.private;
             } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
                 let declared = |field: &Field| {
@@ -189,15 +192,15 @@ impl<'a> Checker<'a> {
         let mut handlers = Vec::new();
         for symbol in self.symbols.handlers.iter() {
             let HandlerDecl { params, requires, docs } = symbol.node;
-            let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.record(params)));
-            let (requires, docs) = (self.permissions(requires), docs.into());
+            let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.resolve_record(params)));
+            let (requires, docs) = (self.collect_permissions(requires), docs.into());
             handlers.push(hir::Handler { name, params, requires, span: symbol.name.span, docs });
         }
         self.program.handlers = Some(handlers);
     }
 
     /// Returns the permissions that a handler requires, without duplicates.
-    fn permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
+    fn collect_permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
         let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
         for Spanned { node: permission, span } in requires {
             if permission.trim().is_empty() {
@@ -216,17 +219,17 @@ impl<'a> Checker<'a> {
 
 /// Collects the names of types that a type mentions. Returns the size of the type without expanding
 /// these types.
-fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
+fn collect_type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     let inner = match &written.kind {
         TypeKind::Name(name) => {
             names.push(name);
             Measure::default()
         }
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
-            inner.as_ref().map_or(Measure::default(), |inner| type_names(inner, names))
+            inner.as_ref().map_or(Measure::default(), |inner| collect_type_names(inner, names))
         }
         TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |all, field| {
-            let one = type_names(&field.ty, names);
+            let one = collect_type_names(&field.ty, names);
             Measure { nodes: all.nodes + one.nodes, depth: all.depth.max(one.depth) }
         }),
     };
@@ -234,14 +237,14 @@ fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
 }
 
 /// The span of each declared field.
-pub(super) type FieldSpans = HashMap<Path, Span>;
+pub(super) type FieldSpans = HashMap<OwnedPath, Span>;
 
-fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut FieldSpans) {
+fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, places: &mut FieldSpans) {
     for field in fields {
         path.push(field.name.node.as_str().into());
         places.insert(path.clone(), field.name.span.to(field.ty.span));
         if let TypeKind::Record(inner) = &field.ty.kind {
-            field_places(inner, path, places);
+            collect_field_spans(inner, path, places);
         }
         path.pop();
     }

@@ -4,7 +4,7 @@
 
 use super::Checker;
 use super::fields::find_declared;
-use super::names::Path;
+use super::names::OwnedPath;
 use crate::hir::{TableKind, UnusedDeclaration};
 use hashbrown::HashSet;
 use rulec_base::diag::Diagnostic;
@@ -12,15 +12,15 @@ use rulec_syntax::ast::StatementKind as Kind;
 use std::sync::Arc;
 
 /// The field paths that a program reads, and all prefixes of these paths.
-struct Touched<'p> {
+struct TouchedPaths<'p> {
     own: HashSet<&'p [Arc<str>]>,
     above: HashSet<&'p [Arc<str>]>,
 }
 
-impl<'p> Touched<'p> {
-    fn by(paths: Vec<&'p Path>) -> Touched<'p> {
+impl<'p> TouchedPaths<'p> {
+    fn from_paths(paths: Vec<&'p OwnedPath>) -> TouchedPaths<'p> {
         let above = paths.iter().flat_map(|path| (0..=path.len()).map(|end| &path[..end])).collect();
-        Touched { own: paths.into_iter().map(|path| &path[..]).collect(), above }
+        TouchedPaths { own: paths.into_iter().map(|path| &path[..]).collect(), above }
     }
 
     /// True if a path is in the set, or is a prefix or an extension of a path in the set.
@@ -32,20 +32,20 @@ impl<'p> Touched<'p> {
 impl Checker<'_> {
     /// Collects the unused fields and imports. Runs after all rules are checked, so that all reads
     /// are known.
-    pub(super) fn idle(&mut self) {
+    pub(super) fn collect_unused(&mut self) {
         let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
         let tables = &self.program.tables;
         let decides = self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
         if !decides || self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
         }
-        self.program.idle = self.idle_fields();
-        self.idle_imports();
+        self.program.idle = self.unused_fields();
+        self.collect_unused_imports();
     }
 
     /// Returns the outermost `input` fields of which nothing is read. Empty if there are payloads
     /// or workflows, because they read messages in other ways.
-    fn idle_fields(&self) -> Vec<UnusedDeclaration> {
+    fn unused_fields(&self) -> Vec<UnusedDeclaration> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;
         if !program.payloads.is_empty() || !program.workflows.is_empty() {
@@ -54,17 +54,17 @@ impl Checker<'_> {
         let main = self.main_file();
         let asks_text =
             !program.flows.is_empty() || program.externs.iter().any(|host| host.feature.is_some());
-        let read: Vec<&Path> =
+        let read: Vec<&OwnedPath> =
             program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
-        let (read, text): (_, Path) = (Touched::by(read), vec!["text".into()]);
+        let (read, text): (_, OwnedPath) = (TouchedPaths::from_paths(read), vec!["text".into()]);
         // A private field may be declared only so that logs redact it.
-        let is_private = |path: &&Path| find_declared(&input.ty, path).is_ok_and(|found| found.private);
-        let private = Touched::by(input.places.keys().filter(is_private).collect());
+        let is_private = |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|found| found.private);
+        let private = TouchedPaths::from_paths(input.places.keys().filter(is_private).collect());
         let is_idle =
-            |path: &Path| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
+            |path: &OwnedPath| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
         let mut places: Vec<_> = input.places.iter().filter(|(_, place)| Some(place.file) == main).collect();
         places.sort_by_key(|(_, place)| place.start);
-        let mut idle: Vec<(&Path, UnusedDeclaration)> = Vec::new();
+        let mut idle: Vec<(&OwnedPath, UnusedDeclaration)> = Vec::new();
         for (path, place) in places {
             let inside = idle.last().is_some_and(|(outer, _)| path.starts_with(outer));
             if !inside && is_idle(path) {
@@ -76,14 +76,14 @@ impl Checker<'_> {
 
     /// Finds unused imports: the imported files only define names, and no rule uses any of the
     /// names.
-    fn idle_imports(&mut self) {
+    fn collect_unused_imports(&mut self) {
         let Some(main) = self.loaded.units.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {
             Kind::Import { path } => Some(path),
             _ => None,
         });
         for (path, file) in imports.zip(&main.imports) {
-            let seen = self.symbols.seen_by(*file);
+            let seen = self.symbols.visible_files(*file);
             let units = || self.loaded.units.iter().filter(|unit| seen.contains(&unit.file));
             let only_defines = units().flat_map(|unit| &unit.statements).all(|statement| {
                 matches!(

@@ -2,7 +2,7 @@
 //! them, and to find the types that change if a route is removed.
 
 use super::DeclaredInput;
-use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
+use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
 use hashbrown::HashMap;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;
@@ -26,23 +26,23 @@ pub enum CountedFields {
 
 impl CountedFields {
     /// Returns a snapshot of the current fields.
-    pub fn known(&self) -> KnownFields {
+    pub fn snapshot(&self) -> KnownFields {
         match self {
             CountedFields::Input(input) => KnownFields::Input(Arc::clone(input)),
-            CountedFields::Uses(uses) => KnownFields::Uses(Arc::clone(uses.fields())),
+            CountedFields::Uses(uses) => KnownFields::Uses(Arc::clone(uses.merged_uses())),
         }
     }
 }
 
 /// The fields that one route uses, each with the kinds that all its uses accept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RouteUses(Vec<(Path, KindSet)>);
+pub struct RouteUses(Vec<(OwnedPath, KindSet)>);
 
 impl RouteUses {
-    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+    pub(super) fn add_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
         match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
             Some((_, left)) => *left = left.intersect(kinds),
-            None => self.0.push((names.path(path), kinds)),
+            None => self.0.push((names.intern_path(path), kinds)),
         }
     }
 }
@@ -52,7 +52,7 @@ impl RouteUses {
 pub struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
 
 impl UsesByRoute {
-    pub(super) fn keep(&mut self, route: Span, uses: Arc<RouteUses>) {
+    pub(super) fn insert(&mut self, route: Span, uses: Arc<RouteUses>) {
         self.0.insert(route, uses);
     }
 
@@ -72,22 +72,27 @@ pub struct CountedUses {
 
 impl CountedUses {
     /// Returns the merged uses, against which new routes are checked.
-    pub fn fields(&self) -> &Arc<FieldUses> {
+    pub fn merged_uses(&self) -> &Arc<FieldUses> {
         &self.fields
     }
 
     /// Adds a use of a field outside routes, which is never removed.
-    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
-        Arc::make_mut(&mut self.fields).fix(path, kinds, names);
+    pub(super) fn add_permanent_use(
+        &mut self,
+        path: &[impl PathSegment],
+        kinds: KindSet,
+        names: &mut NameInterner,
+    ) {
+        Arc::make_mut(&mut self.fields).add_permanent_use(path, kinds, names);
     }
 
     /// Adds the uses of a route; returns the shared copy of equal uses.
-    pub fn add(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
+    pub fn add_route(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
         if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
             *count += 1;
             return Arc::clone(kept);
         }
-        Arc::make_mut(&mut self.fields).add(&uses);
+        Arc::make_mut(&mut self.fields).add_route(&uses);
         self.routes.insert(Arc::clone(&uses), 1);
         uses
     }
@@ -95,12 +100,12 @@ impl CountedUses {
     /// Removes the uses of a route. Returns false if the remaining rules now accept more kinds for
     /// a field. Rules that were compiled together with the route then have a different meaning
     /// without it.
-    pub fn remove(&mut self, uses: &Arc<RouteUses>) -> bool {
+    pub fn remove_route(&mut self, uses: &Arc<RouteUses>) -> bool {
         match self.routes.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,
             Some(_) => {
                 self.routes.remove(uses);
-                return Arc::make_mut(&mut self.fields).remove(uses);
+                return Arc::make_mut(&mut self.fields).remove_route(uses);
             }
             None => {}
         }
@@ -111,7 +116,7 @@ impl CountedUses {
 /// The merged uses of fields in all rules.
 #[derive(Clone, Debug, Default)]
 pub struct FieldUses {
-    fields: HashMap<Path, FieldUse>,
+    fields: HashMap<OwnedPath, FieldUse>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -123,8 +128,8 @@ struct FieldUse {
 }
 
 impl FieldUse {
-    fn kinds(&self, path: &[impl Name]) -> KindSet {
-        let start = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+    fn kinds(&self, path: &[impl PathSegment]) -> KindSet {
+        let start = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
         let start = start.intersect(self.fixed.unwrap_or(KindSet::ALL));
         self.routes.iter().fold(start, |left, (kinds, _)| left.intersect(*kinds))
     }
@@ -132,22 +137,22 @@ impl FieldUse {
 
 impl FieldUses {
     /// Returns the kinds that a field is read as; `None` if it is unused.
-    pub(super) fn kinds(&self, path: &[impl Name]) -> Option<KindSet> {
-        Some(self.fields.get(&Names(path))?.kinds(path))
+    pub(super) fn kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
+        Some(self.fields.get(&PathRef(path))?.kinds(path))
     }
 
-    fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
-        let field = self.field(&names.path(path));
+    fn add_permanent_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
+        let field = self.use_of_path(&names.intern_path(path));
         field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
     }
 
-    fn field(&mut self, path: &[Arc<str>]) -> &mut FieldUse {
+    fn use_of_path(&mut self, path: &[Arc<str>]) -> &mut FieldUse {
         self.fields.entry_ref(path).or_default()
     }
 
-    fn add(&mut self, route: &RouteUses) {
+    fn add_route(&mut self, route: &RouteUses) {
         for (path, kinds) in &route.0 {
-            let field = self.field(path);
+            let field = self.use_of_path(path);
             match field.routes.iter_mut().find(|(known, _)| known == kinds) {
                 Some((_, count)) => *count += 1,
                 None => field.routes.push((*kinds, 1)),
@@ -157,7 +162,7 @@ impl FieldUses {
 
     /// Removes the uses of a route. Returns false if a field that is still used now accepts more
     /// kinds.
-    fn remove(&mut self, route: &RouteUses) -> bool {
+    fn remove_route(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {
             let Some(field) = self.fields.get_mut(path) else {
@@ -185,31 +190,31 @@ impl FieldUses {
 mod tests {
     use super::*;
 
-    fn path(name: &str) -> Path {
+    fn path(name: &str) -> OwnedPath {
         name.split('.').map(Arc::from).collect()
     }
 
     fn uses(of: &[(&str, KindSet)]) -> Arc<RouteUses> {
         let mut uses = RouteUses::default();
-        of.iter().for_each(|(name, kinds)| uses.note(&path(name), *kinds, &mut KeptNames::default()));
+        of.iter().for_each(|(name, kinds)| uses.add_use(&path(name), *kinds, &mut NameInterner::default()));
         Arc::new(uses)
     }
 
     #[test]
     fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
         let mut all = CountedUses::default();
-        all.fix(&path("a"), KindSet::ALL, &mut KeptNames::default());
+        all.add_permanent_use(&path("a"), KindSet::ALL, &mut NameInterner::default());
         let (number, any) =
             (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
-        all.add(number.clone());
-        all.add(number.clone());
-        all.add(any.clone());
-        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
-        assert!(all.remove(&number), "another route still says so");
-        assert!(all.remove(&any));
-        assert!(!all.remove(&number), "`a` is read at any kind now");
-        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::ALL));
-        assert_eq!(all.fields().kinds(&path("b")), None);
+        all.add_route(number.clone());
+        all.add_route(number.clone());
+        all.add_route(any.clone());
+        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert!(all.remove_route(&number), "another route still says so");
+        assert!(all.remove_route(&any));
+        assert!(!all.remove_route(&number), "`a` is read at any kind now");
+        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::ALL));
+        assert_eq!(all.merged_uses().kinds(&path("b")), None);
     }
 
     #[test]
@@ -217,24 +222,24 @@ mod tests {
         let mut all = CountedUses::default();
         let (one, other) =
             (uses(&[("a", KindSet::NUMBER)]), uses(&[("a", KindSet::NUMBER), ("b", KindSet::ALL)]));
-        all.add(one.clone());
-        all.add(other.clone());
-        assert!(all.remove(&one), "a route with other uses still says so");
-        assert!(all.remove(&one), "what nobody has is gone already");
-        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
-        assert!(all.remove(&other), "nothing is left that could be read otherwise");
-        assert_eq!(all.fields().kinds(&path("a")), None);
+        all.add_route(one.clone());
+        all.add_route(other.clone());
+        assert!(all.remove_route(&one), "a route with other uses still says so");
+        assert!(all.remove_route(&one), "what nobody has is gone already");
+        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert!(all.remove_route(&other), "nothing is left that could be read otherwise");
+        assert_eq!(all.merged_uses().kinds(&path("a")), None);
     }
 
     #[test]
     fn uses_of_routes_that_have_the_same_are_one() {
         let mut all = CountedUses::default();
-        let first = all.add(uses(&[("a", KindSet::NUMBER)]));
-        let fields = Arc::clone(all.fields());
-        let second = all.add(uses(&[("a", KindSet::NUMBER)]));
+        let first = all.add_route(uses(&[("a", KindSet::NUMBER)]));
+        let fields = Arc::clone(all.merged_uses());
+        let second = all.add_route(uses(&[("a", KindSet::NUMBER)]));
         assert!(Arc::ptr_eq(&first, &second));
         assert!(
-            all.remove(&second) && Arc::ptr_eq(&fields, all.fields()),
+            all.remove_route(&second) && Arc::ptr_eq(&fields, all.merged_uses()),
             "whoever checks with them goes on"
         );
     }
@@ -242,8 +247,8 @@ mod tests {
     #[test]
     fn uses_of_one_route_are_joined_and_text_is_a_string() {
         let mut all = CountedUses::default();
-        all.add(uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
-        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::INT));
-        assert_eq!(all.fields().kinds(&path("text")), Some(KindSet::STRING));
+        all.add_route(uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
+        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::INT));
+        assert_eq!(all.merged_uses().kinds(&path("text")), Some(KindSet::STRING));
     }
 }

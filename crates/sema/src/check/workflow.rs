@@ -1,8 +1,8 @@
 //! Workflows: checks each node with its router, then the whole graph.
 
-use super::{Checked, Checker, listed};
-use crate::hir::{MAX_GRAPH, Node, PARALLEL, TableId, TableKind, Workflow};
-use crate::resolve::duplicate;
+use super::{Checked, Checker, join_names};
+use crate::hir::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
+use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -13,31 +13,31 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Checks every workflow of the main file and its imports.
-    pub(super) fn workflows(&mut self) {
+    pub(super) fn check_workflows(&mut self) {
         let mut places: HashMap<&str, Span> = HashMap::new();
         for statement in self.statements() {
             let StatementKind::Workflow(workflow) = &statement.kind else { continue };
             let name = &workflow.name;
             let first = *places.entry(&name.node).or_insert(name.span);
             if first != name.span {
-                self.diagnostics.push(duplicate(message!("workflow"), &name.node, first, name.span));
+                self.diagnostics.push(duplicate_error(message!("workflow"), &name.node, first, name.span));
                 continue;
             }
-            self.workflow(workflow, statement);
+            self.check_workflow(workflow, statement);
         }
     }
 
-    fn workflow(&mut self, workflow: &'a ast::Workflow, statement: &'a Statement) {
+    fn check_workflow(&mut self, workflow: &'a ast::Workflow, statement: &'a Statement) {
         let name = &workflow.name;
         if workflow.nodes.is_empty() {
             let message = message!("the workflow `{}` has no node", name.node);
             let help = message!("add a first node: `node draft echo -> review`");
             return self.emit(Code::WorkflowStalls, name.span, message, help);
         }
-        let keys = self.each_once(message!("passthrough key"), &workflow.passthrough, |key| key);
+        let keys = self.without_duplicates(message!("passthrough key"), &workflow.passthrough, |key| key);
         let passthrough = keys.into_iter().map(|key| key.node.as_str().into()).collect();
-        let nodes = self.each_once(message!("node"), &workflow.nodes, |node| &node.id);
-        let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.node(node)).collect();
+        let nodes = self.without_duplicates(message!("node"), &workflow.nodes, |node| &node.id);
+        let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.check_node(node)).collect();
         // If one node is invalid, the graph cannot be checked.
         let Ok(nodes) = nodes.into_iter().collect::<Checked<Vec<Node>>>() else { return };
         self.program.workflows.push(Workflow {
@@ -49,12 +49,12 @@ impl<'a> Checker<'a> {
         });
     }
 
-    fn node(&mut self, node: &'a ast::Node) -> Checked<Node> {
+    fn check_node(&mut self, node: &'a ast::Node) -> Checked<Node> {
         let text = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
         let config = self.constant_map(&node.config);
-        let time_limit = node.within.as_ref().map(|limit| self.time_limit(limit)).transpose();
-        let router = node.router.as_ref().map(|router| self.router_named(router)).transpose();
-        if node.kind.node == PARALLEL && !(node.config.is_empty() && node.within.is_none()) {
+        let time_limit = node.within.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
+        let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
+        if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.within.is_none()) {
             let message = message!(
                 "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
                 node.id.node
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Converts a time limit to milliseconds; at least 1, at most a year.
-    fn time_limit(&mut self, limit: &Spanned<Literal>) -> Checked<u64> {
+    fn check_time_limit(&mut self, limit: &Spanned<Literal>) -> Checked<u64> {
         let seconds = match limit.node {
             Literal::Int(seconds) => seconds as f64,
             Literal::Float(seconds) => seconds,
@@ -89,7 +89,7 @@ impl<'a> Checker<'a> {
         self.fail(Code::NumberOutOfRange, limit.span, message!("this time limit is out of range"), help)
     }
 
-    fn router_named(&mut self, name: &Ident) -> Checked<TableId> {
+    fn resolve_router(&mut self, name: &Ident) -> Checked<TableId> {
         let tables = &self.program.tables;
         let is_router = |id: &TableId| tables[id.index()].kind == TableKind::Router;
         if let Some(id) = self.entries.get(name.node.as_str()).copied().filter(is_router) {
@@ -105,29 +105,35 @@ impl<'a> Checker<'a> {
                 "declare it: `router {}(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`",
                 name.node
             ),
-            false => message!("the routers are {}", listed(routers.iter().map(|router| &**router))),
+            false => message!("the routers are {}", join_names(routers.iter().map(|router| &**router))),
         };
         let message = message!("there is no router `{}`", name.node);
-        self.unknown(Code::WorkflowNode, name, message, routers.iter().map(|router| &**router), help)
+        self.report_unknown_or_nearest(
+            Code::WorkflowNode,
+            name,
+            message,
+            routers.iter().map(|router| &**router),
+            help,
+        )
     }
 
     /// Checks the workflow graphs. Runs after all routers are known, and only without errors: an
     /// invalid route would also be reported as missing here.
-    pub(super) fn graphs(&mut self) {
+    pub(super) fn check_graphs(&mut self) {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
         }
         for workflow in std::mem::take(&mut self.program.workflows) {
-            if workflow.size(&self.program) > MAX_GRAPH {
+            if workflow.size(&self.program) > MAX_GRAPH_SIZE {
                 let message = message!("the workflow `{}` is too large", workflow.name);
                 let help = message!(
-                    "a workflow may have at most {MAX_GRAPH} nodes, next nodes and router targets together; \
+                    "a workflow may have at most {MAX_GRAPH_SIZE} nodes, next nodes and router targets together; \
                     split it"
                 );
                 self.emit(Code::WorkflowStalls, workflow.span, message, help);
                 continue;
             }
-            let mut vertices = workflow.vertices(&self.program);
+            let mut vertices = workflow.to_vertices(&self.program);
             let numbers: HashMap<NodeId, usize> =
                 vertices.iter().enumerate().map(|(number, vertex)| (vertex.id.clone(), number)).collect();
             graph::connect(&mut vertices, &numbers);
@@ -137,13 +143,13 @@ impl<'a> Checker<'a> {
                     .as_ref()
                     .and_then(|id| numbers.get(id))
                     .map(|number| &workflow.nodes[*number]);
-                self.finding(&workflow, at_fault, &finding);
+                self.report_graph_finding(&workflow, at_fault, &finding);
             }
             self.program.workflows.push(workflow);
         }
     }
 
-    fn finding(&mut self, workflow: &Workflow, at_fault: Option<&Node>, finding: &Finding) {
+    fn report_graph_finding(&mut self, workflow: &Workflow, at_fault: Option<&Node>, finding: &Finding) {
         use FindingKind::{MissingTarget, UnknownNext, UnknownTarget};
         let place = at_fault.map_or(workflow.span, |node| node.span);
         let code = match (finding.severity, finding.kind) {

@@ -2,13 +2,13 @@
 //! are read, so that later lookups cannot fail.
 
 use super::*;
-use rulec_base::codec::{Codec, DecodeError, Numbered, Reader, Writer, impl_codec};
+use rulec_base::codec::{Codec, DecodeError, IndexedTable, Reader, Writer, impl_codec};
 
-macro_rules! ids {
+macro_rules! impl_codec_for_ids {
     ($($name:ident $read:path $(, $numbered:expr)?;)*) => {$(
         impl Codec for $name {
             fn write(&self, to: &mut Writer) {
-                to.number(self.0.into());
+                to.write_number(self.0.into());
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 $read(from $(, $numbered)?).map($name)
@@ -16,14 +16,14 @@ macro_rules! ids {
         }
     )*};
 }
-ids! {
-    SlotId Reader::id, Numbered::Slot;
-    LetId Reader::id, Numbered::Let;
-    ExternId Reader::id, Numbered::Extern;
-    TableId Reader::id, Numbered::Table;
-    RuleId Reader::id, Numbered::Rule;
-    FlowId Reader::id, Numbered::Flow;
-    ValueId Reader::id, Numbered::Value;
+impl_codec_for_ids! {
+    SlotId Reader::read_id, IndexedTable::Slot;
+    LetId Reader::read_id, IndexedTable::Let;
+    ExternId Reader::read_id, IndexedTable::Extern;
+    TableId Reader::read_id, IndexedTable::Table;
+    RuleId Reader::read_id, IndexedTable::Rule;
+    FlowId Reader::read_id, IndexedTable::Flow;
+    ValueId Reader::read_id, IndexedTable::Value;
     // These ids are only compared with each other, so any number is valid.
     VarId u32::read;
     BindingId u32::read;
@@ -32,14 +32,14 @@ ids! {
 /// Implements the encoding of a program. The reader must know the number of entries of each table
 /// before it reads an id. These numbers can be confirmed only after the whole program is read, so
 /// no id is dereferenced before that.
-macro_rules! program {
+macro_rules! impl_codec_for_program {
     ($($part:ident)*) => {
         impl Codec for Program {
             fn write(&self, to: &mut Writer) {
                 $(self.$part.write(to);)*
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                from.counts = from.counts.with(Numbered::Let, 0);
+                from.counts = from.counts.with_count(IndexedTable::Let, 0);
                 // Only the compiler uses patterns and unused declarations, so they are not written.
                 let (patterns, idle) = (HashMap::new(), Vec::new());
                 Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
@@ -47,7 +47,7 @@ macro_rules! program {
         }
     };
 }
-program!(
+impl_codec_for_program!(
     slots lets externs tables rules values flows flow_tool questions handlers input inferred tests workflows payloads
     requirements analysis limits zones
 );
@@ -64,7 +64,7 @@ impl Codec for Let {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let read = Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
-        from.counts = from.counts.with(Numbered::Let, from.counts.get(Numbered::Let) + 1);
+        from.counts = from.counts.with_count(IndexedTable::Let, from.counts.get(IndexedTable::Let) + 1);
         Ok(read)
     }
 }

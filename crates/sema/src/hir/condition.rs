@@ -2,7 +2,7 @@
 //! trees, which would take most of the memory of a large rule set.
 
 use super::{Cond, CondKind, Program};
-use rulec_base::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
+use rulec_base::codec::{Codec, DecodeError, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
 use rulec_base::span::{FileId, Span};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
@@ -13,14 +13,14 @@ pub struct Condition {
     tree: OnceLock<Box<Cond>>,
     /// The encoded conditions of the program, and the byte range of this condition. `None` if the
     /// condition exists only as a tree.
-    packed: Option<(Arc<Parts>, Range<u32>)>,
+    packed: Option<(Arc<EncodedParts>, Range<u32>)>,
 }
 
 impl Condition {
     /// Decodes the condition and caches the tree.
     pub(super) fn unpack(&self) -> Result<&Cond, DecodeError> {
         if let (None, Some((parts, place))) = (self.tree.get(), &self.packed) {
-            let tree = Box::new(parts.part(place)?);
+            let tree = Box::new(parts.decode_part(place)?);
             return Ok(self.tree.get_or_init(|| tree));
         }
         Ok(self)
@@ -38,7 +38,7 @@ impl Deref for Condition {
 
     fn deref(&self) -> &Cond {
         self.tree.get_or_init(|| {
-            let read = self.packed.as_ref().and_then(|(parts, place)| parts.part(place).ok());
+            let read = self.packed.as_ref().and_then(|(parts, place)| parts.decode_part(place).ok());
             // Verification decoded every condition at load, so the fallback is unreachable.
             let nowhere = Span { file: FileId(0), start: 0, end: 0 };
             Box::new(read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere }))
@@ -50,39 +50,39 @@ impl Deref for Condition {
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {
-            Some((parts, place)) => to.put_aside(|to| to.raw(parts.bytes(place))),
-            None => to.put_aside(|to| Cond::write(self, to)),
+            Some((parts, place)) => to.write_part(|to| to.write_raw(parts.bytes(place))),
+            None => to.write_part(|to| Cond::write(self, to)),
         };
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Condition { tree: OnceLock::new(), packed: Some(from.put_aside()?) })
+        Ok(Condition { tree: OnceLock::new(), packed: Some(from.read_part_range()?) })
     }
 }
 
 impl Program {
     /// Returns the lengths of the program's vectors. A reader checks ids against these lengths.
     /// `files` is the number of source files.
-    pub fn counts(&self, files: usize) -> Counts {
-        Counts::default()
-            .with(Numbered::File, files)
-            .with(Numbered::Slot, self.slots.len())
-            .with(Numbered::Let, self.lets.len())
-            .with(Numbered::Extern, self.externs.len())
-            .with(Numbered::Table, self.tables.len())
-            .with(Numbered::Rule, self.rules.len())
-            .with(Numbered::Flow, self.flows.len())
-            .with(Numbered::Value, self.values.len())
+    pub fn table_counts(&self, files: usize) -> TableCounts {
+        TableCounts::default()
+            .with_count(IndexedTable::File, files)
+            .with_count(IndexedTable::Slot, self.slots.len())
+            .with_count(IndexedTable::Let, self.lets.len())
+            .with_count(IndexedTable::Extern, self.externs.len())
+            .with_count(IndexedTable::Table, self.tables.len())
+            .with_count(IndexedTable::Rule, self.rules.len())
+            .with_count(IndexedTable::Flow, self.flows.len())
+            .with_count(IndexedTable::Value, self.values.len())
     }
 
     /// Encodes the conditions of all rules and drops their trees. `files` is the number of source
     /// files.
-    pub fn pack(&mut self, files: usize) {
+    pub fn pack_conditions(&mut self, files: usize) {
         let mut writer = Writer::new();
         let mut places: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());
         let trees = self.rules.iter().filter(|rule| rule.condition.packed.is_none());
-        places.extend(trees.map(|rule| writer.put_aside(|to| Cond::write(&rule.condition, to))));
-        let (parts, mut places) = (Arc::new(writer.take_parts(self.counts(files))), places.into_iter());
+        places.extend(trees.map(|rule| writer.write_part(|to| Cond::write(&rule.condition, to))));
+        let (parts, mut places) = (Arc::new(writer.take_parts(self.table_counts(files))), places.into_iter());
         for rule in &mut self.rules {
             let packed = rule.condition.packed.take().or_else(|| Some((parts.clone(), places.next()?)));
             rule.condition = Condition { tree: OnceLock::new(), packed };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The type of an undeclared field, inferred from the statement that restricts it most.
 #[derive(Clone, Debug)]
-pub struct Inferred {
+pub struct InferredField {
     pub path: Vec<Arc<str>>,
     pub kinds: KindSet,
     /// The statement that determined the type, in words.
@@ -21,33 +21,33 @@ pub struct Inferred {
 impl Program {
     /// Returns the input contract: the declared `input`, or else the inferred fields, all optional.
     /// `None` if there are neither.
-    pub fn promised(&self) -> Option<Cow<'_, RecordType>> {
+    pub fn input_contract(&self) -> Option<Cow<'_, RecordType>> {
         if let Some(input) = &self.input {
             return Some(Cow::Borrowed(input));
         }
         let mut record = RecordType::default();
-        for Inferred { path, kinds, .. } in &self.inferred {
-            insert(&mut record, path, *kinds);
+        for InferredField { path, kinds, .. } in &self.inferred {
+            insert_field(&mut record, path, *kinds);
         }
         (!self.inferred.is_empty()).then_some(Cow::Owned(record))
     }
 
     /// Returns the fields of a message: the declared `input`, or else all fields that the rules
     /// read, all optional.
-    pub fn fields(&self) -> Cow<'_, RecordType> {
+    pub fn known_fields(&self) -> Cow<'_, RecordType> {
         if let Some(input) = &self.input {
             return Cow::Borrowed(input);
         }
         let mut record = RecordType::default();
         for slot in self.slots.iter().filter(|slot| slot.root.is_none()) {
-            insert(&mut record, &slot.path, slot.kinds);
+            insert_field(&mut record, &slot.path, slot.kinds);
         }
         Cow::Owned(record)
     }
 
     /// Returns the violations of the input contract by a message.
-    pub fn breaches(&self, message: &Json) -> Vec<InputViolation> {
-        let Some(promised) = self.promised() else { return Vec::new() };
+    pub fn contract_violations(&self, message: &Json) -> Vec<InputViolation> {
+        let Some(promised) = self.input_contract() else { return Vec::new() };
         let mut found = schema::breaches(&promised, message);
         if self.input.is_none() {
             let inferred = |breach: &InputViolation| {
@@ -62,7 +62,7 @@ impl Program {
     }
 }
 
-fn insert(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
+fn insert_field(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     let Some((name, rest)) = path.split_first() else {
         return broken_invariant!("the path of a message field has a name");
     };
@@ -74,9 +74,9 @@ fn insert(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     let field = &mut record.fields[at];
     let mut inner = field.ty.fields().cloned().unwrap_or_default();
     if !rest.is_empty() {
-        insert(&mut inner, rest, kinds);
+        insert_field(&mut inner, rest, kinds);
         field.ty = Ty::record(inner);
     }
 }
 
-impl_codec!(struct Inferred { path, kinds, hint });
+impl_codec!(struct InferredField { path, kinds, hint });

@@ -3,20 +3,22 @@
 //! Quantifiers that do depend on each other form chains. A chain of n quantifiers takes time up to
 //! the n-th power of the list length.
 
-use super::{Block, Cond, CondKind, Correction, Each, Expr, ExprKind, Part, Program, Step, ValueId, VarId};
+use super::{
+    Block, Cond, CondKind, Correction, Each, Expr, ExprKind, ObjectStep, Part, Program, ValueId, VarId,
+};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A cache of the quantifiers on which each node of a program depends, keyed by the address of the
 /// node.
 #[derive(Debug, Default)]
-pub struct LoopFacts {
-    known: HashMap<(usize, bool), Facts>,
+pub struct QuantifierFacts {
+    known: HashMap<(usize, bool), NodeFacts>,
 }
 
 /// The quantifiers on which one node depends.
 #[derive(Clone, Debug, Default)]
-struct Facts {
+struct NodeFacts {
     /// The variables of enclosing quantifiers that the node reads.
     free: SmallVec<[VarId; 2]>,
     /// The length of the longest chain of nested quantifiers inside the node, where each quantifier
@@ -24,36 +26,36 @@ struct Facts {
     chain: u32,
 }
 
-impl LoopFacts {
+impl QuantifierFacts {
     /// True if a node reads no element of an enclosing quantifier.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
-        self.facts(part).free.is_empty()
+        self.facts_of(part).free.is_empty()
     }
 
     /// Returns the variables of enclosing quantifiers that a node reads.
-    pub fn free(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
-        self.facts(part).free
+    pub fn free_variables(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
+        self.facts_of(part).free
     }
 
     /// Returns the length of the longest chain of dependent quantifiers through a quantifier with
     /// this body. `around` is the number of enclosing quantifiers that the quantifier depends on.
-    pub fn depth(&mut self, around: u32, body: &Cond) -> u32 {
-        around.saturating_add(1).saturating_add(self.facts(Part::Cond(body)).chain)
+    pub fn quantifier_depth(&mut self, around: u32, body: &Cond) -> u32 {
+        around.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).chain)
     }
 
-    fn facts(&mut self, part: Part<'_>) -> Facts {
+    fn facts_of(&mut self, part: Part<'_>) -> NodeFacts {
         // A `let` body is outside every quantifier, so it depends on none.
-        let Some(key) = part.address() else { return Facts::default() };
+        let Some(key) = part.address() else { return NodeFacts::default() };
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let facts = self.find(part);
+        let facts = self.compute_facts(part);
         self.known.insert(key, facts.clone());
         facts
     }
 
-    fn find(&mut self, part: Part<'_>) -> Facts {
-        let mut facts = Facts::default();
+    fn compute_facts(&mut self, part: Part<'_>) -> NodeFacts {
+        let mut facts = NodeFacts::default();
         let quantified = match part {
             Part::Expr(Expr { kind: ExprKind::Var(id), .. }) => {
                 facts.free.push(*id);
@@ -64,14 +66,14 @@ impl LoopFacts {
             _ => None,
         };
         let Some((list, var, body)) = quantified else {
-            part.parts().into_iter().for_each(|part| facts.add(self.facts(part)));
+            part.parts().into_iter().for_each(|part| facts.add(self.facts_of(part)));
             return facts;
         };
-        let mut inner = self.facts(Part::Cond(body));
+        let mut inner = self.facts_of(Part::Cond(body));
         inner.free.retain(|id| *id != var.id);
         inner.chain += 1;
         facts.add(inner);
-        let list = self.facts(Part::Expr(list));
+        let list = self.facts_of(Part::Expr(list));
         let chain = list.chain;
         facts.add(list);
         if facts.free.is_empty() {
@@ -83,11 +85,11 @@ impl LoopFacts {
 
 impl Program {
     /// Computes the nesting depth [`Each::nest`] of every `each` of all payloads.
-    pub fn nest_blocks(&mut self) {
+    pub fn compute_each_depths(&mut self) {
         fn nest(block: &mut Block, nested: &QuantifierDepths) {
             for each in &mut block.each {
                 nest(&mut each.block, nested);
-                each.nest = nested.each(each);
+                each.nest = nested.depth_of_each(each);
             }
         }
         let mut payloads = std::mem::take(&mut self.payloads);
@@ -98,10 +100,11 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True if [`Each::nest`] of every `each` is the depth that [`Program::nest_blocks`] computes.
-    pub(super) fn blocks_nest(&self) -> bool {
+    /// True if [`Each::nest`] of every `each` is the depth that [`Program::compute_each_depths`]
+    /// computes.
+    pub(super) fn are_each_depths_valid(&self) -> bool {
         fn fit(block: &Block, nested: &QuantifierDepths) -> bool {
-            block.each.iter().all(|each| each.nest == nested.each(each) && fit(&each.block, nested))
+            block.each.iter().all(|each| each.nest == nested.depth_of_each(each) && fit(&each.block, nested))
         }
         let mut blocks = self.payloads.iter().map(|payload| &payload.block);
         if blocks.clone().all(|block| block.each.is_empty()) {
@@ -122,20 +125,21 @@ struct QuantifierDepths {
 
 impl QuantifierDepths {
     fn new(program: &Program) -> QuantifierDepths {
-        let (mut nests, mut lets) = (LoopFacts::default(), Vec::with_capacity(program.lets.len()));
+        let (mut nests, mut lets) = (QuantifierFacts::default(), Vec::with_capacity(program.lets.len()));
         for body in &program.lets {
-            lets.push(deepest(&mut nests, &lets, body.body.part()));
+            lets.push(depth_of_part(&mut nests, &lets, body.body.part()));
         }
-        let values = program.values.iter().map(|value| deepest(&mut nests, &lets, Part::Expr(value)));
+        let values = program.values.iter().map(|value| depth_of_part(&mut nests, &lets, Part::Expr(value)));
         let mut nested = QuantifierDepths { values: values.collect(), tables: vec![0; program.tables.len()] };
         for requirement in &program.requirements {
             let rule = &program.rules[requirement.rule.index()];
-            let condition = deepest(&mut nests, &lets, Part::Cond(&rule.condition));
+            let condition = depth_of_part(&mut nests, &lets, Part::Cond(&rule.condition));
             let place = &requirement.place;
             let steps = place.steps.iter().chain(place.dotted.iter().flat_map(|dotted| &dotted.steps));
-            let computed = steps.map(|step| if let Step::At(id) = step { nested.value(*id) } else { 0 });
+            let computed =
+                steps.map(|step| if let ObjectStep::At(id) = step { nested.depth_of_value(*id) } else { 0 });
             let mended = match &requirement.correction {
-                Some(Correction::Default(id) | Correction::Clamp(id)) => nested.value(*id),
+                Some(Correction::Default(id) | Correction::Clamp(id)) => nested.depth_of_value(*id),
                 Some(Correction::Remove) | None => 0,
             };
             let depth = computed.fold(condition.max(mended), u32::max);
@@ -145,32 +149,32 @@ impl QuantifierDepths {
         nested
     }
 
-    fn value(&self, id: ValueId) -> u32 {
+    fn depth_of_value(&self, id: ValueId) -> u32 {
         self.values[id.index()]
     }
 
     /// Returns the depth of an `each`. The `nest` of each nested `each` must be known.
-    fn each(&self, each: &Each) -> u32 {
+    fn depth_of_each(&self, each: &Each) -> u32 {
         let Block { lets, table, each: inner } = &each.block;
-        let lets = lets.iter().map(|(_, value)| self.value(*value));
-        let inner = inner.iter().map(|each| each.nest.max(self.value(each.list)));
+        let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));
+        let inner = inner.iter().map(|each| each.nest.max(self.depth_of_value(each.list)));
         lets.chain(inner).fold(self.tables[table.index()], u32::max).saturating_add(1)
     }
 }
 
 /// Returns the nesting depth of quantifiers in a node, the bodies of its `let`s included.
-fn deepest(nests: &mut LoopFacts, lets: &[u32], part: Part<'_>) -> u32 {
+fn depth_of_part(nests: &mut QuantifierFacts, lets: &[u32], part: Part<'_>) -> u32 {
     let own = match part {
         Part::Let(id) => lets.get(id.index()).copied().unwrap_or_default(),
         Part::Cond(Cond { kind: CondKind::Quantifier { body, .. }, .. })
-        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => nests.depth(0, body),
+        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => nests.quantifier_depth(0, body),
         _ => 0,
     };
-    part.parts().into_iter().map(|part| deepest(nests, lets, part)).fold(own, u32::max)
+    part.parts().into_iter().map(|part| depth_of_part(nests, lets, part)).fold(own, u32::max)
 }
 
-impl Facts {
-    fn add(&mut self, part: Facts) {
+impl NodeFacts {
+    fn add(&mut self, part: NodeFacts) {
         self.chain = self.chain.max(part.chain);
         for id in part.free {
             if !self.free.contains(&id) {

@@ -99,7 +99,7 @@ impl Expr {
 
 impl Program {
     /// Returns the fields that a node reads, `let`s included, each with the span of its first use.
-    pub fn reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
+    pub fn field_reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
         let mut found = Vec::new();
         self.add_reads(part, &mut found);
         found

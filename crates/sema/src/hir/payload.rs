@@ -2,7 +2,7 @@
 //! requirement is violated. The types here describe which objects each table is evaluated for, and
 //! how a violation is reported and corrected.
 
-use super::{Program, RuleId, TableId, ValueId, ids};
+use super::{Program, RuleId, TableId, ValueId, define_ids};
 use rulec_base::codec::impl_codec;
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-ids! {
+define_ids! {
     /// Id of a binding, a named value that slots read instead of the message. A binding is the
     /// validated object, an element or key of an `each`, or a `let`. Ids start at 0, the validated
     /// object, in each payload kind.
@@ -19,7 +19,7 @@ ids! {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Root {
+pub struct BindingRoot {
     pub id: BindingId,
     pub name: Arc<str>,
 }
@@ -49,7 +49,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    pub fn rules<'p>(&self, program: &'p Program) -> BTreeSet<&'p str> {
+    pub fn rule_names<'p>(&self, program: &'p Program) -> BTreeSet<&'p str> {
         let tables = self.block.tables();
         let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
         rules.map(|rule| &*rule.name).collect()
@@ -95,22 +95,22 @@ pub struct Each {
 #[derive(Clone, Debug)]
 pub struct ObjectPath {
     pub root: BindingId,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ObjectStep>,
     /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`. Each dotted key sets
     /// a nested field. A violation in such a nested field is reported at the dotted key.
-    pub dotted: Option<Dotted>,
+    pub dotted: Option<DottedPath>,
 }
 
 /// A path to a nested field that a dotted key, such as `config.url`, sets.
 #[derive(Clone, Debug)]
-pub struct Dotted {
+pub struct DottedPath {
     /// The prefix of the dotted keys, such as `config`.
     pub prefix: Arc<str>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ObjectStep>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ObjectStep {
     Key(Arc<str>),
     /// A key or index that a value computes.
     At(ValueId),
@@ -122,7 +122,7 @@ impl ObjectPath {
     }
 
     #[must_use]
-    pub fn then(&self, step: Step) -> ObjectPath {
+    pub fn with_step(&self, step: ObjectStep) -> ObjectPath {
         let mut place = self.clone();
         match &mut place.dotted {
             Some(dotted) => dotted.steps.push(step),
@@ -203,15 +203,15 @@ pub enum Limits {
     },
 }
 
-impl_codec!(struct Root { id, name });
+impl_codec!(struct BindingRoot { id, name });
 impl_codec!(struct Payload {
     name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs, version,
 });
 impl_codec!(struct Block { lets, table, each });
 impl_codec!(struct Each { list, place, key, element, when, block, nest });
 impl_codec!(struct ObjectPath { root, steps, dotted });
-impl_codec!(struct Dotted { prefix, steps });
-impl_codec!(enum Step { 0 Key(key), 1 At(at) });
+impl_codec!(struct DottedPath { prefix, steps });
+impl_codec!(enum ObjectStep { 0 Key(key), 1 At(at) });
 impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, warning, compiles });
 impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
 impl_codec!(struct Object { fields, closed });

@@ -165,7 +165,7 @@ impl Const {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
             Value::Version(version) => Some(Const::Version(version.into())),
-            Value::List(items) if !items.iter().all(|item| is_json(*item)) => None,
+            Value::List(items) if !items.iter().all(|item| is_json_exact(*item)) => None,
             other => Some(Const::Json(Arc::new(other.to_json()))),
         }
     }
@@ -188,21 +188,21 @@ impl Const {
 
 /// True if a value in a list survives a round trip through JSON. Date-times and versions have no
 /// JSON form, and `-0.0` would be read back as an integer.
-fn is_json(value: Value<'_>) -> bool {
+fn is_json_exact(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) => false,
         Value::Float(float) => float != 0.0 || float.is_sign_positive(),
-        Value::List(items) => items.iter().all(|item| is_json(*item)),
+        Value::List(items) => items.iter().all(|item| is_json_exact(*item)),
         _ => true,
     }
 }
 
 impl Predicate {
-    pub fn plain(op: impl Into<Option<Op>>, left: Expr, right: Operand) -> Predicate {
+    pub fn without_modifiers(op: impl Into<Option<Op>>, left: Expr, right: Operand) -> Predicate {
         Predicate { op: op.into(), negated: false, mode: TestMode::default(), left, right }
     }
 
-    pub fn at(self, span: Span) -> Cond {
+    pub fn into_cond(self, span: Span) -> Cond {
         Cond { kind: CondKind::Test(Box::new(self)), span }
     }
 }

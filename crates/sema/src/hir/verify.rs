@@ -4,14 +4,14 @@
 use super::*;
 use rulec_base::codec::DecodeError;
 use rulec_base::parallel::{self, Threads};
-use rulec_base::text::Form;
+use rulec_base::text::NormalizationForm;
 use rulec_lang::operators::modifiers::TestMode;
 use rulec_lang::operators::{Fixity, Implementation, Op, OpInfo};
 use std::collections::HashSet;
 
 type Verified = Result<(), DecodeError>;
 
-fn require(holds: bool, what: &'static str) -> Verified {
+fn ensure(holds: bool, what: &'static str) -> Verified {
     if holds { Ok(()) } else { Err(DecodeError(what)) }
 }
 
@@ -19,10 +19,10 @@ impl Program {
     /// Verifies the program. The conditions of its rules are decoded to trees by this call.
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::new(self)?;
-        let part = self.rules.len().div_ceil(Threads::All.for_statements(self.rules.len())).max(1);
-        let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.rule(rule));
-        parallel::each(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
-        require(self.blocks_nest(), "an `each` says that less nests in it than does")
+        let part = self.rules.len().div_ceil(Threads::All.count_for_statements(self.rules.len())).max(1);
+        let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.verify_rule(rule));
+        parallel::map_in_parallel(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
+        ensure(self.are_each_depths_valid(), "an `each` says that less nests in it than does")
     }
 }
 
@@ -47,59 +47,59 @@ impl<'p> Verifier<'p> {
             tables: tables.iter().map(of_table).collect(),
             values: vec![u32::MAX; values.len()],
         };
-        require(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
+        ensure(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
         let named = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
-        require(program.slots.iter().all(named), "a field has no name")?;
+        ensure(program.slots.iter().all(named), "a field has no name")?;
         let is_there = |function: &Extern| match function.feature {
             Some(Feature::Entity(number)) => number < analysis.entities.len(),
             Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
             Some(Feature::Intent | Feature::Keywords) | None => true,
         };
-        require(externs.iter().all(is_there), "a function analyses what is not there")?;
-        program.input.iter().try_for_each(fields_differ)?;
-        verifier.payloads()?;
+        ensure(externs.iter().all(is_there), "a function analyses what is not there")?;
+        program.input.iter().try_for_each(verify_distinct_fields)?;
+        verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.part()) {
-            let measure = verifier.part(body, 0, MAX_NODES)?;
+            let measure = verifier.verify_expression(body, 0, MAX_CONDITION_NODES)?;
             verifier.lets.push(measure);
         }
         for (table, bindings) in tables.iter().zip(&verifier.tables) {
             if let Some(default) = &table.default {
-                outcome_fits(program, table, default)?;
-                of_outcome(default, |value| limit(&mut verifier.values, value, *bindings));
+                verify_outcome(program, table, default)?;
+                for_each_value(default, |value| limit_bindings(&mut verifier.values, value, *bindings));
             }
         }
         for rule in &program.rules {
             let bindings = verifier.tables[rule.table.index()];
-            of_outcome(&rule.outcome, |value| limit(&mut verifier.values, value, bindings));
+            for_each_value(&rule.outcome, |value| limit_bindings(&mut verifier.values, value, bindings));
         }
         for (value, bindings) in values.iter().zip(&verifier.values) {
             // The checker limits the size of conditions and definitions, not of the values that use
             // them.
-            verifier.part(Part::Expr(value), *bindings, u64::MAX)?;
+            verifier.verify_expression(Part::Expr(value), *bindings, u64::MAX)?;
         }
         let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
-        require(tests.iter().all(entry), "a test decides by requirements")?;
+        ensure(tests.iter().all(entry), "a test decides by requirements")?;
         let mut routers =
             program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
         let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
-        require(routers.all(is_router), "a workflow asks what is no router")?;
+        ensure(routers.all(is_router), "a workflow asks what is no router")?;
         Ok(verifier)
     }
 
     /// Verifies the payloads and computes how many bindings their tables and values may read.
-    fn payloads(&mut self) -> Verified {
+    fn verify_payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
-        require(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
+        ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
         for payload in &self.program.payloads {
-            let defined = self.block(&payload.block, payload.bindings)?;
-            require(payload.bindings <= defined.saturating_add(1), "a payload binds too much")?;
+            let defined = self.verify_block(&payload.block, payload.bindings)?;
+            ensure(payload.bindings <= defined.saturating_add(1), "a payload binds too much")?;
         }
         for requirement in requirements {
             let bindings = self.tables[self.program.rules[requirement.rule.index()].table.index()];
-            self.place(&requirement.place, bindings);
+            self.verify_path(&requirement.place, bindings);
             match &requirement.correction {
                 Some(Correction::Default(value) | Correction::Clamp(value)) => {
-                    limit(&mut self.values, *value, bindings);
+                    limit_bindings(&mut self.values, *value, bindings);
                 }
                 Some(Correction::Remove) | None => {}
             }
@@ -109,85 +109,88 @@ impl<'p> Verifier<'p> {
 
     /// Verifies a block, whose values may read bindings with ids below `bindings`. Returns the
     /// number of bindings that the block defines.
-    fn block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
+    fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
-        require(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
+        ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
         let known = &mut self.tables[block.table.index()];
         *known = bindings.min(*known);
         let mut defined = block.lets.len() as u32;
         for (_, value) in &block.lets {
-            limit(&mut self.values, *value, bindings);
+            limit_bindings(&mut self.values, *value, bindings);
         }
         for each in &block.each {
-            limit(&mut self.values, each.list, bindings);
-            each.when.iter().for_each(|when| limit(&mut self.values, *when, bindings));
-            each.place.iter().for_each(|place| self.place(place, bindings));
-            defined = defined.saturating_add(2).saturating_add(self.block(&each.block, bindings)?);
+            limit_bindings(&mut self.values, each.list, bindings);
+            each.when.iter().for_each(|when| limit_bindings(&mut self.values, *when, bindings));
+            each.place.iter().for_each(|place| self.verify_path(place, bindings));
+            defined = defined.saturating_add(2).saturating_add(self.verify_block(&each.block, bindings)?);
         }
         Ok(defined)
     }
 
-    fn place(&mut self, place: &ObjectPath, bindings: u32) {
+    fn verify_path(&mut self, place: &ObjectPath, bindings: u32) {
         let dotted = place.dotted.iter().flat_map(|dotted| &dotted.steps);
         for step in place.steps.iter().chain(dotted) {
-            if let Step::At(value) = step {
-                limit(&mut self.values, *value, bindings);
+            if let ObjectStep::At(value) = step {
+                limit_bindings(&mut self.values, *value, bindings);
             }
         }
     }
 
-    fn rule(&self, rule: &Rule) -> Verified {
+    fn verify_rule(&self, rule: &Rule) -> Verified {
         let table = &self.program.tables[rule.table.index()];
-        outcome_fits(self.program, table, &rule.outcome)?;
+        verify_outcome(self.program, table, &rule.outcome)?;
         let condition = rule.condition.unpack()?;
         let bindings = self.tables[rule.table.index()];
         match &condition.kind {
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
-                    require(is_presence(usable), "a branch tests for more than presence")?;
-                    self.part(Part::Cond(usable), bindings, MAX_NODES)?;
-                    self.part(Part::Cond(cond), bindings, MAX_NODES)?;
+                    ensure(is_presence(usable), "a branch tests for more than presence")?;
+                    self.verify_expression(Part::Cond(usable), bindings, MAX_CONDITION_NODES)?;
+                    self.verify_expression(Part::Cond(cond), bindings, MAX_CONDITION_NODES)?;
                 }
                 Ok(())
             }
-            _ => self.part(Part::Cond(condition), bindings, MAX_NODES).map(drop),
+            _ => self.verify_expression(Part::Cond(condition), bindings, MAX_CONDITION_NODES).map(drop),
         }
     }
 
     /// Verifies a whole condition or value. It may have at most `most` nodes and may read bindings
     /// with ids below `bindings`.
-    fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
+    fn verify_expression(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
         // A value may be twice as deep: an expression of the greatest depth, with a definition in
         // it.
-        require(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
-        Walk { program: self.program, bindings, scope: Vec::new() }.part(part)?;
+        ensure(
+            measure.nodes <= most && measure.depth <= 2 * MAX_CONDITION_DEPTH,
+            "a condition is too large",
+        )?;
+        NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)
     }
 }
 
 /// A traversal that verifies each node of a condition or value.
-struct Walk<'p> {
+struct NodeVerifier<'p> {
     program: &'p Program,
     bindings: u32,
     /// The variables of the enclosing quantifiers.
     scope: Vec<VarId>,
 }
 
-impl Walk<'_> {
-    fn part(&mut self, part: Part<'_>) -> Verified {
+impl NodeVerifier<'_> {
+    fn verify_node(&mut self, part: Part<'_>) -> Verified {
         let var = match part {
-            Part::Cond(cond) => self.cond(cond)?,
-            Part::Expr(expr) => self.expr(expr)?,
+            Part::Cond(cond) => self.verify_cond(cond)?,
+            Part::Expr(expr) => self.verify_expr(expr)?,
             Part::Let(_) => None,
         };
         let mut parts = part.parts().into_iter();
         if let Some(var) = var {
             // The list is outside the scope of the variable.
-            parts.next().map_or(Ok(()), |list| self.part(list))?;
+            parts.next().map_or(Ok(()), |list| self.verify_node(list))?;
             self.scope.push(var.id);
         }
-        parts.try_for_each(|part| self.part(part))?;
+        parts.try_for_each(|part| self.verify_node(part))?;
         if var.is_some() {
             self.scope.pop();
         }
@@ -195,9 +198,9 @@ impl Walk<'_> {
     }
 
     /// Verifies a condition without its children; returns the variable that the condition binds.
-    fn cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
+    fn verify_cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
-            CondKind::Test(test) => require(test_fits(test), "a test does not fit its operator")?,
+            CondKind::Test(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
             CondKind::Branch { .. } => return Err(DecodeError("a branch stands within a condition")),
             CondKind::Quantifier { var, .. } => return Ok(Some(var)),
             _ => {}
@@ -206,7 +209,7 @@ impl Walk<'_> {
     }
 
     /// Verifies a value without its children; returns the variable that the value binds.
-    fn expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
+    fn verify_expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
         let holds = match &expr.kind {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
@@ -224,12 +227,12 @@ impl Walk<'_> {
             ExprKind::Count { var, .. } => return Ok(Some(var)),
             _ => true,
         };
-        require(holds, "a value is computed of what does not fit").map(|()| None)
+        ensure(holds, "a value is computed of what does not fit").map(|()| None)
     }
 }
 
 /// True if the operands and modifiers are valid for the operator.
-fn test_fits(test: &Predicate) -> bool {
+fn is_valid_test(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
     let OpInfo { implementation, fixity, accepts, search, .. } = op.info();
     let TestMode { word, quantity, text } = test.mode;
@@ -242,7 +245,7 @@ fn test_fits(test: &Predicate) -> bool {
         && (!word || accepts.word)
         && (quantity.is_none() || accepts.quantity)
         && (text.is_plain() || accepts.case)
-        && (text.form == Form::None || search.is_none_or(|search| search.prepares_texts()))
+        && (text.form == NormalizationForm::None || search.is_none_or(|search| search.prepares_texts()))
 }
 
 /// True for an `and` of presence tests, which is never unknown.
@@ -252,7 +255,7 @@ fn is_presence(cond: &Cond) -> bool {
 }
 
 /// Verifies that a rule of this table may have this outcome.
-fn outcome_fits(program: &Program, table: &Table, outcome: &Outcome) -> Verified {
+fn verify_outcome(program: &Program, table: &Table, outcome: &Outcome) -> Verified {
     let fits = match (outcome, table.kind) {
         (Outcome::Goto(to), TableKind::Routes) => program.tables[to.index()].kind == TableKind::Routes,
         (Outcome::Handler { .. }, TableKind::Routes | TableKind::Requirements) => true,
@@ -261,11 +264,11 @@ fn outcome_fits(program: &Program, table: &Table, outcome: &Outcome) -> Verified
         (Outcome::Next { .. }, TableKind::Router) => true,
         _ => false,
     };
-    require(fits, "a rule leads where its table does not")
+    ensure(fits, "a rule leads where its table does not")
 }
 
 /// Calls `visit` with each value of an outcome.
-fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
+fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     match outcome {
         Outcome::Handler { args, .. } => args.iter().for_each(|argument| visit(argument.value)),
         Outcome::Next { destinations, next, .. } => {
@@ -282,14 +285,14 @@ fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
 
 /// Lowers the number of bindings that a value may read to at most `bindings`. A value that is used
 /// in several places gets the minimum over all uses.
-fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
+fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     let known = &mut values[value.index()];
     *known = bindings.min(*known);
 }
 
 /// Verifies that no field is declared twice, because the message reader counts required fields.
-fn fields_differ(record: &RecordType) -> Verified {
+fn verify_distinct_fields(record: &RecordType) -> Verified {
     let mut names = HashSet::new();
-    require(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
-    record.fields.iter().filter_map(|field| field.ty.fields()).try_for_each(fields_differ)
+    ensure(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
+    record.fields.iter().filter_map(|field| field.ty.fields()).try_for_each(verify_distinct_fields)
 }

@@ -24,8 +24,8 @@ pub struct Workflow {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub id: Arc<str>,
-    /// The name of the registered processor that runs the node. [`PARALLEL`] has no processor: the
-    /// next nodes run in parallel.
+    /// The name of the registered processor that runs the node. [`PARALLEL_KIND`] has no processor:
+    /// the next nodes run in parallel.
     pub kind: Arc<str>,
     pub config: Arc<Map<String, Json>>,
     /// The time limit of one run of the processor, in milliseconds.
@@ -38,16 +38,16 @@ pub struct Node {
 
 /// The largest size of a workflow that is checked, as [`Workflow::size`] counts it. Some checks
 /// take time quadratic in the size.
-pub const MAX_GRAPH: usize = 10_000;
+pub const MAX_GRAPH_SIZE: usize = 10_000;
 /// The kind of nodes without a processor.
-pub const PARALLEL: &str = "parallel";
+pub const PARALLEL_KIND: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });
 impl_codec!(struct Node { id, kind, config, time_limit, next, router, span });
 
 impl Node {
     pub fn is_parallel(&self) -> bool {
-        &*self.kind == PARALLEL
+        &*self.kind == PARALLEL_KIND
     }
 }
 
@@ -74,7 +74,7 @@ impl Workflow {
     }
 
     /// Returns the nodes as a graph.
-    pub fn vertices(&self, program: &Program) -> Vec<Vertex> {
+    pub fn to_vertices(&self, program: &Program) -> Vec<Vertex> {
         // Cached, because many nodes may share a router.
         let mut known: HashMap<TableId, Arc<[Route]>> = HashMap::new();
         let vertices = self.nodes.iter().map(|node| {
@@ -99,7 +99,7 @@ impl Program {
         rules
             .filter_map(|rule| match &rule.outcome {
                 Outcome::Next { destinations, loopback, .. } => {
-                    let targets = destinations.iter().map(|destination| self.target_of(destination));
+                    let targets = destinations.iter().map(|destination| self.graph_target(destination));
                     Some(Route { targets: targets.collect(), loopback: *loopback })
                 }
                 _ => None,
@@ -107,7 +107,7 @@ impl Program {
             .collect()
     }
 
-    fn target_of(&self, destination: &Destination) -> Target {
+    fn graph_target(&self, destination: &Destination) -> Target {
         match destination {
             Destination::All => Target::Every,
             Destination::At(slot) => Target::Next(*slot as usize),

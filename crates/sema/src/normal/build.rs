@@ -3,12 +3,15 @@
 
 mod join;
 
-use super::cost::Costs;
-use super::intern::Ids;
-use super::{Ask, CondId, ExprId, Levels, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
+use super::cost::CostTable;
+use super::intern::ValueIds;
+use super::{
+    CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId, QuantifierLevels, QuantifierNesting,
+    TestKind,
+};
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, LoopFacts, Operand, Outcome, Part, Predicate, Program,
-    TableKind, Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Part, Predicate, Program,
+    QuantifierFacts, TableKind, Term, Var, VarId,
 };
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -23,17 +26,16 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Lowers a checked program to the normal form. The diagnostics are warnings about conditions that
-/// folded to constants.
-pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
-    let mut builder = Builder::new(program);
+/// Lowers a checked program. The diagnostics warn about conditions that folded to constants.
+pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
+    let mut builder = NormalBuilder::new(program);
     for table in &program.tables {
         let mut routes = Vec::new();
         let mut hiding: Option<Span> = None;
         for id in &table.order {
             let route = &program.rules[id.index()];
             let found = builder.diagnostics.len();
-            let cond = builder.cond(&route.condition, true);
+            let cond = builder.build_cond(&route.condition, true);
             // An always-missing operand already has its own warning; one cause, one warning.
             let explained = builder.diagnostics.len() > found;
             let place = route.condition.span;
@@ -91,20 +93,19 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     }
     // A value may be missing, so an always-missing value gets no warning.
     let found = builder.diagnostics.len();
-    builder.normal.values = program.values.iter().map(|value| builder.expr(value)).collect();
+    builder.normal.values = program.values.iter().map(|value| builder.build_expr(value)).collect();
     builder.diagnostics.truncate(found);
     (builder.normal, builder.diagnostics)
 }
 
-/// A builder of normal forms, which lowers one condition after another. Equal nodes get the same
-/// id.
-pub struct Builder<'a> {
+/// Lowers one condition after another to the normal form. Equal nodes get the same id.
+pub struct NormalBuilder<'a> {
     program: &'a Program,
     normal: Normal,
-    exprs: Ids,
-    preds: Ids,
-    conds: Ids,
-    costs: Costs,
+    exprs: ValueIds,
+    preds: ValueIds,
+    conds: ValueIds,
+    costs: CostTable,
     /// Ids of constants by address, so that a long list is hashed only once.
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
@@ -114,7 +115,7 @@ pub struct Builder<'a> {
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
-    nests: LoopFacts,
+    nests: QuantifierFacts,
     /// The number of enclosing quantifiers that the current node may depend on.
     around: u32,
     /// True if both polarities of the current node are needed.
@@ -122,23 +123,23 @@ pub struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> NormalBuilder<'a> {
     /// Returns a builder without any conditions.
-    pub fn new(program: &'a Program) -> Builder<'a> {
-        Builder {
+    pub fn new(program: &'a Program) -> NormalBuilder<'a> {
+        NormalBuilder {
             program,
             normal: Normal::default(),
-            exprs: Ids::default(),
-            preds: Ids::default(),
-            conds: Ids::default(),
-            costs: Costs::default(),
+            exprs: ValueIds::default(),
+            preds: ValueIds::default(),
+            conds: ValueIds::default(),
+            costs: CostTable::default(),
             constants: HashMap::default(),
             conds_of_lets: HashMap::default(),
             exprs_of_lets: HashMap::default(),
             cond_values: HashMap::default(),
             levels: HashMap::new(),
             depth: 0,
-            nests: LoopFacts::default(),
+            nests: QuantifierFacts::default(),
             around: 0,
             is_value: false,
             diagnostics: Vec::new(),
@@ -146,29 +147,29 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the normal form so far, without tables.
-    pub fn normal(&self) -> &Normal {
+    pub fn normal_so_far(&self) -> &Normal {
         &self.normal
     }
 
     /// Builds the condition "`cond` is definitely `want`". The tree must not move while the builder
     /// lives, because the builder caches nodes by address.
-    pub fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
+    pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
-            CondKind::Not(inner) => self.cond(inner, !want),
-            CondKind::And(parts) => self.junction(parts, want, want),
-            CondKind::Or(parts) => self.junction(parts, want, !want),
+            CondKind::Not(inner) => self.build_cond(inner, !want),
+            CondKind::And(parts) => self.build_junction(parts, want, want),
+            CondKind::Or(parts) => self.build_junction(parts, want, !want),
             CondKind::NotTrue(inner) => {
-                let holds = self.cond(inner, true);
-                if want { self.complement(holds) } else { holds }
+                let holds = self.build_cond(inner, true);
+                if want { self.build_complement(holds) } else { holds }
             }
-            CondKind::Test(test) => self.test(test, cond.span, want),
+            CondKind::Test(test) => self.build_test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
-                let reads = self.reads(Part::Cond(cond));
-                let list = self.expr(list);
+                let reads = self.levels_read(Part::Cond(cond));
+                let list = self.build_expr(list);
                 let kinds = var.kinds;
-                let (level, nest, (both, body)) = self.inside(var, reads, body, |this| {
-                    let both = this.is_value.then(|| this.both_ways(body));
+                let (level, nest, (both, body)) = self.build_inside(var, reads, body, |this| {
+                    let both = this.is_value.then(|| this.build_both_polarities(body));
                     let body = match both {
                         Some((holds, fails)) => {
                             if want {
@@ -177,7 +178,7 @@ impl<'a> Builder<'a> {
                                 fails
                             }
                         }
-                        None => this.cond(body, want),
+                        None => this.build_cond(body, want),
                     };
                     (both, body)
                 });
@@ -189,7 +190,7 @@ impl<'a> Builder<'a> {
                     (.., Some((holds, fails))) => {
                         let value = NExpr::Quantifier { all: *all, list, kinds, holds, fails, level, nest };
                         let value = self.add_expr(value);
-                        self.truth(value, want)
+                        self.build_truth(value, want)
                     }
                 }
             }
@@ -198,40 +199,40 @@ impl<'a> Builder<'a> {
                 if let Some(known) = self.conds_of_lets.get(&key) {
                     return *known;
                 }
-                let made = self.outside(|this| match this.program.let_body(*id) {
-                    Term::Cond(body) => this.cond(body, want),
+                let made = self.build_outside(|this| match this.program.let_body(*id) {
+                    Term::Cond(body) => this.build_cond(body, want),
                     Term::Expr(body) => {
-                        let left = this.expr(body);
-                        this.truth(left, want)
+                        let left = this.build_expr(body);
+                        this.build_truth(left, want)
                     }
                 });
                 self.conds_of_lets.insert(key, made);
                 made
             }
-            CondKind::Call(_, body) => self.cond(body, want),
-            CondKind::Branch { all, conditions } => self.branch(*all, conditions, want),
+            CondKind::Call(_, body) => self.build_cond(body, want),
+            CondKind::Branch { all, conditions } => self.build_branch(*all, conditions, want),
         }
     }
 
-    fn test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
+    fn build_test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
         let want = want != test.negated;
-        let left = self.expr(&test.left);
-        let Some(op) = test.op else { return self.truth(left, want) };
+        let left = self.build_expr(&test.left);
+        let Some(op) = test.op else { return self.build_truth(left, want) };
         let right = match &test.right {
             Operand::Nothing => None,
-            Operand::Value(value) => Some(self.expr(value)),
+            Operand::Value(value) => Some(self.build_expr(value)),
             Operand::Range { start, end, inclusive } => {
-                let (start, end) = (self.expr(start), self.expr(end));
+                let (start, end) = (self.build_expr(start), self.build_expr(end));
                 let upper = if *inclusive { Op::Le } else { Op::Lt };
                 let parts = [
-                    self.comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
-                    self.comparison(upper, left, Some(end), TestMode::default(), want),
+                    self.build_comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
+                    self.build_comparison(upper, left, Some(end), TestMode::default(), want),
                 ];
-                return self.join(parts, want);
+                return self.join_conds(parts, want);
             }
         };
         for operand in [Some(left), right].into_iter().flatten() {
-            if self.constant(Some(operand)).is_some_and(Value::is_missing) {
+            if self.constant_operand(Some(operand)).is_some_and(Value::is_missing) {
                 self.diagnostics.push(
                     Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
                         .help(message!("it divides by zero or exceeds the range of numbers")),
@@ -247,10 +248,10 @@ impl<'a> Builder<'a> {
             Op::IsPresent => (Op::IsMissing, !want),
             other => (other, want),
         };
-        self.comparison(op, left, right, test.mode, want)
+        self.build_comparison(op, left, right, test.mode, want)
     }
 
-    fn comparison(
+    fn build_comparison(
         &mut self,
         op: Op,
         left: ExprId,
@@ -262,7 +263,7 @@ impl<'a> Builder<'a> {
             Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
             _ => (mode, want),
         };
-        if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
+        if let (Some(left), Some(right)) = (self.constant_operand(Some(left)), self.constant_operand(right)) {
             let arena = Arena::new(&self.program.limits);
             let tri = budget::test(op, left, right, mode, PredicateContext { arena: &arena, constant: true });
             // If a limit is exceeded, the engines evaluate the test at run time and report it.
@@ -270,47 +271,46 @@ impl<'a> Builder<'a> {
                 return self.constant_cond(tri == Tri::from(want));
             }
         }
-        self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want)
+        self.add_test(NPred { ask: TestKind::Op(op), mode, left, right }, want)
     }
 
-    /// Returns the value of a constant operand; missing if there is no operand, `None` if not
-    /// constant.
-    fn constant(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
+    /// Returns a constant operand's value: missing without an operand, `None` if not constant.
+    fn constant_operand(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
         operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
 
-    fn truth(&mut self, left: ExprId, want: bool) -> CondId {
+    fn build_truth(&mut self, left: ExprId, want: bool) -> CondId {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
         // Each case becomes a condition of its own, so that the index can find the rule by either.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
-            let (then, other) = (self.truth(then, want), self.truth(other, want));
-            let fails = self.complement(cond);
-            let (then, other) = (self.join([cond, then], true), self.join([fails, other], true));
-            return self.join([then, other], false);
+            let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
+            let fails = self.build_complement(cond);
+            let (then, other) = (self.join_conds([cond, then], true), self.join_conds([fails, other], true));
+            return self.join_conds([then, other], false);
         }
-        if let Some(constant) = self.constant(Some(left)) {
+        if let Some(constant) = self.constant_operand(Some(left)) {
             let tri = implementations::truth(constant);
             return self.constant_cond(tri == Tri::from(want));
         }
-        self.add_test(NPred { ask: Ask::Truth, mode: TestMode::default(), left, right: None }, want)
+        self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
     /// Builds a node with a quantifier's variable in scope.
-    fn inside<T>(
+    fn build_inside<T>(
         &mut self,
         var: &Var,
-        reads: Levels,
+        reads: QuantifierLevels,
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
-    ) -> (u32, Nest, T) {
+    ) -> (u32, QuantifierNesting, T) {
         let (level, around) = (self.depth, self.around);
         let outer = self.levels.insert(var.id, level);
         if reads.is_empty() {
             self.around = 0;
         }
-        let nest = Nest { depth: self.nests.depth(self.around, body), reads };
+        let nest = QuantifierNesting { depth: self.nests.quantifier_depth(self.around, body), reads };
         self.depth += 1;
         self.around += 1;
         let made = build(self);
@@ -323,14 +323,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds a node that is outside every quantifier.
-    fn outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+    fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::take(&mut self.around);
         let made = build(self);
         self.around = around;
         made
     }
 
-    fn expr(&mut self, expr: &Expr) -> ExprId {
+    fn build_expr(&mut self, expr: &Expr) -> ExprId {
         let made = match &expr.kind {
             ExprKind::Const(Const::Json(json)) => {
                 if let Some(known) = self.constants.get(&Arc::as_ptr(json)) {
@@ -345,42 +345,43 @@ impl<'a> Builder<'a> {
             ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
             // Calls substitute all parameters, so none is left here; null is a placeholder.
             ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
-            ExprKind::Field(base, name) => NExpr::Field(self.expr(base), name.clone()),
-            ExprKind::Index(base, index) => NExpr::Index(self.expr(base), self.expr(index)),
-            ExprKind::List(items) => NExpr::List(self.exprs(items)),
+            ExprKind::Field(base, name) => NExpr::Field(self.build_expr(base), name.clone()),
+            ExprKind::Index(base, index) => NExpr::Index(self.build_expr(base), self.build_expr(index)),
+            ExprKind::List(items) => NExpr::List(self.build_exprs(items)),
             ExprKind::Op(op, left, right) => {
-                let left = self.expr(left);
-                let right = right.as_ref().map(|right| self.expr(right));
+                let left = self.build_expr(left);
+                let right = right.as_ref().map(|right| self.build_expr(right));
                 NExpr::Op(*op, left, right)
             }
             ExprKind::Read(inner, kinds) => {
-                let inner = self.expr(inner);
-                self.read(inner, *kinds)
+                let inner = self.build_expr(inner);
+                self.typed_read(inner, *kinds)
             }
-            ExprKind::Call(function, args) => NExpr::Call(*function, self.exprs(args)),
-            ExprKind::Extern(id, args) => NExpr::Extern(*id, self.exprs(args)),
+            ExprKind::Call(function, args) => NExpr::Call(*function, self.build_exprs(args)),
+            ExprKind::Extern(id, args) => NExpr::Extern(*id, self.build_exprs(args)),
             ExprKind::Count { list, var, body } => {
-                let reads = self.reads(Part::Expr(expr));
-                let list = self.expr(list);
-                let (level, nest, body) =
-                    self.inside(var, reads, body, |this| this.asked(false, |this| this.cond(body, true)));
+                let reads = self.levels_read(Part::Expr(expr));
+                let list = self.build_expr(list);
+                let (level, nest, body) = self.build_inside(var, reads, body, |this| {
+                    this.with_is_value(false, |this| this.build_cond(body, true))
+                });
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
-            ExprKind::Cond(cond) => self.cond_value(cond),
+            ExprKind::Cond(cond) => self.build_cond_value(cond),
             ExprKind::If { cond, then, other } => {
-                let cond = self.asked(false, |this| this.cond(cond, true));
-                let (then, other) = (self.expr(then), self.expr(other));
-                NExpr::If { cond, then, other, reads: self.reads(Part::Expr(expr)) }
+                let cond = self.with_is_value(false, |this| this.build_cond(cond, true));
+                let (then, other) = (self.build_expr(then), self.build_expr(other));
+                NExpr::If { cond, then, other, reads: self.levels_read(Part::Expr(expr)) }
             }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
                 if let Some(known) = self.exprs_of_lets.get(&key) {
                     return *known;
                 }
-                let made = self.outside(|this| match this.program.let_body(*id) {
-                    Term::Expr(body) => this.expr(body),
+                let made = self.build_outside(|this| match this.program.let_body(*id) {
+                    Term::Expr(body) => this.build_expr(body),
                     Term::Cond(body) => {
-                        let value = this.cond_value(body);
+                        let value = this.build_cond_value(body);
                         this.add_expr(value)
                     }
                 });
@@ -388,48 +389,49 @@ impl<'a> Builder<'a> {
                 return made;
             }
         };
-        let made = self.folded(made);
+        let made = self.fold_constants(made);
         self.add_expr(made)
     }
 
-    fn cond_value(&mut self, cond: &Cond) -> NExpr {
-        let (holds, fails) = self.both_ways(cond);
-        NExpr::Cond { holds, fails, reads: self.reads(Part::Cond(cond)) }
+    fn build_cond_value(&mut self, cond: &Cond) -> NExpr {
+        let (holds, fails) = self.build_both_polarities(cond);
+        NExpr::Cond { holds, fails, reads: self.levels_read(Part::Cond(cond)) }
     }
 
     /// Returns the levels of the enclosing quantifiers whose elements a node reads.
-    fn reads(&mut self, part: Part<'_>) -> Levels {
-        let free = self.nests.free(part);
+    fn levels_read(&mut self, part: Part<'_>) -> QuantifierLevels {
+        let free = self.nests.free_variables(part);
         let levels = free.iter().filter_map(|id| self.levels.get(id));
-        levels.fold(Levels::NONE, |levels, level| levels.with(Levels::new(*level)))
+        levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))
     }
 
     /// Builds two conditions: that `cond` is true, and that it is false.
-    fn both_ways(&mut self, cond: &Cond) -> (CondId, CondId) {
+    fn build_both_polarities(&mut self, cond: &Cond) -> (CondId, CondId) {
         let key = (std::ptr::from_ref(cond), self.depth);
         // Both polarities visit the values inside; without this cache, every nesting level would
         // double the work.
         if let Some(known) = self.cond_values.get(&key) {
             return *known;
         }
-        let made = self.asked(true, |this| (this.cond(cond, true), this.cond(cond, false)));
+        let made =
+            self.with_is_value(true, |this| (this.build_cond(cond, true), this.build_cond(cond, false)));
         self.cond_values.insert(key, made);
         made
     }
 
     /// Builds a node with `is_value` set: true if both polarities of the node are needed.
-    fn asked<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
+    fn with_is_value<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.is_value, is_value);
         let made = build(self);
         self.is_value = outer;
         made
     }
 
-    fn exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
-        items.iter().map(|item| self.expr(item)).collect()
+    fn build_exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
+        items.iter().map(|item| self.build_expr(item)).collect()
     }
 
-    fn read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
+    fn typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
         match self.normal.expr(inner) {
             NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
             NExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset(kinds) => NExpr::Slot(*id),
@@ -438,12 +440,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Evaluates a value if all its operands are constant.
-    fn folded(&self, expr: NExpr) -> NExpr {
+    fn fold_constants(&self, expr: NExpr) -> NExpr {
         let arena = Arena::new(&self.program.limits);
-        let constant = |id: ExprId| self.constant(Some(id));
+        let constant = |id: ExprId| self.constant_operand(Some(id));
         let value = match &expr {
             NExpr::Op(op, left, right) => {
-                match (op.info().implementation, constant(*left), self.constant(*right)) {
+                match (op.info().implementation, constant(*left), self.constant_operand(*right)) {
                     (Implementation::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
                     _ => None,
                 }

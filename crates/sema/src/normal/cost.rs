@@ -1,27 +1,27 @@
 //! Costs of conditions and values, by which operands are ordered.
 
-use super::{Ask, CondId, ExprId, NCond, NExpr, Normal};
+use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
 /// The cost of each condition and value so far, indexed by id. The cost of a node is the highest
 /// cost of its parts.
 #[derive(Default)]
-pub(super) struct Costs {
+pub(super) struct CostTable {
     exprs: Vec<Cost>,
     conds: Vec<Cost>,
 }
 
-impl Costs {
+impl CostTable {
     /// Returns the cost of a condition.
-    pub(super) fn of_cond(&self, id: CondId) -> Cost {
+    pub(super) fn cond_cost(&self, id: CondId) -> Cost {
         self.conds[id.index()]
     }
 
-    fn of_exprs(&self, ids: impl IntoIterator<Item = ExprId>) -> Cost {
+    fn max_expr_cost(&self, ids: impl IntoIterator<Item = ExprId>) -> Cost {
         ids.into_iter().map(|id| self.exprs[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
-    fn of_conds(&self, ids: impl IntoIterator<Item = CondId>) -> Cost {
+    fn max_cond_cost(&self, ids: impl IntoIterator<Item = CondId>) -> Cost {
         ids.into_iter().map(|id| self.conds[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
@@ -29,21 +29,23 @@ impl Costs {
     pub(super) fn add_expr(&mut self, expr: &NExpr) {
         let cost = match expr {
             NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
-            NExpr::Field(base, _) => self.of_exprs([*base]).max(Cost::Lookup),
-            NExpr::Index(base, index) => self.of_exprs([*base, *index]).max(Cost::Lookup),
-            NExpr::Read(inner, _) => self.of_exprs([*inner]),
-            NExpr::List(items) => self.of_exprs(items.iter().copied()),
-            NExpr::Op(_, left, right) => self.of_exprs([Some(*left), *right].into_iter().flatten()),
-            NExpr::Call(function, args) => self.of_exprs(args.iter().copied()).max(function.info().cost),
+            NExpr::Field(base, _) => self.max_expr_cost([*base]).max(Cost::Lookup),
+            NExpr::Index(base, index) => self.max_expr_cost([*base, *index]).max(Cost::Lookup),
+            NExpr::Read(inner, _) => self.max_expr_cost([*inner]),
+            NExpr::List(items) => self.max_expr_cost(items.iter().copied()),
+            NExpr::Op(_, left, right) => self.max_expr_cost([Some(*left), *right].into_iter().flatten()),
+            NExpr::Call(function, args) => self.max_expr_cost(args.iter().copied()).max(function.info().cost),
             NExpr::Extern(..) => Cost::Host,
             NExpr::Count { list, body, .. } => {
-                self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
+                self.max_expr_cost([*list]).max(Cost::Loop).max(self.max_cond_cost([*body]))
             }
             NExpr::Quantifier { list, holds, fails, .. } => {
-                self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*holds, *fails]))
+                self.max_expr_cost([*list]).max(Cost::Loop).max(self.max_cond_cost([*holds, *fails]))
             }
-            NExpr::Cond { holds, fails, .. } => self.of_conds([*holds, *fails]),
-            NExpr::If { cond, then, other, .. } => self.of_exprs([*then, *other]).max(self.of_conds([*cond])),
+            NExpr::Cond { holds, fails, .. } => self.max_cond_cost([*holds, *fails]),
+            NExpr::If { cond, then, other, .. } => {
+                self.max_expr_cost([*then, *other]).max(self.max_cond_cost([*cond]))
+            }
         };
         self.exprs.push(cost);
     }
@@ -55,15 +57,15 @@ impl Costs {
             NCond::Test { pred, .. } => {
                 let pred = normal.pred(*pred);
                 let own = match pred.ask {
-                    Ask::Truth => Cost::Scalar,
-                    Ask::Op(op) => op.info().cost,
+                    TestKind::Truth => Cost::Scalar,
+                    TestKind::Op(op) => op.info().cost,
                 };
-                own.max(self.of_exprs([Some(pred.left), pred.right].into_iter().flatten()))
+                own.max(self.max_expr_cost([Some(pred.left), pred.right].into_iter().flatten()))
             }
-            NCond::And(parts) | NCond::Or(parts) => self.of_conds(parts.iter().copied()),
-            NCond::Not(inner) => self.of_conds([*inner]),
+            NCond::And(parts) | NCond::Or(parts) => self.max_cond_cost(parts.iter().copied()),
+            NCond::Not(inner) => self.max_cond_cost([*inner]),
             NCond::Each { list, body, .. } => {
-                self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
+                self.max_expr_cost([*list]).max(Cost::Loop).max(self.max_cond_cost([*body]))
             }
         };
         self.conds.push(cost);

@@ -5,16 +5,16 @@ use std::hash::{BuildHasher, Hash};
 
 /// Ids of distinct values: their indexes in the vector that stores them.
 #[derive(Default)]
-pub(super) struct Ids {
+pub(super) struct ValueIds {
     /// The hash of each value and its id. The hash is kept because a value may be a long list.
     table: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }
 
-impl Ids {
+impl ValueIds {
     /// Returns the id of a value, and whether the value was added to `values`.
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
-        let Ids { table, hasher } = self;
+        let ValueIds { table, hasher } = self;
         let hash = hasher.hash_one(&value);
         let same = |(known, id): &(u64, u32)| *known == hash && values.get(*id as usize) == Some(&value);
         if let Some((_, id)) = table.find(hash, same) {

@@ -12,8 +12,8 @@ use axum::Json;
 use axum::extract::Path;
 use rulec::{Code, FileId, RenderOptions, Rules, Severity, TestOutcome, run_tests};
 use rulec_base::message;
-use rulec_ide::complete::ItemKind;
-use rulec_ide::{Edit, Entry, actions, tokens};
+use rulec_ide::complete::CompletionKind;
+use rulec_ide::{Edit, OutlineEntry, actions, tokens};
 use rulec_syntax::format as formatter;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     let file = known.file(&asked.file)?;
     let text = known.analysis.text(file);
     let places = known.places(file);
-    let folds = tokens::folds(text)
+    let folds = tokens::fold_ranges(text)
         .into_iter()
         .map(|fold| Fold { from: places.unit(fold.start as usize), to: places.unit(fold.end as usize) });
-    let hints = known.analysis.hints(file).into_iter().map(|hint| Hint {
+    let hints = known.analysis.inlay_hints(file).into_iter().map(|hint| Hint {
         at: places.unit(hint.at as usize),
         text: hint.text,
         why: localized(&hint.why),
@@ -108,8 +108,8 @@ fn edits(known: &ProjectSnapshot, mut edits: Vec<Edit>) -> Vec<TextEdit> {
 
 fn coloured(known: &ProjectSnapshot, file: FileId) -> Vec<usize> {
     let places = known.places(file);
-    let found = tokens::coloured(file, known.analysis.text(file), &known.analysis.index);
-    let numbers = |token: tokens::Coloured| {
+    let found = tokens::coloured_tokens(file, known.analysis.text(file), &known.analysis.index);
+    let numbers = |token: tokens::ColouredToken| {
         let (from, to) = (places.unit(token.span.start as usize), places.unit(token.span.end as usize));
         let class = CLASSES.iter().position(|(class, _)| *class == token.class);
         class.map(|class| [from, to - from, class])
@@ -135,7 +135,7 @@ pub(crate) fn tests(known: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
     run_tests(rules).into_iter().map(test).collect()
 }
 
-fn outline_item(known: &ProjectSnapshot, entry: &Entry) -> Option<OutlineItem> {
+fn outline_item(known: &ProjectSnapshot, entry: &OutlineEntry) -> Option<OutlineItem> {
     Some(OutlineItem {
         name: entry.name.clone(),
         kind: entry.kind.word().to_owned(),
@@ -157,17 +157,17 @@ pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
     let (known, file, offset) = at(studio, asked)?;
     let found = known.analysis.complete(file, offset);
     let (from, to) = known.range(found.replaces);
-    let item = |item: rulec_ide::complete::Item| CompletionItem {
+    let item = |item: rulec_ide::complete::CompletionItem| CompletionItem {
         label: item.label,
         kind: match item.kind {
-            ItemKind::Field => "field",
-            ItemKind::Value => "value",
-            ItemKind::Function => "function",
-            ItemKind::Operator => "operator",
-            ItemKind::Keyword => "keyword",
-            ItemKind::Type => "type",
-            ItemKind::Handler => "handler",
-            ItemKind::Statement => "statement",
+            CompletionKind::Field => "field",
+            CompletionKind::Value => "value",
+            CompletionKind::Function => "function",
+            CompletionKind::Operator => "operator",
+            CompletionKind::Keyword => "keyword",
+            CompletionKind::Type => "type",
+            CompletionKind::Handler => "handler",
+            CompletionKind::Statement => "statement",
         }
         .to_owned(),
         detail: item.detail,
@@ -188,7 +188,8 @@ pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
 pub(crate) fn definition(studio: &Arc<Studio>, asked: At) -> Answer<Option<SourceRange>> {
     let (known, file, offset) = at(studio, asked)?;
     let index = &known.analysis.index;
-    let declared = index.at(file, offset).and_then(|found| index.symbols[found.symbol].declared.as_ref());
+    let declared =
+        index.occurrence_at(file, offset).and_then(|found| index.symbols[found.symbol].declared.as_ref());
     Ok(declared.and_then(|declared| known.place(declared.name)))
 }
 

@@ -13,7 +13,9 @@ use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_report::{coverage, drawing};
-use rulec_sema::hir::{FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger};
+use rulec_sema::hir::{
+    FLOWS_TABLE, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -200,7 +202,7 @@ impl<'k> Maker<'k> {
                 docs: flow.description.to_string(),
                 findings: findings(self.known, flow.span),
                 place: self.known.place(flow.span),
-                ..plain(keys::key(FLOWS, &flow.name), &flow.name, flow.id.to_string())
+                ..plain(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
         })
     }

@@ -37,7 +37,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     };
     let program = rules.program();
     let compared = Compared::new(program);
-    let fields = form::fields(&program.fields(), "", &compared);
+    let fields = form::fields(&program.known_fields(), "", &compared);
     let example = form::example(program, &fields);
     let mut entries: Vec<EntryInfo> = Vec::new();
     for table in &program.tables {
@@ -60,7 +60,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         name: payload.name.to_string(),
         kind: EntryKind::Payload,
         docs: payload.docs.to_string(),
-        statements: payload.rules(program).into_iter().map(str::to_owned).collect(),
+        statements: payload.rule_names(program).into_iter().map(str::to_owned).collect(),
         fields: form::payload(payload),
     }));
     entries.extend(program.workflows.iter().map(|workflow| EntryInfo {

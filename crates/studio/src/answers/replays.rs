@@ -15,7 +15,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::stream::{self, Stream, StreamExt};
 use rulec_base::message;
-use rulec_sema::hir::ROUTES;
+use rulec_sema::hir::ROUTES_TABLE;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay
 fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
-    let entry = asked.entry.clone().unwrap_or_else(|| ROUTES.to_owned());
+    let entry = asked.entry.clone().unwrap_or_else(|| ROUTES_TABLE.to_owned());
     if !Decider::new(&known, rules).has(&entry) {
         super::entry(rules, &entry)?;
     }

@@ -12,7 +12,7 @@ use crate::state::Studio;
 use rulec::{Code, Rules};
 use rulec_base::message;
 use rulec_report::drawing::{leads_to, one_line};
-use rulec_sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
+use rulec_sema::hir::{Cond, CondKind, Part, ROUTES_TABLE, Rule, TableKind};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
         differs: pair.differs,
     });
     let overlaps = overlaps.collect();
-    let gaps = if name == ROUTES { gaps(known) } else { gap };
+    let gaps = if name == ROUTES_TABLE { gaps(known) } else { gap };
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 
@@ -114,7 +114,7 @@ fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
         kind => {
             let program = rules.program();
             let mut fields: Vec<String> = program
-                .reads(Part::Cond(cond))
+                .field_reads(Part::Cond(cond))
                 .into_iter()
                 .map(|(slot, _)| program.slots[slot.index()].name())
                 .collect();

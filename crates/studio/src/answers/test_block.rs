@@ -12,7 +12,7 @@ use rulec::{Entry, Explanation, Rules, run_tests};
 use rulec_base::message;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
-use rulec_sema::hir::{ROUTES, TableKind};
+use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use rulec_syntax::write;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -73,11 +73,11 @@ fn candidates(
             Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
         let judgement = judge.judge(message);
         let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
-        let mut expected = format!("{}.{outcome}", write::name(&asked.entry));
+        let mut expected = format!("{}.{outcome}", write::quote_name(&asked.entry));
         let mut broken: Vec<&str> = judgement.violations().iter().map(|one| &*one.rule).collect();
         broken.dedup();
         broken.iter().for_each(|rule| {
-            let _ = write!(expected, " {}", write::string(rule));
+            let _ = write!(expected, " {}", write::quote_string(rule));
         });
         let given = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
         return Ok(vec![(given, expected)]);
@@ -123,11 +123,14 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
     let name = wanted.or(chosen).unwrap_or("none");
     // As the name of a statement, `default`, `none` and `otherwise` are keywords that must not be
     // quoted.
-    let name =
-        if matches!(name, "default" | "none" | "otherwise") { name.to_owned() } else { write::name(name) };
+    let name = if matches!(name, "default" | "none" | "otherwise") {
+        name.to_owned()
+    } else {
+        write::quote_name(name)
+    };
     match (table, entry.kind()) {
-        (ROUTES, TableKind::Routes) => name,
-        _ => format!("{}.{name}", write::name(table)),
+        (ROUTES_TABLE, TableKind::Routes) => name,
+        _ => format!("{}.{name}", write::quote_name(table)),
     }
 }
 
@@ -170,9 +173,9 @@ fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str
 }
 
 fn block(name: &str, given: &Json, expected: &str) -> String {
-    let mut block = format!("test {} {{\n", write::string(name));
+    let mut block = format!("test {} {{\n", write::quote_string(name));
     for (name, value) in given.as_object().into_iter().flatten() {
-        let _ = writeln!(block, "  given {} = {}", write::name(name), write::value(value));
+        let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));
     }
     let _ = writeln!(block, "  expect {expected}\n}}");
     block

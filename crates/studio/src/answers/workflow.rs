@@ -9,7 +9,7 @@ use rulec_base::message;
 use rulec_lang::graph::{NodeId, Route};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
-use rulec_sema::hir::{NEXT, OUTPUT, PARALLEL, TableId};
+use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, PARALLEL_KIND, TableId};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
         .step_limit(MAX_STEPS);
-    let known = ["echo", "loop", "vote", PARALLEL];
+    let known = ["echo", "loop", "vote", PARALLEL_KIND];
     let stand_ins: BTreeSet<&str> =
         declared.nodes.iter().map(|node| &*node.kind).filter(|kind| !known.contains(kind)).collect();
     for kind in &stand_ins {
@@ -120,7 +120,7 @@ impl Noting {
 impl ConditionalRouter for Noting {
     fn route(&self, output: &Json, next: &[NodeId]) -> Route {
         let next_names: Vec<&str> = next.iter().map(|id| &**id).collect();
-        let message = json!({ OUTPUT: output, NEXT: next_names }).to_string();
+        let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next_names }).to_string();
         let decision = RouterDecision { node: self.node.clone(), router: self.name.clone(), message };
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
         self.router.route(output, next)

@@ -3,20 +3,20 @@
 //! route breaks before `when`, `where` and `->`.
 
 use super::gap::{BreakKind, Gaps};
-use super::layout::Event;
+use super::layout::LayoutEvent;
 use crate::lex::TokenKind;
 use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// Returns the layout events of a statement. For a table, these are the events of its head only.
-pub(super) fn statement(
+pub(super) fn statement_events(
     gaps: &Gaps<'_>,
     word: &str,
     items: &HashSet<usize>,
     tokens: Range<usize>,
-) -> Vec<Event> {
-    let mut builder = Builder {
+) -> Vec<LayoutEvent> {
+    let mut builder = LayoutBuilder {
         gaps,
         items,
         lists: matches!(word, "flow" | "intent" | "entity"),
@@ -25,31 +25,31 @@ pub(super) fn statement(
         open: Vec::new(),
         glued: false,
         start: tokens.start,
-        closers: closers(gaps, &tokens),
+        closers: matching_brackets(gaps, &tokens),
     };
-    builder.statement(word, tokens);
+    builder.add_statement(word, tokens);
     builder.events
 }
 
 /// Returns the layout events for ` {` after the head of a table.
-pub(super) fn opening(brace: usize) -> Vec<Event> {
-    vec![Event::Glue { next: brace, space: true }, Event::Token(brace)]
+pub(super) fn opening_brace_events(brace: usize) -> Vec<LayoutEvent> {
+    vec![LayoutEvent::Glue { next: brace, space: true }, LayoutEvent::Token(brace)]
 }
 
 /// Returns the layout events for ` {}` after the head of a table.
-pub(super) fn empty_braces(brace: usize) -> Vec<Event> {
-    [opening(brace), vec![Event::Token(brace + 1)]].concat()
+pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
+    [opening_brace_events(brace), vec![LayoutEvent::Token(brace + 1)]].concat()
 }
 
 /// Returns the matching closing bracket for each token of the range that opens a bracket. Entries
 /// for other tokens have no meaning.
-fn closers(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
+fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closers = vec![tokens.end; tokens.len()];
     let mut open = Vec::new();
     for at in tokens.clone() {
-        match gaps.kind(at) {
-            Some(kind) if kind.opens() => open.push(at),
-            Some(kind) if kind.closes() => {
+        match gaps.token_kind(at) {
+            Some(kind) if kind.opens_bracket() => open.push(at),
+            Some(kind) if kind.closes_bracket() => {
                 if let Some(opening) = open.pop() {
                     closers[opening - tokens.start] = at;
                 }
@@ -61,16 +61,16 @@ fn closers(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
 }
 
 /// Indices of the tokens at which the parts of a statement or item begin.
-pub(super) type Starts = Vec<usize>;
+pub(super) type PartStarts = Vec<usize>;
 
-pub(super) struct Builder<'a> {
+pub(super) struct LayoutBuilder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
     pub(super) items: &'a HashSet<usize>,
     /// Whether `[` always begins a list in this statement, never an index.
     lists: bool,
     /// Whether the current braces contain the fields of a type.
     pub(super) types: bool,
-    events: Vec<Event>,
+    events: Vec<LayoutEvent>,
     /// The open groups, as indices of their `Begin` events.
     open: Vec<usize>,
     /// Whether the gap before the next token still has to be written.
@@ -79,72 +79,73 @@ pub(super) struct Builder<'a> {
     closers: Vec<usize>,
 }
 
-impl Builder<'_> {
+impl LayoutBuilder<'_> {
     // --- Events ----------------------------------------------------------------------------------
 
-    pub(super) fn begin(&mut self, fills: bool) {
-        // `begin` does not write the gap before a group: the gap belongs outside the group.
+    pub(super) fn begin_group(&mut self, fills: bool) {
+        // `begin_group` does not write the gap before a group: the gap belongs outside the group.
         self.open.push(self.events.len());
-        self.events.push(Event::Begin { fills, broken: false });
+        self.events.push(LayoutEvent::Begin { fills, broken: false });
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn end_group(&mut self) {
         self.open.pop();
-        self.events.push(Event::End);
+        self.events.push(LayoutEvent::End);
     }
 
     pub(super) fn indent(&mut self) {
-        self.events.push(Event::Indent);
+        self.events.push(LayoutEvent::Indent);
     }
 
     pub(super) fn dedent(&mut self) {
-        self.events.push(Event::Dedent);
+        self.events.push(LayoutEvent::Dedent);
     }
 
     /// Marks all open groups as broken over several lines.
-    pub(super) fn force(&mut self) {
+    pub(super) fn break_open_groups(&mut self) {
         for begin in &self.open {
-            if let Some(Event::Begin { broken, .. }) = self.events.get_mut(*begin) {
+            if let Some(LayoutEvent::Begin { broken, .. }) = self.events.get_mut(*begin) {
                 *broken = true;
             }
         }
     }
 
     /// Marks all open groups as broken over several lines if `broken` is true.
-    pub(super) fn keep(&mut self, broken: bool) {
+    pub(super) fn break_open_groups_if(&mut self, broken: bool) {
         if broken {
-            self.force();
+            self.break_open_groups();
         }
     }
 
     /// True if this token begins a line in the author's text.
     pub(super) fn begins_line(&self, at: usize) -> bool {
-        self.gaps.lines(at) > 0
+        self.gaps.line_breaks_before(at) > 0
     }
 
-    pub(super) fn token(&mut self, at: usize) {
+    pub(super) fn add_token(&mut self, at: usize) {
         if self.glued {
             let space = self.gaps.has_space(at, self.lists);
-            self.events.push(Event::Glue { next: at, space });
-            self.keep(self.gaps.has_comment(at));
+            self.events.push(LayoutEvent::Glue { next: at, space });
+            self.break_open_groups_if(self.gaps.has_comment_before(at));
         }
-        self.events.push(Event::Token(at));
+        self.events.push(LayoutEvent::Token(at));
         self.glued = true;
     }
 
-    pub(super) fn line(&mut self, next: usize, space: bool, place: BreakKind) {
-        self.events.push(Event::Break { next, space, place });
-        let blank = place == BreakKind::Between && self.gaps.lines(next) > 1;
-        self.keep(blank || self.gaps.has_comment(next));
+    pub(super) fn add_break(&mut self, next: usize, space: bool, place: BreakKind) {
+        self.events.push(LayoutEvent::Break { next, space, place });
+        let blank = place == BreakKind::Between && self.gaps.line_breaks_before(next) > 1;
+        self.break_open_groups_if(blank || self.gaps.has_comment_before(next));
         self.glued = false;
     }
 
     /// Adds a possible line break before a token. Adds none if the token, at the start of a line,
     /// could begin a statement.
-    pub(super) fn line_before_name(&mut self, next: usize) {
-        let starts = self.gaps.kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.word(next));
+    pub(super) fn add_break_before_name(&mut self, next: usize) {
+        let starts =
+            self.gaps.token_kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.token_text(next));
         if !starts {
-            self.line(next, true, BreakKind::Inner);
+            self.add_break(next, true, BreakKind::Inner);
         }
     }
 
@@ -153,61 +154,61 @@ impl Builder<'_> {
     /// True if the bracket opens an index, as in `list[0]`.
     pub(super) fn is_index(&self, open: usize) -> bool {
         !self.gaps.has_space(open, self.lists)
-            && self.gaps.kind(open - 1).is_some_and(TokenKind::ends_operand)
+            && self.gaps.token_kind(open - 1).is_some_and(TokenKind::ends_operand)
     }
 
-    pub(super) fn closer(&self, open: usize) -> usize {
+    pub(super) fn closing_bracket(&self, open: usize) -> usize {
         self.closers[open - self.start]
     }
 
     /// Returns the tokens of a range that are not inside a bracket of that range. For a bracket,
     /// only its opening token is returned.
-    pub(super) fn outer(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+    pub(super) fn outer_tokens(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
         let mut at = range.start;
         std::iter::from_fn(move || {
             let this = Some(at).filter(|at| *at < range.end)?;
-            let opens = self.gaps.kind(this).is_some_and(TokenKind::opens);
-            at = if opens { self.closer(this) + 1 } else { this + 1 };
+            let opens = self.gaps.token_kind(this).is_some_and(TokenKind::opens_bracket);
+            at = if opens { self.closing_bracket(this) + 1 } else { this + 1 };
             Some(this)
         })
     }
 
     /// Splits a range after each comma and semicolon outside brackets.
-    pub(super) fn separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    pub(super) fn split_separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let separates =
-            |at: &usize| matches!(self.gaps.kind(*at), Some(TokenKind::Comma | TokenKind::Semicolon));
-        let ends: Vec<usize> = self.outer(range.clone()).filter(separates).map(|at| at + 1).collect();
+            |at: &usize| matches!(self.gaps.token_kind(*at), Some(TokenKind::Comma | TokenKind::Semicolon));
+        let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(separates).map(|at| at + 1).collect();
         let ends = ends.into_iter().filter(|end| *end < range.end).chain([range.end]);
         let mut start = range.start;
         ends.map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
     pub(super) fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.gaps.is_plain_word(at) && words.contains(&self.gaps.word(at))
+        self.gaps.is_plain_word(at) && words.contains(&self.gaps.token_text(at))
     }
 
     /// True for a quantifier such as `any x in …: …`, and for `if … then … else …`. Both extend to
     /// the end of the range.
-    fn reaches_far(&self, at: usize, end: usize) -> bool {
+    fn extends_to_end(&self, at: usize, end: usize) -> bool {
         self.is_word(at, &["if"]) || self.quantifier_colon(at, end).is_some()
     }
 
     fn quantifier_colon(&self, at: usize, end: usize) -> Option<usize> {
         let is_one =
             self.is_word(at, &["any", "all", "count"]) && at + 2 < end && self.is_word(at + 2, &["in"]);
-        let is_colon = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Colon);
-        if is_one { self.outer(at + 3..end).find(is_colon) } else { None }
+        let is_colon = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::Colon);
+        if is_one { self.outer_tokens(at + 3..end).find(is_colon) } else { None }
     }
 
     /// Returns the operators with the lowest precedence in a condition or value. Lines break before
     /// these operators.
-    fn joints(&self, range: Range<usize>) -> Vec<usize> {
+    fn joining_operators(&self, range: Range<usize>) -> Vec<usize> {
         let (mut loosest, mut joints) = (u8::MAX, Vec::new());
-        for at in self.outer(range.clone()) {
-            if self.reaches_far(at, range.end) {
+        for at in self.outer_tokens(range.clone()) {
+            if self.extends_to_end(at, range.end) {
                 break;
             }
-            match self.gaps.binds(at) {
+            match self.gaps.joining_precedence(at) {
                 Some(level) if at > range.start && level < loosest => (loosest, joints) = (level, vec![at]),
                 Some(level) if at > range.start && level == loosest => joints.push(at),
                 _ => {}
@@ -218,104 +219,107 @@ impl Builder<'_> {
 
     // --- Statements ------------------------------------------------------------------------------
 
-    fn statement(&mut self, word: &str, tokens: Range<usize>) {
-        let block = self.outer(tokens.clone()).last();
-        let block = block.filter(|at| self.gaps.kind(*at) == Some(TokenKind::OpenBrace));
+    fn add_statement(&mut self, word: &str, tokens: Range<usize>) {
+        let block = self.outer_tokens(tokens.clone()).last();
+        let block = block.filter(|at| self.gaps.token_kind(*at) == Some(TokenKind::OpenBrace));
         match (word, block) {
-            ("payload" | "group", Some(open)) => self.payload(tokens.start..open, open),
+            ("payload" | "group", Some(open)) => self.add_payload(tokens.start..open, open),
             (
                 "choice" | "router" | "test" | "intent" | "input" | "settings" | "lexicon" | "workflow",
                 Some(open),
             ) => {
-                self.plain(tokens.start..open);
-                self.statement_block(word, open);
+                self.add_plain_tokens(tokens.start..open);
+                self.add_statement_block(word, open);
             }
-            ("let" | "def" | "list", _) => self.definition(tokens),
-            ("route", _) => self.parts(tokens, &["when", "where", "->"]),
-            ("flow", _) => self.parts(tokens, &["keyword", "intent", "keywords", "examples", "->"]),
-            _ => self.plain(tokens),
+            ("let" | "def" | "list", _) => self.add_definition(tokens),
+            ("route", _) => self.add_parts_at_words(tokens, &["when", "where", "->"]),
+            ("flow", _) => {
+                self.add_parts_at_words(tokens, &["keyword", "intent", "keywords", "examples", "->"])
+            }
+            _ => self.add_plain_tokens(tokens),
         }
     }
 
     /// Adds the layout events for `NAME = VALUE`, with or without a keyword before the name.
-    pub(super) fn definition(&mut self, range: Range<usize>) {
-        let is_equals =
-            |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Operator) && self.gaps.word(*at) == "=";
-        let equals = self.outer(range.clone()).find(is_equals);
+    pub(super) fn add_definition(&mut self, range: Range<usize>) {
+        let is_equals = |at: &usize| {
+            self.gaps.token_kind(*at) == Some(TokenKind::Operator) && self.gaps.token_text(*at) == "="
+        };
+        let equals = self.outer_tokens(range.clone()).find(is_equals);
         match equals {
             Some(equals) => {
-                self.plain(range.start..equals + 1);
-                self.expression(equals + 1..range.end, true);
+                self.add_plain_tokens(range.start..equals + 1);
+                self.add_expression(equals + 1..range.end, true);
             }
-            None => self.plain(range),
+            None => self.add_plain_tokens(range),
         }
     }
 
     /// Adds the layout events for a statement: its head, then the parts that begin with one of
     /// `words`. Each part has its own line unless the statement fits on one line.
-    pub(super) fn parts(&mut self, range: Range<usize>, words: &[&str]) {
+    pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
         // The name after the first word may be spelled like any of these words.
         let starts = |at: &usize| {
-            let is_arrow = self.gaps.kind(*at) == Some(TokenKind::Arrow) && words.contains(&"->");
+            let is_arrow = self.gaps.token_kind(*at) == Some(TokenKind::Arrow) && words.contains(&"->");
             // `intent examples […]` is one part.
             let goes_on = self.is_word(*at, &["examples", "keywords"]) && self.is_word(*at - 1, &["intent"]);
             *at > range.start + 1 && (is_arrow || self.is_word(*at, words) && !goes_on)
         };
-        let starts = self.outer(range.clone()).filter(starts).collect();
-        self.in_parts(range, starts, |builder, head| builder.part(head));
+        let starts = self.outer_tokens(range.clone()).filter(starts).collect();
+        self.add_parts(range, starts, |builder, head| builder.add_part(head));
     }
 
-    pub(super) fn in_parts(
+    pub(super) fn add_parts(
         &mut self,
         range: Range<usize>,
-        starts: Starts,
+        starts: PartStarts,
         head: impl FnOnce(&mut Self, Range<usize>),
     ) {
         let Some(&first) = starts.first() else { return head(self, range) };
-        self.begin(false);
-        self.keep(starts.iter().any(|start| self.begins_line(*start)));
+        self.begin_group(false);
+        self.break_open_groups_if(starts.iter().any(|start| self.begins_line(*start)));
         head(self, range.start..first);
         self.indent();
         let ends = starts.iter().skip(1).copied().chain([range.end]);
         for (start, end) in starts.iter().copied().zip(ends) {
-            self.line(start, true, BreakKind::Inner);
-            self.part(start..end);
+            self.add_break(start, true, BreakKind::Inner);
+            self.add_part(start..end);
         }
         self.dedent();
-        self.end();
+        self.end_group();
     }
 
     /// Adds the layout events for one part of a statement. The first word of the part decides its
     /// layout.
-    pub(super) fn part(&mut self, range: Range<usize>) {
+    pub(super) fn add_part(&mut self, range: Range<usize>) {
         let start = range.start;
         if self.is_word(start, &["where", "for"]) {
-            self.locals(range);
+            self.add_locals(range);
         } else if self.is_word(start, &["else"]) {
-            self.message(range);
+            self.add_violation_message(range);
         } else if self.is_word(start, &["when", "default", "clamp"]) {
-            self.token(start);
-            self.expression(start + 1..range.end, true);
+            self.add_token(start);
+            self.add_expression(start + 1..range.end, true);
         } else {
-            self.plain(range);
+            self.add_plain_tokens(range);
         }
     }
 
     /// Adds the layout events for `where a = …, b = …` or `for "x", 5`.
-    fn locals(&mut self, range: Range<usize>) {
-        self.token(range.start);
-        self.begin(false);
+    fn add_locals(&mut self, range: Range<usize>) {
+        self.add_token(range.start);
+        self.begin_group(false);
         self.indent();
-        let locals = self.separated(range.start + 1..range.end);
-        self.keep(locals.iter().skip(1).any(|local| self.begins_line(local.start)));
+        let locals = self.split_separated(range.start + 1..range.end);
+        self.break_open_groups_if(locals.iter().skip(1).any(|local| self.begins_line(local.start)));
         for (number, local) in locals.into_iter().enumerate() {
             if number > 0 {
-                self.line_before_name(local.start);
+                self.add_break_before_name(local.start);
             }
-            self.definition(local);
+            self.add_definition(local);
         }
         self.dedent();
-        self.end();
+        self.end_group();
     }
 
     // --- Conditions and values -------------------------------------------------------------------
@@ -323,39 +327,41 @@ impl Builder<'_> {
     /// Adds the layout events for a condition or value. `hangs` is true if the expression does not
     /// begin a line; its continuation lines are then indented. A block of conditions at the end of
     /// the expression can be broken without breaking the text before the block.
-    pub(super) fn expression(&mut self, range: Range<usize>, hangs: bool) {
-        let joints = self.joints(range.clone());
-        let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else { return self.plain(range) };
+    pub(super) fn add_expression(&mut self, range: Range<usize>, hangs: bool) {
+        let joints = self.joining_operators(range.clone());
+        let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else {
+            return self.add_plain_tokens(range);
+        };
         let block = self.block_at_end(last + 1..range.end);
         let chain_end = block.unwrap_or(range.end);
         let group = self.events.len();
-        self.begin(false);
-        self.keep(joints.iter().any(|joint| self.begins_line(*joint)));
+        self.begin_group(false);
+        self.break_open_groups_if(joints.iter().any(|joint| self.begins_line(*joint)));
         // The first operand may contain operators that bind more tightly. Its continuation lines
         // are then indented further than the lines after it. The lines of a bracket are not.
-        let nested = hangs && !self.joints(range.start..first).is_empty();
+        let nested = hangs && !self.joining_operators(range.start..first).is_empty();
         if nested {
             self.indent();
         }
-        self.expression(range.start..first, true);
+        self.add_expression(range.start..first, true);
         if hangs && !nested {
             self.indent();
         }
         let ends = joints.iter().skip(1).copied().chain([chain_end]);
         for (joint, end) in joints.iter().copied().zip(ends) {
-            self.line(joint, true, BreakKind::Inner);
-            self.token(joint);
-            self.expression(joint + 1..end, true);
+            self.add_break(joint, true, BreakKind::Inner);
+            self.add_token(joint);
+            self.add_expression(joint + 1..end, true);
         }
         if hangs {
             self.dedent();
         }
-        self.end();
+        self.end_group();
         if let Some(open) = block {
-            self.events.extend(hangs.then_some(Event::IndentIf(group)));
-            self.bracket(open);
-            self.plain(self.closer(open) + 1..range.end);
-            self.events.extend(hangs.then_some(Event::DedentIf(group)));
+            self.events.extend(hangs.then_some(LayoutEvent::IndentIf(group)));
+            self.add_bracket(open);
+            self.add_plain_tokens(self.closing_bracket(open) + 1..range.end);
+            self.events.extend(hangs.then_some(LayoutEvent::DedentIf(group)));
         }
     }
 
@@ -365,28 +371,29 @@ impl Builder<'_> {
         let open = operand.start + 1;
         let is_block = self.is_word(operand.start, &["any", "all", "none"])
             && open < operand.end
-            && self.gaps.kind(open) == Some(TokenKind::OpenBrace);
-        let close = if is_block { self.closer(open) } else { return None };
-        let separates = matches!(self.gaps.kind(close + 1), Some(TokenKind::Comma | TokenKind::Semicolon));
+            && self.gaps.token_kind(open) == Some(TokenKind::OpenBrace);
+        let close = if is_block { self.closing_bracket(open) } else { return None };
+        let separates =
+            matches!(self.gaps.token_kind(close + 1), Some(TokenKind::Comma | TokenKind::Semicolon));
         (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
     }
 
     /// Adds the layout events for tokens in sequence, with groups for brackets, quantifiers and
     /// `if`.
-    pub(super) fn plain(&mut self, range: Range<usize>) {
+    pub(super) fn add_plain_tokens(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
-            if self.gaps.kind(at).is_some_and(TokenKind::opens) {
-                self.bracket(at);
-                at = self.closer(at) + 1;
+            if self.gaps.token_kind(at).is_some_and(TokenKind::opens_bracket) {
+                self.add_bracket(at);
+                at = self.closing_bracket(at) + 1;
             } else if let Some(colon) = self.quantifier_colon(at, range.end) {
-                self.token(at);
-                self.plain(at + 1..colon);
-                return self.behind_colon(colon, range.end);
-            } else if self.is_word(at, &["if"]) && self.choose(at..range.end) {
+                self.add_token(at);
+                self.add_plain_tokens(at + 1..colon);
+                return self.add_colon_and_condition(colon, range.end);
+            } else if self.is_word(at, &["if"]) && self.add_conditional(at..range.end) {
                 return;
             } else {
-                self.token(at);
+                self.add_token(at);
                 at += 1;
             }
         }
@@ -394,22 +401,22 @@ impl Builder<'_> {
 
     /// Adds the layout events for a colon and the condition after it. If the condition does not fit
     /// after the colon, the condition begins a new line.
-    pub(super) fn behind_colon(&mut self, colon: usize, end: usize) {
-        self.begin(false);
-        self.keep(colon + 1 < end && self.begins_line(colon + 1));
-        self.token(colon);
+    pub(super) fn add_colon_and_condition(&mut self, colon: usize, end: usize) {
+        self.begin_group(false);
+        self.break_open_groups_if(colon + 1 < end && self.begins_line(colon + 1));
+        self.add_token(colon);
         self.indent();
-        self.line_before_name(colon + 1);
-        self.expression(colon + 1..end, false);
+        self.add_break_before_name(colon + 1);
+        self.add_expression(colon + 1..end, false);
         self.dedent();
-        self.end();
+        self.end_group();
     }
 
     /// Adds the layout events for `if C then a else b`. Returns false if one of the words is
     /// missing.
-    fn choose(&mut self, range: Range<usize>) -> bool {
+    fn add_conditional(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
-        for at in self.outer(range.start + 1..range.end) {
+        for at in self.outer_tokens(range.start + 1..range.end) {
             match () {
                 () if self.is_word(at, &["if"]) => depth += 1,
                 () if depth == 0 && self.is_word(at, &["then", "else"]) => words.push(at),
@@ -418,18 +425,18 @@ impl Builder<'_> {
             }
         }
         let [then, other] = words[..] else { return false };
-        self.begin(false);
-        self.keep(self.begins_line(then) || self.begins_line(other));
-        self.token(range.start);
-        self.expression(range.start + 1..then, true);
+        self.begin_group(false);
+        self.break_open_groups_if(self.begins_line(then) || self.begins_line(other));
+        self.add_token(range.start);
+        self.add_expression(range.start + 1..then, true);
         self.indent();
         for (word, end) in [(then, other), (other, range.end)] {
-            self.line(word, true, BreakKind::Inner);
-            self.token(word);
-            self.expression(word + 1..end, true);
+            self.add_break(word, true, BreakKind::Inner);
+            self.add_token(word);
+            self.add_expression(word + 1..end, true);
         }
         self.dedent();
-        self.end();
+        self.end_group();
         true
     }
 }

@@ -1,45 +1,45 @@
 //! The items of payloads and groups: fields, requirements, `each` blocks, and the consequences of a
 //! violation.
 
-use super::build::{Builder, Starts};
+use super::build::{LayoutBuilder, PartStarts};
 use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-impl Builder<'_> {
+impl LayoutBuilder<'_> {
     /// Adds the layout events for a `payload` or `group`.
-    pub(super) fn payload(&mut self, head: Range<usize>, open: usize) {
-        self.plain(head);
-        self.item_block(open);
+    pub(super) fn add_payload(&mut self, head: Range<usize>, open: usize) {
+        self.add_plain_tokens(head);
+        self.add_item_block(open);
     }
 
-    pub(super) fn item(&mut self, range: Range<usize>) {
+    pub(super) fn add_item(&mut self, range: Range<usize>) {
         let start = range.start;
-        let word = if self.gaps.is_key(start) { "" } else { self.gaps.word(start) };
+        let word = if self.gaps.is_key(start) { "" } else { self.gaps.token_text(start) };
         match word {
-            "each" => self.each(range),
-            "let" => self.definition(range),
-            "include" => self.parts(range, &["as", "when"]),
+            "each" => self.add_each(range),
+            "let" => self.add_definition(range),
+            "include" => self.add_parts_at_words(range, &["as", "when"]),
             "require" => {
-                let starts = self.consequences(range.clone(), &["else", "default", "clamp"]);
-                self.in_parts(range, starts, |builder, head| builder.requirement(head));
+                let starts = self.consequence_starts(range.clone(), &["else", "default", "clamp"]);
+                self.add_parts(range, starts, |builder, head| builder.add_requirement(head));
             }
             "forbid" => {
-                let starts = self.consequences(range.clone(), &["else", "default", "clamp"]);
-                self.in_parts(range, starts, |builder, head| builder.parts(head, &["when"]));
+                let starts = self.consequence_starts(range.clone(), &["else", "default", "clamp"]);
+                self.add_parts(range, starts, |builder, head| builder.add_parts_at_words(head, &["when"]));
             }
             _ => {
-                let starts = self.consequences(range.clone(), &["else", "default"]);
-                self.in_parts(range, starts, |builder, head| builder.plain(head));
+                let starts = self.consequence_starts(range.clone(), &["else", "default"]);
+                self.add_parts(range, starts, |builder, head| builder.add_plain_tokens(head));
             }
         }
     }
 
     /// Returns the positions of the words that introduce consequences of a violation, such as
     /// `else` or `clamp`. The `else` of an `if` is excluded.
-    fn consequences(&self, range: Range<usize>, words: &[&str]) -> Starts {
+    fn consequence_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
         let (mut chosen, mut starts) = (0_usize, Vec::new());
-        for at in self.outer(range.start + 1..range.end) {
+        for at in self.outer_tokens(range.start + 1..range.end) {
             if self.is_word(at, &["if"]) {
                 chosen += 1;
             } else if self.is_word(at, &["else"]) && chosen > 0 {
@@ -52,33 +52,37 @@ impl Builder<'_> {
     }
 
     /// Adds the layout events for `require "id" at PATH when CONDITION: CONDITION`.
-    fn requirement(&mut self, range: Range<usize>) {
-        let is_colon = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Colon);
-        let Some(colon) = self.outer(range.clone()).find(is_colon) else { return self.plain(range) };
-        self.parts(range.start..colon, &["when"]);
-        self.behind_colon(colon, range.end);
+    fn add_requirement(&mut self, range: Range<usize>) {
+        let is_colon = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::Colon);
+        let Some(colon) = self.outer_tokens(range.clone()).find(is_colon) else {
+            return self.add_plain_tokens(range);
+        };
+        self.add_parts_at_words(range.start..colon, &["when"]);
+        self.add_colon_and_condition(colon, range.end);
     }
 
     /// Adds the layout events for `each NAME in LIST { … }`.
-    fn each(&mut self, range: Range<usize>) {
-        let is_brace = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::OpenBrace);
-        let Some(open) = self.outer(range.clone()).filter(is_brace).last() else { return self.plain(range) };
-        self.plain(range.start..open);
-        self.item_block(open);
-        self.plain(self.closer(open) + 1..range.end);
+    fn add_each(&mut self, range: Range<usize>) {
+        let is_brace = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::OpenBrace);
+        let Some(open) = self.outer_tokens(range.clone()).filter(is_brace).last() else {
+            return self.add_plain_tokens(range);
+        };
+        self.add_plain_tokens(range.start..open);
+        self.add_item_block(open);
+        self.add_plain_tokens(self.closing_bracket(open) + 1..range.end);
     }
 
     /// Adds the layout events for `else "message" repair "remedy"`.
-    pub(super) fn message(&mut self, range: Range<usize>) {
-        let repair = self.outer(range.clone()).find(|at| self.is_word(*at, &["repair"]));
-        let Some(repair) = repair else { return self.plain(range) };
-        self.begin(false);
-        self.keep(self.begins_line(repair));
-        self.plain(range.start..repair);
+    pub(super) fn add_violation_message(&mut self, range: Range<usize>) {
+        let repair = self.outer_tokens(range.clone()).find(|at| self.is_word(*at, &["repair"]));
+        let Some(repair) = repair else { return self.add_plain_tokens(range) };
+        self.begin_group(false);
+        self.break_open_groups_if(self.begins_line(repair));
+        self.add_plain_tokens(range.start..repair);
         self.indent();
-        self.line(repair, true, BreakKind::Inner);
-        self.plain(repair..range.end);
+        self.add_break(repair, true, BreakKind::Inner);
+        self.add_plain_tokens(repair..range.end);
         self.dedent();
-        self.end();
+        self.end_group();
     }
 }

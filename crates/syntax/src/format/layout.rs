@@ -2,15 +2,15 @@
 //! groups, a line begins at every possible break. A filling group breaks only where the next piece
 //! does not fit. Outer groups are decided before inner ones.
 
-use super::gap::{BreakKind, Gaps, bom};
-use super::{STEP, WIDTH};
+use super::gap::{BreakKind, Gaps, bom_len};
+use super::{INDENT_WIDTH, MAX_LINE_WIDTH};
 use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
 use std::ops::Range;
 
 /// A layout event: an instruction for writing a part of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Event {
+pub(super) enum LayoutEvent {
     /// Writes the token with this index.
     Token(usize),
     /// The gap before a token, without a line break unless the gap contains a comment.
@@ -39,14 +39,14 @@ pub(super) enum Event {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum GroupMode {
     Flat,
     Broken,
     Fills,
 }
 
 /// The formatted text written so far.
-pub(super) struct Writer<'a> {
+pub(super) struct LayoutWriter<'a> {
     out: String,
     column: usize,
     newline: &'a str,
@@ -54,16 +54,16 @@ pub(super) struct Writer<'a> {
     mark: usize,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LayoutWriter<'a> {
     /// Creates an empty output, with the byte order mark if the old text has one. The line ending
     /// is the first one of the old text that is not inside a token.
     pub(super) fn new(text: &'a str) -> Self {
-        let mark = bom(text);
-        let first = lex::tokens(text, 0).find(|token| token.kind == TokenKind::Newline);
+        let mark = bom_len(text);
+        let first = lex::tokenize(text, 0).find(|token| token.kind == TokenKind::Newline);
         let ends_so = first.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
         let mut out = String::with_capacity(text.len() + text.len() / 8);
         out.push_str(&text[..mark]);
-        Writer { out, column: 0, newline: if ends_so { "\r\n" } else { "\n" }, mark }
+        LayoutWriter { out, column: 0, newline: if ends_so { "\r\n" } else { "\n" }, mark }
     }
 
     pub(super) fn finish(self) -> String {
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
         self.out.len() == self.mark
     }
 
-    fn push(&mut self, text: &str, width: usize) {
+    fn push_text(&mut self, text: &str, width: usize) {
         self.out.push_str(text);
         self.column += width;
     }
@@ -91,62 +91,68 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a token at the current position of the line.
-    pub(super) fn word(&mut self, gaps: &Gaps<'_>, token: usize) {
-        self.push(gaps.word(token), 0);
+    pub(super) fn write_token(&mut self, gaps: &Gaps<'_>, token: usize) {
+        self.push_text(gaps.token_text(token), 0);
     }
 
     /// Writes a statement that does not parse, moved from one column to another. Its later lines
     /// move by the same distance, or less if the least indented line has less space. No line moves
     /// to a column where it would begin a statement.
-    pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
+    pub(super) fn write_moved_statement(
+        &mut self,
+        gaps: &Gaps<'_>,
+        tokens: Range<usize>,
+        from: usize,
+        to: usize,
+    ) {
         let later = tokens.start + 1..tokens.end;
-        let least = later.filter_map(|token| gaps.column(token)).min().unwrap_or(from);
+        let least = later.filter_map(|token| gaps.start_column(token)).min().unwrap_or(from);
         let (left, right) = (from.saturating_sub(to).min(least), to.saturating_sub(from));
         for token in tokens.clone() {
             if token > tokens.start {
-                self.as_it_stands(gaps, token);
-                if let Some(old) = gaps.column(token) {
+                self.write_gap_unchanged(gaps, token);
+                if let Some(old) = gaps.start_column(token) {
                     let moved = old + right - left;
                     let would_begin =
-                        moved <= to && (to, old) != (0, 0) && starts_statement(gaps.word(token));
+                        moved <= to && (to, old) != (0, 0) && starts_statement(gaps.token_text(token));
                     let new = if would_begin { to + 1 } else { moved };
                     let white = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
                     self.out.truncate(self.out.len() - white.min(old.saturating_sub(new)));
                     self.out.extend(std::iter::repeat_n(' ', new.saturating_sub(old)));
                 }
             }
-            self.word(gaps, token);
+            self.write_token(gaps, token);
         }
     }
 
     /// Writes the gap before a token unchanged, except for uniform line endings.
-    pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
-        let mut lines = gaps.slice(next).split('\n').peekable();
+    pub(super) fn write_gap_unchanged(&mut self, gaps: &Gaps<'_>, next: usize) {
+        let mut lines = gaps.gap_text(next).split('\n').peekable();
         while let Some(line) = lines.next() {
             if lines.peek().is_none() {
-                self.push(line, 0);
+                self.push_text(line, 0);
             } else {
                 // Otherwise the next run would read all trailing `\r` as part of the line ending.
-                self.push(line.trim_end_matches('\r'), 0);
-                self.push(self.newline, 0);
+                self.push_text(line.trim_end_matches('\r'), 0);
+                self.push_text(self.newline, 0);
             }
         }
     }
 
     /// Breaks the line before a token. A comment in the gap stays after the previous token if it
     /// was there. Otherwise the comment gets its own line.
-    pub(super) fn gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: BreakKind) {
-        let gap = gaps.slice(next);
-        let comments_at = if place == BreakKind::Last { indent + STEP } else { indent };
+    pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: BreakKind) {
+        let gap = gaps.gap_text(next);
+        let comments_at = if place == BreakKind::Last { indent + INDENT_WIDTH } else { indent };
         let (mut lines, mut is_first) = (0, true);
-        for token in lex::tokens(gap, 0) {
+        for token in lex::tokenize(gap, 0) {
             match token.kind {
                 TokenKind::White | TokenKind::Bom => {}
                 TokenKind::Newline => lines += 1,
                 _ if lines == 0 && next > 0 && is_first => {
                     // An unclosed token may extend up to a carriage return. Without the `\r`, it
                     // would extend over the comment.
-                    let open = gaps.kind(next - 1).is_some_and(TokenKind::is_unreadable);
+                    let open = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
                     self.out.push_str(if open { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());
                     is_first = false;
@@ -170,58 +176,62 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a statement, or a part of one, from the current position.
-    pub(super) fn layout(&mut self, gaps: &Gaps<'_>, events: &[Event], base: usize) {
-        let sizes = Sizes::new(gaps, events);
-        let (mut modes, mut indent) = (vec![Mode::Broken], base);
+    pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
+        let sizes = EventWidths::new(gaps, events);
+        let (mut modes, mut indent) = (vec![GroupMode::Broken], base);
         let mut several_lines = vec![false; events.len()];
         for (at, event) in events.iter().enumerate() {
-            let mode = modes.last().copied().unwrap_or(Mode::Broken);
+            let mode = modes.last().copied().unwrap_or(GroupMode::Broken);
             match *event {
-                Event::Token(token) => {
-                    let (first, last) = gaps.width(token);
-                    self.push(gaps.word(token), first);
+                LayoutEvent::Token(token) => {
+                    let (first, last) = gaps.token_width(token);
+                    self.push_text(gaps.token_text(token), first);
                     self.column = last.unwrap_or(self.column);
                 }
-                Event::Glue { next, .. } if gaps.has_comment(next) => {
-                    self.gap(gaps, next, indent + STEP, BreakKind::Inner);
+                LayoutEvent::Glue { next, .. } if gaps.has_comment_before(next) => {
+                    self.write_gap(gaps, next, indent + INDENT_WIDTH, BreakKind::Inner);
                 }
-                Event::Glue { space, .. } => self.push(if space { " " } else { "" }, usize::from(space)),
-                Event::Break { next, space, place } => {
+                LayoutEvent::Glue { space, .. } => {
+                    self.push_text(if space { " " } else { "" }, usize::from(space))
+                }
+                LayoutEvent::Break { next, space, place } => {
                     let stays = match mode {
-                        Mode::Flat => true,
-                        Mode::Broken => false,
-                        Mode::Fills => {
-                            let blank = place == BreakKind::Between && gaps.lines(next) > 1;
-                            !blank && !gaps.has_comment(next) && self.column + sizes.until_break(at) <= WIDTH
+                        GroupMode::Flat => true,
+                        GroupMode::Broken => false,
+                        GroupMode::Fills => {
+                            let blank = place == BreakKind::Between && gaps.line_breaks_before(next) > 1;
+                            !blank
+                                && !gaps.has_comment_before(next)
+                                && self.column + sizes.width_until_break(at) <= MAX_LINE_WIDTH
                         }
                     };
                     match stays {
-                        true => self.push(if space { " " } else { "" }, usize::from(space)),
-                        false => self.gap(gaps, next, indent, place),
+                        true => self.push_text(if space { " " } else { "" }, usize::from(space)),
+                        false => self.write_gap(gaps, next, indent, place),
                     }
                 }
-                Event::Begin { fills, broken } => {
-                    let fits = !broken && self.column + sizes.of_group(at) <= WIDTH;
+                LayoutEvent::Begin { fills, broken } => {
+                    let fits = !broken && self.column + sizes.group_width(at) <= MAX_LINE_WIDTH;
                     let mode = match (mode, fits, fills) {
-                        (Mode::Flat, ..) | (_, true, _) => Mode::Flat,
-                        (_, false, true) => Mode::Fills,
-                        (_, false, false) => Mode::Broken,
+                        (GroupMode::Flat, ..) | (_, true, _) => GroupMode::Flat,
+                        (_, false, true) => GroupMode::Fills,
+                        (_, false, false) => GroupMode::Broken,
                     };
-                    several_lines[at] = mode != Mode::Flat;
+                    several_lines[at] = mode != GroupMode::Flat;
                     modes.push(mode);
                 }
-                Event::End => drop(modes.pop()),
-                Event::Indent => indent += STEP,
-                Event::Dedent => indent -= STEP,
-                Event::IndentIf(group) => indent += if several_lines[group] { STEP } else { 0 },
-                Event::DedentIf(group) => indent -= if several_lines[group] { STEP } else { 0 },
+                LayoutEvent::End => drop(modes.pop()),
+                LayoutEvent::Indent => indent += INDENT_WIDTH,
+                LayoutEvent::Dedent => indent -= INDENT_WIDTH,
+                LayoutEvent::IndentIf(group) => indent += if several_lines[group] { INDENT_WIDTH } else { 0 },
+                LayoutEvent::DedentIf(group) => indent -= if several_lines[group] { INDENT_WIDTH } else { 0 },
             }
         }
     }
 }
 
 /// The widths of layout events, computed as if all of them were on one line.
-struct Sizes {
+struct EventWidths {
     /// Columns before each event; the last entry is the total.
     before: Vec<usize>,
     /// For each event, the index of the first possible break at or after the event.
@@ -230,20 +240,20 @@ struct Sizes {
     end: Vec<usize>,
 }
 
-impl Sizes {
-    fn new(gaps: &Gaps<'_>, events: &[Event]) -> Self {
+impl EventWidths {
+    fn new(gaps: &Gaps<'_>, events: &[LayoutEvent]) -> Self {
         let (mut before, mut end, mut open) = (vec![0], vec![events.len(); events.len()], Vec::new());
         let mut columns = 0;
         for (at, event) in events.iter().enumerate() {
             columns += match *event {
-                Event::Token(token) => gaps.width(token).0,
-                Event::Glue { space, .. } | Event::Break { space, .. } => usize::from(space),
+                LayoutEvent::Token(token) => gaps.token_width(token).0,
+                LayoutEvent::Glue { space, .. } | LayoutEvent::Break { space, .. } => usize::from(space),
                 _ => 0,
             };
             before.push(columns);
             match event {
-                Event::Begin { .. } => open.push(at),
-                Event::End => {
+                LayoutEvent::Begin { .. } => open.push(at),
+                LayoutEvent::End => {
                     if let Some(start) = open.pop() {
                         end[start] = at;
                     }
@@ -253,20 +263,20 @@ impl Sizes {
         }
         let mut next_break = vec![events.len(); events.len() + 1];
         for at in (0..events.len()).rev() {
-            let breaks = matches!(events[at], Event::Break { .. });
+            let breaks = matches!(events[at], LayoutEvent::Break { .. });
             next_break[at] = if breaks { at } else { next_break[at + 1] };
         }
-        Sizes { before, next_break, end }
+        EventWidths { before, next_break, end }
     }
 
     /// Returns the width in columns of a group and of the text after it, up to the next possible
     /// break.
-    fn of_group(&self, begin: usize) -> usize {
+    fn group_width(&self, begin: usize) -> usize {
         self.before[self.next_break[self.end[begin]]] - self.before[begin]
     }
 
     /// Returns the width in columns of the text from one possible break to the next.
-    fn until_break(&self, at: usize) -> usize {
+    fn width_until_break(&self, at: usize) -> usize {
         self.before[self.next_break[at + 1]] - self.before[at]
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the formatting style. Most tests format a text and compare the result with an expected
 //! text.
 
-use super::{Changed, difference, format, outline};
+use super::{MeaningChanged, first_difference, format, outline};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -12,7 +12,7 @@ fn check(text: &str, expected: &str) {
 
 /// Checks that a text is already formatted.
 #[track_caller]
-fn stays(text: &str) {
+fn check_unchanged(text: &str) {
     check(text, text);
 }
 
@@ -61,7 +61,7 @@ fn one_statement_begins_a_line_and_blank_lines_are_kept_at_most_once() {
 
 #[test]
 fn a_route_stands_on_one_line_or_breaks_before_each_part() {
-    stays("route a when x == \"y\" -> h\n");
+    check_unchanged("route a when x == \"y\" -> h\n");
     check("route a when x == \"y\"\n-> h", "route a\n  when x == \"y\"\n  -> h\n");
     let long = "x".repeat(60);
     check(
@@ -88,7 +88,7 @@ fn conditions_break_before_the_words_that_join_them() {
     check(&format!("let c = x.{one} ?? y.{two}"), &format!("let c = x.{one}\n  ?? y.{two}\n"));
     check("let c = a\n  and b or c", "let c = a\n    and b\n  or c\n");
     check("let c = if a then b\nelse d", "let c = if a\n  then b\n  else d\n");
-    stays("let c = if a then b else if d then e else f\n");
+    check_unchanged("let c = if a then b else if d then e else f\n");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn plain_lists_fill_their_lines_and_others_stand_one_element_a_line() {
     // Each line takes as many elements as fit. An element takes ten columns, including its comma
     // and the space after it. The last space of a line is removed; the indentation takes two
     // columns.
-    assert!(expected.lines().all(|line| line.len() <= super::WIDTH + 2));
+    assert!(expected.lines().all(|line| line.len() <= super::MAX_LINE_WIDTH + 2));
     let formatted = format(&format!("list l = [{}]", words.join(", "))).expect("it is right").text;
     assert!(
         formatted.starts_with("list l = [\n  \"word00\", ") && formatted.ends_with("\n]\n"),
@@ -153,7 +153,7 @@ fn comments_stay_where_they_stand() {
         "table t {  # one\n  # two\n  default -> h\n  # three\n}\n",
     );
     check("let a = [ # empty\n]", "let a = [  # empty\n]\n");
-    stays("# rulec: allow W0101 it is for later\nlet a = 1\n");
+    check_unchanged("# rulec: allow W0101 it is for later\nlet a = 1\n");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_requirement_breaks_behind_its_colon_first() {
             "payload p rank 1 {{\n  require \"{long}\" at a[b] when len(a) > 1 and b == \"c\":\n    len(a[b]) > 3 remove\n}}\n"
         ),
     );
-    stays("flow a \"d\"\n  intent examples [\"x\"]\n  -> \"id\"\n");
+    check_unchanged("flow a \"d\"\n  intent examples [\"x\"]\n  -> \"id\"\n");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_cannot_be_read_stays_as_it_is() {
     check("let a = 1 ;\n let b  = 2", "let a = 1 ;\nlet b = 2\n");
     let formatted = format("let  a=1\n\n\nrout b").map(|formatted| formatted.left);
     assert_eq!(formatted, Ok(vec![4]));
-    assert_eq!(Changed { line: 3 }.to_string(), "formatting would change the meaning at line 3");
+    assert_eq!(MeaningChanged { line: 3 }.to_string(), "formatting would change the meaning at line 3");
 }
 
 /// The names `group` and `closed` never begin a line: `group` would begin a statement there, and
@@ -198,8 +198,10 @@ fn what_cannot_be_read_stays_as_it_is() {
 #[test]
 fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     let long = "y".repeat(90);
-    stays(&format!("route a\n  when b\n  where c = d, group = \"{long}\"\n  -> h\n"));
-    stays(&format!("payload p rank 1 {{\n  closed: string\n  require \"r\": closed == \"{long}\"\n}}\n"));
+    check_unchanged(&format!("route a\n  when b\n  where c = d, group = \"{long}\"\n  -> h\n"));
+    check_unchanged(&format!(
+        "payload p rank 1 {{\n  closed: string\n  require \"r\": closed == \"{long}\"\n}}\n"
+    ));
 }
 
 /// Regression test: all nodes of a workflow were written on one line.
@@ -217,7 +219,7 @@ fn each_node_of_a_workflow_begins_a_line() {
 fn a_comment_that_is_lost_or_moved_is_a_difference() {
     let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
     let before = outline(text);
-    let of = |other: &str| difference(text, &before, other);
+    let of = |other: &str| first_difference(text, &before, other);
     assert_eq!(of(text), None);
     assert_eq!(of("let a = 1 # one\n# two\n\n\nlet b = 2"), None);
     let [lost, moved, changed, token, fewer] = [
@@ -261,7 +263,7 @@ fn fields_that_are_spelled_like_words_join_nothing() {
 /// line ending and removed, so that two quotes touched.
 #[test]
 fn a_carriage_return_that_ends_no_line_stays() {
-    stays("let a = \"x\rstring\"\n");
+    check_unchanged("let a = \"x\rstring\"\n");
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
@@ -270,7 +272,7 @@ fn a_carriage_return_that_ends_no_line_stays() {
 #[test]
 fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
-        stays(text);
+        check_unchanged(text);
         assert!(format(text).is_ok_and(|formatted| !formatted.left.is_empty()));
     }
 }
@@ -288,8 +290,8 @@ fn carriage_returns_at_a_line_s_end_go() {
 #[test]
 fn a_comment_stays_apart_from_what_is_not_closed() {
     for open in ["'x", "“x", "\"x", "r\"x", "let a = 'x"] {
-        stays(&format!("{open}\r# a comment\n"));
-        stays(&format!("{open} \r \r# a comment\n"));
+        check_unchanged(&format!("{open}\r# a comment\n"));
+        check_unchanged(&format!("{open} \r \r# a comment\n"));
     }
 }
 
@@ -308,5 +310,5 @@ fn what_cannot_be_read_moves_as_a_whole() {
     check(" table{\nh\n e", "table{\nh\n e\n");
     check("   table{\n  h\n    e", "table{\nh\n  e\n");
     // The `or` line begins at the column of its statement, so it keeps its column.
-    stays("let a = x ==\nor y (\n");
+    check_unchanged("let a = x ==\nor y (\n");
 }

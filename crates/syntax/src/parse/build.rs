@@ -1,7 +1,9 @@
 //! Builds the syntax tree of one statement from the parse tree nodes ("pairs") of the grammar.
 
-use super::context::{Built, Failed, StatementContext, child, children, first, must, unquote};
-use super::types::{fields, type_expr};
+use super::context::{
+    Built, Failed, StatementContext, children, expect_part, first_child, required_child, unquote,
+};
+use super::types::{build_fields, build_type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::ast::{
     Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
@@ -13,37 +15,43 @@ use rulec_base::{broken_invariant, message};
 
 /// Builds a statement. All parts are read before the first failed part ends the function, so that
 /// every part reports its errors.
-pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<StatementKind> {
+pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     for sign in pair.into_inner() {
         match sign.as_rule() {
-            Rule::arrow => cx.exact(&sign, "->", message!("the arrow")),
-            Rule::equals => cx.exact(&sign, "=", message!("a definition")),
+            Rule::arrow => cx.check_spelling(&sign, "->", message!("the arrow")),
+            Rule::equals => cx.check_spelling(&sign, "=", message!("a definition")),
             _ => {}
         }
     }
-    let name = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::name, StatementContext::declared);
-    let string =
-        |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::string, StatementContext::spanned_string);
-    let expression = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::expression, expr::expression);
-    let params = |cx: &mut StatementContext<'_>| {
-        cx.optional(&pair, Rule::params, fields).map(Option::unwrap_or_default)
+    let name = |cx: &mut StatementContext<'_>| {
+        cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)
     };
-    let ty = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::type_expr, type_expr);
-    let target = |cx: &mut StatementContext<'_>| cx.one(&pair, Rule::target, target);
+    let string = |cx: &mut StatementContext<'_>| {
+        cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
+    };
+    let expression =
+        |cx: &mut StatementContext<'_>| cx.build_child(&pair, Rule::expression, expr::build_expression);
+    let params = |cx: &mut StatementContext<'_>| {
+        cx.build_optional_child(&pair, Rule::params, build_fields).map(Option::unwrap_or_default)
+    };
+    let ty = |cx: &mut StatementContext<'_>| cx.build_child(&pair, Rule::type_expr, build_type_expr);
+    let target = |cx: &mut StatementContext<'_>| cx.build_child(&pair, Rule::target, build_target);
     Ok(match pair.as_rule() {
         Rule::import_statement => StatementKind::Import { path: string(cx)? },
-        Rule::input_statement => StatementKind::Input { fields: cx.one(&pair, Rule::fields, fields)? },
+        Rule::input_statement => {
+            StatementKind::Input { fields: cx.build_child(&pair, Rule::fields, build_fields)? }
+        }
         Rule::handler_statement => {
             let strings = |cx: &mut StatementContext<'_>, pair| {
-                cx.all(&pair, Rule::string, StatementContext::spanned_string)
+                cx.build_children(&pair, Rule::string, StatementContext::read_spanned_string)
             };
             let (name, params) = (name(cx), params(cx));
-            let requires = cx.optional(&pair, Rule::needed, strings)?.unwrap_or_default();
+            let requires = cx.build_optional_child(&pair, Rule::needed, strings)?.unwrap_or_default();
             StatementKind::Handler { name: name?, params: params?, requires }
         }
         Rule::list_statement => {
             let name = name(cx);
-            let source = match cx.optional(&pair, Rule::list_file, decide::string)? {
+            let source = match cx.build_optional_child(&pair, Rule::list_file, decide::build_string)? {
                 Some(path) => ListSource::File(path),
                 None => ListSource::Elements(expression(cx)?),
             };
@@ -62,7 +70,8 @@ pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<
             StatementKind::Extern { name: name?, params: params?, result: result? }
         }
         Rule::settings_statement => {
-            let entries: Vec<_> = children(&pair, Rule::setting).map(|pair| setting(cx, pair)).collect();
+            let entries: Vec<_> =
+                children(&pair, Rule::setting).map(|pair| build_setting(cx, pair)).collect();
             StatementKind::Settings { entries: entries.into_iter().collect::<Built<_>>()? }
         }
         Rule::type_statement => {
@@ -70,9 +79,9 @@ pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<
             StatementKind::Type { name: name?, ty: ty? }
         }
         Rule::route_statement => {
-            let (name, priority) = (name(cx), only_priority(cx, &pair));
+            let (name, priority) = (name(cx), build_optional_priority(cx, &pair));
             let disabled = children(&pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
-            let (condition, locals, target) = (expression(cx), decide::locals(cx, &pair), target(cx));
+            let (condition, locals, target) = (expression(cx), decide::build_locals(cx, &pair), target(cx));
             let (condition, locals, target) = (condition?, locals?, target?);
             StatementKind::Route(Route {
                 name: name?,
@@ -85,15 +94,15 @@ pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<
         }
         Rule::default_statement => StatementKind::Default { target: target(cx)? },
         Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },
-        Rule::test_statement => StatementKind::Test(test(cx, &pair)?),
-        Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
-        Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
-        Rule::flow_tool_statement => StatementKind::FlowTool(flow_tool(cx, &pair)?),
-        Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
-        Rule::workflow_statement => StatementKind::Workflow(decide::workflow(cx, pair)?),
-        Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
-        Rule::entity_statement => StatementKind::Entity(request::entity(cx, pair)?),
-        Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
+        Rule::test_statement => StatementKind::Test(build_test(cx, &pair)?),
+        Rule::choice_statement => StatementKind::Choice(decide::build_choice(cx, pair)?),
+        Rule::flow_statement => StatementKind::Flow(decide::build_flow(cx, pair)?),
+        Rule::flow_tool_statement => StatementKind::FlowTool(build_flow_tool(cx, &pair)?),
+        Rule::router_statement => StatementKind::Router(decide::build_router(cx, pair)?),
+        Rule::workflow_statement => StatementKind::Workflow(decide::build_workflow(cx, pair)?),
+        Rule::intent_statement => StatementKind::Intent(request::build_intent(cx, pair)?),
+        Rule::entity_statement => StatementKind::Entity(request::build_entity(cx, pair)?),
+        Rule::lexicon_statement => StatementKind::Lexicon(request::build_lexicon(cx, pair)?),
         rule => {
             broken_invariant!("no statement is built from {rule:?}");
             return Err(Failed);
@@ -101,63 +110,72 @@ pub(super) fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<
     })
 }
 
-fn flow_tool(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
-    let name = cx.one(pair, Rule::name, StatementContext::declared);
-    let description = cx.optional(pair, Rule::string, StatementContext::spanned_string);
-    let entries = cx.one(pair, Rule::metadata, metadata);
+fn build_flow_tool(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
+    let name = cx.build_child(pair, Rule::name, StatementContext::read_declared_name);
+    let description = cx.build_optional_child(pair, Rule::string, StatementContext::read_spanned_string);
+    let entries = cx.build_child(pair, Rule::metadata, build_metadata);
     Ok(FlowTool { name: name?, description: description?, entries: entries? })
 }
 
-fn test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
-    let name = cx.one(pair, Rule::string, StatementContext::spanned_string);
-    let given: Vec<_> = children(pair, Rule::given).map(|pair| given(cx, pair)).collect();
+fn build_test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
+    let name = cx.build_child(pair, Rule::string, StatementContext::read_spanned_string);
+    let given: Vec<_> = children(pair, Rule::given).map(|pair| build_given(cx, pair)).collect();
     let columns = children(pair, Rule::columns).flat_map(|pair| pair.into_inner());
-    let columns = columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| keys(cx, pair)).collect();
-    let expects: Vec<_> = children(pair, Rule::expect).map(|pair| expectation(cx, &pair)).collect();
+    let columns =
+        columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| build_keys(cx, pair)).collect();
+    let expects: Vec<_> = children(pair, Rule::expect).map(|pair| build_expectation(cx, &pair)).collect();
     let given = given.into_iter().collect::<Built<_>>()?;
     Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
 }
 
-fn expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
+fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
     let broken = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
-        let mut texts = cx.all(&pair, Rule::string, StatementContext::spanned_string)?.into_iter();
-        Ok((must(texts.next(), "a violation has a rule's name")?, texts.next()))
+        let mut texts =
+            cx.build_children(&pair, Rule::string, StatementContext::read_spanned_string)?.into_iter();
+        Ok((expect_part(texts.next(), "a violation has a rule's name")?, texts.next()))
     };
     let score = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
-        let number = cx.span(&child(&pair, Rule::number)?);
-        let sign = child(&pair, Rule::score_sign)?;
+        let number = cx.span(&required_child(&pair, Rule::number)?);
+        let sign = required_child(&pair, Rule::score_sign)?;
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
-        Ok((sign, Spanned::new(cx.number(number, false)?, number)))
+        Ok((sign, Spanned::new(cx.read_number(number, false)?, number)))
     };
-    let path = children(pair, Rule::path).next().map(|path| keys(cx, path)).unwrap_or_default();
-    let (breaks, then) = (cx.all(pair, Rule::broken, broken), cx.optional(pair, Rule::expected, expected));
-    let score = cx.optional(pair, Rule::score, score);
-    let values =
-        cx.optional(pair, Rule::case_values, |cx, pair| cx.all(&pair, Rule::expression, expr::expression));
+    let path = children(pair, Rule::path).next().map(|path| build_keys(cx, path)).unwrap_or_default();
+    let (breaks, then) = (
+        cx.build_children(pair, Rule::broken, broken),
+        cx.build_optional_child(pair, Rule::expected, build_expected_then),
+    );
+    let score = cx.build_optional_child(pair, Rule::score, score);
+    let values = cx.build_optional_child(pair, Rule::case_values, |cx, pair| {
+        cx.build_children(&pair, Rule::expression, expr::build_expression)
+    });
     let (values, span) = (values?.unwrap_or_default(), cx.span(pair));
     Ok(Expectation { path, breaks: breaks?, then: then?, score: score?, values, span })
 }
 
-fn expected(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
-    cx.exact(&child(&pair, Rule::arrow)?, "->", message!("the arrow"));
-    let names = cx.all(&pair, Rule::node_id, decide::text_or_name);
-    let args = cx.optional(&pair, Rule::arguments, arguments);
-    let metadata = cx.optional(&pair, Rule::metadata, metadata);
+fn build_expected_then(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
+    cx.check_spelling(&required_child(&pair, Rule::arrow)?, "->", message!("the arrow"));
+    let names = cx.build_children(&pair, Rule::node_id, decide::build_text_or_name);
+    let args = cx.build_optional_child(&pair, Rule::arguments, build_named_arguments);
+    let metadata = cx.build_optional_child(&pair, Rule::metadata, build_metadata);
     let loopback = children(&pair, Rule::kw_loopback).next().map(|word| cx.span(&word));
     let (args, metadata) = (args?.unwrap_or_default(), metadata?.unwrap_or_default());
     Ok(ExpectedThen { names: names?, args, metadata, loopback })
 }
 
-fn arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
-    cx.all(&pair, Rule::argument, operand::entry)
+fn build_named_arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+    cx.build_children(&pair, Rule::argument, operand::build_entry)
 }
 
-fn given(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
-    cx.exact(&child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
-    Ok((keys(cx, child(&pair, Rule::path)?), cx.one(&pair, Rule::expression, expr::expression)?))
+fn build_given(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
+    cx.check_spelling(&required_child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
+    Ok((
+        build_keys(cx, required_child(&pair, Rule::path)?),
+        cx.build_child(&pair, Rule::expression, expr::build_expression)?,
+    ))
 }
 
-fn only_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>> {
+fn build_optional_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>> {
     let mut priorities = children(pair, Rule::priority);
     let Some(first) = priorities.next() else { return Ok(None) };
     if let Some(second) = priorities.next() {
@@ -166,27 +184,27 @@ fn only_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Option
             .help(message!("keep one of them"));
         return Err(cx.report(diagnostic));
     }
-    priority(cx, first).map(Some)
+    build_priority(cx, first).map(Some)
 }
 
-fn keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
-    children(&pair, Rule::key).map(|pair| cx.ident(&pair)).collect()
+fn build_keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
+    children(&pair, Rule::key).map(|pair| cx.read_ident(&pair)).collect()
 }
 
-fn setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
-    let name = cx.ident(&child(&pair, Rule::key)?);
-    let pair = first(&child(&pair, Rule::setting_value)?)?;
+fn build_setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
+    let name = cx.read_ident(&required_child(&pair, Rule::key)?);
+    let pair = first_child(&required_child(&pair, Rule::setting_value)?)?;
     let kind = match (pair.as_rule(), cx.text(&pair)) {
-        (Rule::string, _) => ExprKind::Literal(Literal::String(cx.string(cx.span(&pair))?)),
-        (Rule::number, _) => ExprKind::Literal(cx.number(cx.span(&pair), false)?),
+        (Rule::string, _) => ExprKind::Literal(Literal::String(cx.read_string(cx.span(&pair))?)),
+        (Rule::number, _) => ExprKind::Literal(cx.read_number(cx.span(&pair), false)?),
         (_, word @ ("true" | "false")) => ExprKind::Literal(Literal::Bool(word == "true")),
         (_, word) => ExprKind::Name(unquote(word).to_owned()),
     };
     Ok((name, Expr { kind, span: cx.span(&pair) }))
 }
 
-pub(super) fn priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
-    match cx.signed(&pair)? {
+pub(super) fn build_priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
+    match cx.read_signed_number(&pair)? {
         Spanned { node: Literal::Int(value), span } => Ok(Spanned::new(value, span)),
         Spanned { span, .. } => Err(cx.report(
             Diagnostic::new(Code::NumberOutOfRange, span, message!("a priority must be a whole number"))
@@ -196,18 +214,21 @@ pub(super) fn priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<S
 }
 
 /// Reads the metadata of a target: constants in braces.
-fn metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
-    cx.all(&pair, Rule::entry, operand::entry)
+fn build_metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+    cx.build_children(&pair, Rule::entry, operand::build_entry)
 }
 
-fn target(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Target> {
-    let inner = first(&pair)?;
+fn build_target(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Target> {
+    let inner = first_child(&pair)?;
     let span = cx.span(&inner);
     if inner.as_rule() == Rule::goto_target {
-        return Ok(Target::Goto { table: cx.one(&inner, Rule::name, StatementContext::declared)?, span });
+        return Ok(Target::Goto {
+            table: cx.build_child(&inner, Rule::name, StatementContext::read_declared_name)?,
+            span,
+        });
     }
-    let name = cx.one(&inner, Rule::name, StatementContext::declared)?;
-    let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
-    let metadata = cx.optional(&inner, Rule::metadata, metadata)?.unwrap_or_default();
+    let name = cx.build_child(&inner, Rule::name, StatementContext::read_declared_name)?;
+    let args = cx.build_optional_child(&inner, Rule::arguments, build_named_arguments)?.unwrap_or_default();
+    let metadata = cx.build_optional_child(&inner, Rule::metadata, build_metadata)?.unwrap_or_default();
     Ok(Target::Handler { name, args, metadata, span })
 }

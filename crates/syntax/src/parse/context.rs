@@ -89,10 +89,10 @@ impl<'a> StatementContext<'a> {
         let token = self.token_at(offset);
         if token.start < self.span.end {
             let span = token.span(self.file);
-            return (span, message!("`{}`", self.short(span)));
+            return (span, message!("`{}`", self.shortened_source(span)));
         }
         let last = self.token_at(self.span.end.saturating_sub(1));
-        (last.span(self.file), phrase::END)
+        (last.span(self.file), phrase::END_OF_STATEMENT)
     }
 
     /// Returns the innermost bracket of the statement that is open at a byte offset.
@@ -100,9 +100,9 @@ impl<'a> StatementContext<'a> {
         let mut open = Vec::new();
         let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
         for token in tokens.take_while(|token| token.start < offset) {
-            if token.kind.opens() {
+            if token.kind.opens_bracket() {
                 open.push(token.kind);
-            } else if token.kind.closes() {
+            } else if token.kind.closes_bracket() {
                 open.pop();
             }
         }
@@ -110,7 +110,7 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Returns the source text of a span, shortened to its first line and to at most 40 characters.
-    pub(super) fn short(&self, span: Span) -> String {
+    pub(super) fn shortened_source(&self, span: Span) -> String {
         let text = &self.text[span.range()];
         let line = text.lines().next().unwrap_or("");
         match line.char_indices().nth(40) {
@@ -121,26 +121,31 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Reads a name at a position where any word is allowed as a name.
-    pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
+    pub(super) fn read_ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
     /// Reads the name of a declaration or reference. Operator words must be in backquotes.
-    pub(super) fn declared(&mut self, pair: Pair<'_>) -> Built<Ident> {
+    pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
         if rulec_lang::operators::is_reserved_word(text) {
             let span = self.span(&pair);
-            return Err(self.reserved_word(text, span, message!("a name")));
+            return Err(self.report_reserved_word(text, span, message!("a name")));
         }
-        Ok(self.ident(&pair))
+        Ok(self.read_ident(&pair))
     }
 
-    pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: Message) -> Failed {
-        let diagnostic = reserved_word(word, span, wanted);
+    pub(super) fn report_reserved_word(&mut self, word: &str, span: Span, wanted: Message) -> Failed {
+        let diagnostic = reserved_word_error(word, span, wanted);
         self.report(diagnostic)
     }
 
-    fn literal<T>(&mut self, span: Span, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
+    fn report_bad_literal<T>(
+        &mut self,
+        span: Span,
+        code: Code,
+        value: Result<T, literal::BadLiteral>,
+    ) -> Built<T> {
         value.map_err(|bad| {
             let start = span.start as usize;
             let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
@@ -148,40 +153,44 @@ impl<'a> StatementContext<'a> {
         })
     }
 
-    pub(super) fn string(&mut self, span: Span) -> Built<String> {
-        self.literal(span, Code::BadEscape, literal::string(&self.text[span.range()]))
+    pub(super) fn read_string(&mut self, span: Span) -> Built<String> {
+        self.report_bad_literal(span, Code::BadEscape, literal::parse_string(&self.text[span.range()]))
     }
 
-    pub(super) fn number(&mut self, span: Span, negative: bool) -> Built<Literal> {
-        self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
+    pub(super) fn read_number(&mut self, span: Span, negative: bool) -> Built<Literal> {
+        self.report_bad_literal(
+            span,
+            Code::NumberOutOfRange,
+            literal::parse_number(&self.text[span.range()], negative),
+        )
     }
 
     /// Reads a number with an optional minus sign.
-    pub(super) fn signed(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
+    pub(super) fn read_signed_number(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
         let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
-        let number = self.span(&child(pair, Rule::number)?);
+        let number = self.span(&required_child(pair, Rule::number)?);
         let span = minus.map_or(number, |minus| minus.to(number));
-        Ok(Spanned::new(self.number(number, minus.is_some())?, span))
+        Ok(Spanned::new(self.read_number(number, minus.is_some())?, span))
     }
 
-    pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
+    pub(super) fn read_spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
         let span = self.span(&pair);
-        Ok(Spanned::new(self.string(span)?, span))
+        Ok(Spanned::new(self.read_string(span)?, span))
     }
 
     /// Calls `read` for the child of a tree node that matched this grammar rule. Fails if there is
     /// none.
-    pub(super) fn one<'p, T>(
+    pub(super) fn build_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
         read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
     ) -> Built<T> {
-        read(self, child(pair, rule)?)
+        read(self, required_child(pair, rule)?)
     }
 
     /// Calls `read` for the child of a tree node that matched this grammar rule, if there is one.
-    pub(super) fn optional<'p, T>(
+    pub(super) fn build_optional_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
@@ -191,7 +200,7 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Calls `read` for every child of a tree node that matched this grammar rule.
-    pub(super) fn all<'p, T>(
+    pub(super) fn build_children<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
@@ -201,21 +210,29 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Reports a token that is not spelled as `wanted`, but that the grammar accepts in its place.
-    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
+    pub(super) fn check_spelling(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
-            self.report(foreign::syntax(span, message!("{what} is written `{wanted}`"), wanted));
+            self.report(foreign::foreign_syntax_error(
+                span,
+                message!("{what} is written `{wanted}`"),
+                wanted,
+            ));
         }
     }
 }
 
 /// Creates the diagnostic for an unexpected token.
-pub(super) fn unexpected(span: Span, message: impl Into<Message>, help: impl Into<Message>) -> Diagnostic {
+pub(super) fn unexpected_token(
+    span: Span,
+    message: impl Into<Message>,
+    help: impl Into<Message>,
+) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
 /// Creates the diagnostic for a word that must be in backquotes to be a name.
-pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnostic {
+pub(super) fn reserved_word_error(word: &str, span: Span, wanted: Message) -> Diagnostic {
     let message = message!("expected {wanted}, found the reserved word `{word}`");
     Diagnostic::new(Code::ReservedWord, span, message)
         .help(message!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
@@ -224,8 +241,8 @@ pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnost
 
 /// Creates the diagnostic for a reserved word where a value is expected. The author may have meant
 /// a name or a text.
-pub(super) fn reserved_value(word: &str, span: Span) -> Diagnostic {
-    reserved_word(word, span, message!("a value")).help(message!(
+pub(super) fn reserved_value_error(word: &str, span: Span) -> Diagnostic {
+    reserved_word_error(word, span, message!("a value")).help(message!(
         "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; write a text in quotes: \
         \"{word}\""
     ))
@@ -238,7 +255,7 @@ pub(super) fn unquote(text: &str) -> &str {
 
 /// Returns a part that the grammar always produces. `invariant` describes why the part exists. If
 /// the part is missing in a release build, only this statement fails.
-pub(super) fn must<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
+pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");
         Failed
@@ -246,26 +263,26 @@ pub(super) fn must<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
 }
 
 /// Returns the child that matched this grammar rule. The grammar always produces such a child.
-pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
-    must(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
+pub(super) fn required_child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
+    expect_part(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }
 
 /// Returns the first child. The grammar always produces one.
-pub(super) fn first<'p>(pair: &Pair<'p>) -> Built<Pair<'p>> {
-    must(pair.into_inner().next(), format_args!("{:?} has a child", pair.as_rule()))
+pub(super) fn first_child<'p>(pair: &Pair<'p>) -> Built<Pair<'p>> {
+    expect_part(pair.into_inner().next(), format_args!("{:?} has a child", pair.as_rule()))
 }
 
 pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
     pair.into_inner().filter(move |child| child.as_rule() == rule)
 }
 
-pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
+pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
 /// Returns the name that a statement with errors would have declared.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
-    let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
+    let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
     // `extern fn NAME`
     let token = sigs.get(if word.statement == Some(Rule::extern_statement) { 2 } else { 1 })?.token;
     let name = token.text(text);

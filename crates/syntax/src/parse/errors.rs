@@ -4,12 +4,12 @@
 mod habits;
 mod missing;
 
-use super::context::{StatementContext, reserved_value, reserved_word, unexpected};
+use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
 use super::terminals::is_reserved;
 use super::{Rule, phrase, splitter};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
-use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
+use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -23,21 +23,21 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
     };
     let expected = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
-        ErrorVariant::CustomError { message } => return limit(cx, message),
+        ErrorVariant::CustomError { message } => return grammar_limit_error(cx, message),
     };
     let at = (cx.tokens.start + at).min(cx.tokens.end);
     let token = cx.sigs[at.min(cx.tokens.end - 1)].token;
     let found = if at < cx.tokens.end { token.text(cx.text) } else { "" };
-    let mut failure = Failure { cx, rule, expected, at, token, span: token.span(cx.file), found };
+    let mut failure = ParseFailure { cx, rule, expected, at, token, span: token.span(cx.file), found };
     // `list<>`: the brackets are one token, and the missing part is the type between them.
-    if failure.wants(Rule::less) && found.starts_with('<') {
+    if failure.expects_rule(Rule::less) && found.starts_with('<') {
         failure.expected = &[Rule::type_expr];
     }
-    failure.known_mistake().unwrap_or_else(|| failure.expected_found())
+    failure.common_mistake().unwrap_or_else(|| failure.expected_found_diagnostic())
 }
 
 /// Creates the diagnostic if the grammar reached its call limit or the stack limit.
-fn limit(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
+fn grammar_limit_error(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
     let place = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
         return Diagnostic::new(Code::TooDeep, place, message!("this statement is nested too deep"))
@@ -47,7 +47,7 @@ fn limit(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
         .help(message!("split it, or give parts of it a name with `let`"))
 }
 
-struct Failure<'f, 'a> {
+struct ParseFailure<'f, 'a> {
     cx: &'f StatementContext<'a>,
     rule: Rule,
     expected: &'f [Rule],
@@ -61,63 +61,67 @@ struct Failure<'f, 'a> {
     found: &'a str,
 }
 
-impl<'a> Failure<'_, 'a> {
-    fn wants(&self, rule: Rule) -> bool {
+impl<'a> ParseFailure<'_, 'a> {
+    fn expects_rule(&self, rule: Rule) -> bool {
         self.expected.contains(&rule)
     }
 
-    fn at_end(&self) -> bool {
+    fn is_at_end(&self) -> bool {
         self.at >= self.cx.tokens.end
     }
 
     /// Describes the unexpected token.
-    fn found_words(&self) -> Message {
-        if self.at_end() { phrase::END } else { message!("`{}`", self.cx.short(self.span)) }
+    fn describe_found(&self) -> Message {
+        if self.is_at_end() {
+            phrase::END_OF_STATEMENT
+        } else {
+            message!("`{}`", self.cx.shortened_source(self.span))
+        }
     }
 
-    fn text(&self, token: Token) -> &'a str {
+    fn token_text(&self, token: Token) -> &'a str {
         token.text(self.cx.text)
     }
 
-    fn before(&self) -> Option<Token> {
+    fn token_before(&self) -> Option<Token> {
         let index = self.at.checked_sub(1).filter(|index| *index >= self.cx.tokens.start)?;
         Some(self.cx.sigs[index].token)
     }
 
     /// True if the token before the unexpected one has this text.
-    fn is_behind(&self, text: &str) -> bool {
-        self.before().is_some_and(|before| self.text(before) == text)
+    fn is_preceded_by(&self, text: &str) -> bool {
+        self.token_before().is_some_and(|before| self.token_text(before) == text)
     }
 
-    fn unexpected(&self, message: impl Into<Message>, help: impl Into<Message>) -> Option<Diagnostic> {
-        Some(unexpected(self.span, message, help))
+    fn unexpected_token(&self, message: impl Into<Message>, help: impl Into<Message>) -> Option<Diagnostic> {
+        Some(unexpected_token(self.span, message, help))
     }
 
     /// True if only pieces of an expression are expected, which means that a value is missing.
-    fn value_wanted(&self) -> bool {
+    fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
         let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
-        self.expected.iter().all(|rule| phrase::is_piece(*rule)) && !self.expected.iter().all(own)
+        self.expected.iter().all(|rule| phrase::is_expression_piece(*rule)) && !self.expected.iter().all(own)
     }
 
-    fn expected_found(&self) -> Diagnostic {
+    fn expected_found_diagnostic(&self) -> Diagnostic {
         let mut phrases: Vec<Message> = Vec::new();
-        let value_wanted = self.value_wanted();
+        let value_wanted = self.is_value_expected();
         for rule in self.expected {
-            if let Some(phrase) = phrase::phrase(*rule)
-                && (value_wanted || !phrase::is_piece(*rule) || self.opening(*rule))
+            if let Some(phrase) = phrase::rule_phrase(*rule)
+                && (value_wanted || !phrase::is_expression_piece(*rule) || self.is_statement_opening(*rule))
                 && !phrases.contains(&phrase)
-                && !(phrase == phrase::END && self.at_end())
+                && !(phrase == phrase::END_OF_STATEMENT && self.is_at_end())
             {
                 phrases.push(phrase);
             }
         }
         if value_wanted {
             phrases =
-                vec![if self.is_behind("when") { message!("a condition") } else { message!("a value") }];
+                vec![if self.is_preceded_by("when") { message!("a condition") } else { message!("a value") }];
         }
-        if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
+        if self.expects_rule(Rule::arrow) && self.rule != Rule::extern_statement {
             phrases = vec![match self.rule {
                 Rule::flow_statement => message!("`->` and a flow id"),
                 Rule::router_statement | Rule::workflow_statement => message!("`->` and a next node"),
@@ -125,51 +129,52 @@ impl<'a> Failure<'_, 'a> {
             }];
         }
         phrases.truncate(MAX_EXPECTED);
-        let (expected, found) = (one_of(phrases), self.found_words());
-        let condition = self.rule == Rule::route_statement && self.wants(Rule::arrow);
-        let message = match self.before() {
-            Some(_) if condition && !self.is_behind("default") => {
+        let (expected, found) = (list_alternatives(phrases), self.describe_found());
+        let condition = self.rule == Rule::route_statement && self.expects_rule(Rule::arrow);
+        let message = match self.token_before() {
+            Some(_) if condition && !self.is_preceded_by("default") => {
                 message!("expected {expected} after the condition, found {found}")
             }
             Some(before) => {
-                let before = self.cx.short(before.span(self.cx.file));
+                let before = self.cx.shortened_source(before.span(self.cx.file));
                 message!("expected {expected} after `{before}`, found {found}")
             }
             None => message!("expected {expected}, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, self.span, message);
-        if let Some(near) = self.misspelt() {
+        if let Some(near) = self.meant_word() {
             return diagnostic.did_you_mean(self.span, Some(&near));
         }
         if self.found == "@" && self.rule == Rule::input_statement {
             return diagnostic
                 .help(message!("write the mark of a field after its type: `phone?: string @private`"));
         }
-        match self.example() {
+        match self.example_syntax() {
             Some(example) => diagnostic.help(message!("for example: {example}")),
             None => diagnostic,
         }
     }
 
     /// Returns the expected word that is nearest to the unexpected word, if one is near enough.
-    fn misspelt(&self) -> Option<String> {
-        if self.token.kind != TokenKind::Word || self.at_end() {
+    fn meant_word(&self) -> Option<String> {
+        if self.token.kind != TokenKind::Word || self.is_at_end() {
             return None;
         }
-        let words: Vec<String> = self.expected.iter().filter_map(|rule| phrase::word(*rule)).collect();
+        let words: Vec<String> =
+            self.expected.iter().filter_map(|rule| phrase::first_word_of_phrase(*rule)).collect();
         let words = words.iter().map(String::as_str).filter(|word| word.starts_with(char::is_alphabetic));
         nearest(self.found, words).map(str::to_owned)
     }
 
     /// True for a bracket, string or number that belongs to the statement rather than to an
     /// expression.
-    fn opening(&self, rule: Rule) -> bool {
+    fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
-            && !self.wants(Rule::run)
-            && !self.wants(Rule::atom)
+            && !self.expects_rule(Rule::run)
+            && !self.expects_rule(Rule::atom)
     }
 
-    fn example(&self) -> Option<Message> {
+    fn example_syntax(&self) -> Option<Message> {
         Some(match self.rule {
             Rule::import_statement => message!("`import \"shared/words.rules\"`"),
             Rule::input_statement => message!("`input {{ text: string, user?: {{ role: string }} }}`"),
@@ -213,7 +218,7 @@ impl<'a> Failure<'_, 'a> {
             }
             Rule::entity_statement => message!("`entity order matches r\"order (?<id>[0-9]+)\"`"),
             Rule::lexicon_statement => message!("`lexicon anger {{ \"furious\": 0.8, \"annoyed\": 0.4 }}`"),
-            _ if is_item(self.rule) && self.wants(Rule::EOI) => {
+            _ if is_item(self.rule) && self.expects_rule(Rule::EOI) => {
                 message!("`name: string not blank; closed` (separate rules by line breaks or `;`)")
             }
             Rule::test_statement => {
@@ -225,45 +230,46 @@ impl<'a> Failure<'_, 'a> {
 
     /// True for a `flow tool` statement.
     fn is_flow_tool(&self) -> bool {
-        self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.text(sig.token) == "tool")
+        self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.token_text(sig.token) == "tool")
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
-    fn known_mistake(&self) -> Option<Diagnostic> {
+    fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
-        let wants_name = names.into_iter().any(|rule| self.wants(rule));
+        let wants_name = names.into_iter().any(|rule| self.expects_rule(rule));
         let elsewhere = matches!(found, "input" | "else" | "otherwise" | "default");
-        if let (true, Some(diagnostic)) = (elsewhere, self.habit()) {
+        if let (true, Some(diagnostic)) = (elsewhere, self.foreign_syntax()) {
             return Some(diagnostic);
         }
-        if kind == TokenKind::Word && is_reserved(found) && !self.at_end() {
+        if kind == TokenKind::Word && is_reserved(found) && !self.is_at_end() {
             if wants_name {
-                return Some(self.reserved_name(span, found));
+                return Some(self.reserved_name_error(span, found));
             }
-            if self.value_wanted()
-                || self.expected.iter().any(|rule| phrase::is_piece(*rule)) && self.after_operator()
+            if self.is_value_expected()
+                || self.expected.iter().any(|rule| phrase::is_expression_piece(*rule))
+                    && self.is_after_operator()
             {
-                return Some(reserved_value(found, span));
+                return Some(reserved_value_error(found, span));
             }
         }
-        if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.at_end() {
-            return Some(self.quoted_name(span, found));
+        if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
+            return Some(self.quoted_name_error(span, found));
         }
         if found == "when" && self.rule != Rule::route_statement {
             // `let a = 1 rout b when …`: the previous two words were parsed as operator and
             // operand.
             let word = self.at.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
             let word = word.map(|index| self.cx.sigs[index].token);
-            if let Some(diagnostic) = word.and_then(|word| self.meant_statement(word)) {
+            if let Some(diagnostic) = word.and_then(|word| self.misspelt_statement(word)) {
                 return Some(diagnostic);
             }
         }
-        if self.wants(Rule::EOI)
+        if self.expects_rule(Rule::EOI)
             && !is_item(self.rule)
-            && !self.at_end()
+            && !self.is_at_end()
             && !is_reserved(found)
-            && let Some(diagnostic) = self.meant_statement(self.token)
+            && let Some(diagnostic) = self.misspelt_statement(self.token)
         {
             return Some(diagnostic);
         }
@@ -272,39 +278,39 @@ impl<'a> Failure<'_, 'a> {
         {
             return Some(diagnostic);
         }
-        if let Some(diagnostic) = self.habit() {
+        if let Some(diagnostic) = self.foreign_syntax() {
             return Some(diagnostic);
         }
         if is_item(self.rule) {
             return None;
         }
-        self.mistake_of_statement()
+        self.statement_mistake()
     }
 
     /// Returns a diagnostic if the word is likely a misspelt statement keyword.
-    fn meant_statement(&self, word: Token) -> Option<Diagnostic> {
-        let diagnostic = splitter::unknown_statement(self.cx.file, self.cx.text, word);
+    fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
+        let diagnostic = splitter::unknown_statement_error(self.cx.file, self.cx.text, word);
         Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
     /// Returns a diagnostic for a mistake that is specific to one kind of statement.
-    fn mistake_of_statement(&self) -> Option<Diagnostic> {
+    fn statement_mistake(&self) -> Option<Diagnostic> {
         let found = self.found;
-        if self.wants(Rule::kw_when) {
-            return self.no_when();
+        if self.expects_rule(Rule::kw_when) {
+            return self.missing_when();
         }
         let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
-        if routes && self.is_behind("(") && self.wants(Rule::close_paren) {
-            return self.unexpected(
+        if routes && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
+            return self.unexpected_token(
                 message!("arguments must be named"),
                 message!("write `-> handler(name: value)`"),
             );
         }
-        if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
-            return self.no_arrow();
+        if self.expects_rule(Rule::arrow) && self.rule == Rule::route_statement {
+            return self.missing_arrow();
         }
-        if self.wants(Rule::number) && self.is_behind("priority") {
-            let message = message!("a priority must be a whole number, found {}", self.found_words());
+        if self.expects_rule(Rule::number) && self.is_preceded_by("priority") {
+            let message = message!("a priority must be a whole number, found {}", self.describe_found());
             let help = match found {
                 "=" | ":" => message!("remove the `{found}`: write `priority 10`"),
                 _ => {
@@ -313,44 +319,47 @@ impl<'a> Failure<'_, 'a> {
                     )
                 }
             };
-            return self.unexpected(message, help);
+            return self.unexpected_token(message, help);
         }
-        if found == "?" && (self.wants(Rule::private) || self.wants(Rule::comma)) && self.in_fields() {
+        if found == "?"
+            && (self.expects_rule(Rule::private) || self.expects_rule(Rule::comma))
+            && self.is_in_fields()
+        {
             let help = message!("write `name?: type`");
-            return self.unexpected(message!("`?` must come after the field's name"), help);
+            return self.unexpected_token(message!("`?` must come after the field's name"), help);
         }
-        if self.rule == Rule::test_statement && self.wants(Rule::kw_expect) && found == "}" {
+        if self.rule == Rule::test_statement && self.expects_rule(Rule::kw_expect) && found == "}" {
             let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");
-            return self.unexpected(message!("this test has no `expect`"), help);
+            return self.unexpected_token(message!("this test has no `expect`"), help);
         }
         None
     }
 
     /// Returns a diagnostic for a name with a hyphen, such as `show-files`.
     fn hyphened_name(&self) -> Option<Diagnostic> {
-        let before = self.before().filter(|token| token.kind == TokenKind::Word)?;
+        let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
         let behind = self.cx.sigs.get(self.at + 1)?.token;
         let glued = before.end == self.token.start && behind.start == self.token.end;
         if behind.kind != TokenKind::Word || !glued {
             return None;
         }
-        let name = format!("{}_{}", self.text(before), self.text(behind));
+        let name = format!("{}_{}", self.token_text(before), self.token_text(behind));
         let help = message!("names are made of letters, digits and `_`: write `{name}`");
         let whole = Span { start: before.start, end: behind.end, ..self.span };
-        Some(self.unexpected(message!("a name cannot contain `-`"), help)?.likely_fix(whole, name))
+        Some(self.unexpected_token(message!("a name cannot contain `-`"), help)?.likely_fix(whole, name))
     }
 
-    fn after_operator(&self) -> bool {
-        let Some(before) = self.before() else { return false };
-        let word = self.text(before);
+    fn is_after_operator(&self) -> bool {
+        let Some(before) = self.token_before() else { return false };
+        let word = self.token_text(before);
         match before.kind {
             TokenKind::Operator | TokenKind::Comma => true,
             TokenKind::Word => word == "not" || rulec_lang::operators::Op::infix(word).is_some(),
-            kind => kind.opens(),
+            kind => kind.opens_bracket(),
         }
     }
 
-    fn in_fields(&self) -> bool {
+    fn is_in_fields(&self) -> bool {
         matches!(
             self.rule,
             Rule::input_statement
@@ -361,11 +370,11 @@ impl<'a> Failure<'_, 'a> {
         )
     }
 
-    fn reserved_name(&self, span: Span, found: &str) -> Diagnostic {
-        let diagnostic = reserved_word(found, span, message!("a name"));
-        let next = self.cx.sigs.get(self.at + 1).map(|sig| self.text(sig.token));
+    fn reserved_name_error(&self, span: Span, found: &str) -> Diagnostic {
+        let diagnostic = reserved_word_error(found, span, message!("a name"));
+        let next = self.cx.sigs.get(self.at + 1).map(|sig| self.token_text(sig.token));
         // `route when …`: a missing name is more likely than a route called `when`.
-        if self.is_behind("route")
+        if self.is_preceded_by("route")
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
@@ -376,7 +385,7 @@ impl<'a> Failure<'_, 'a> {
         diagnostic
     }
 
-    fn quoted_name(&self, span: Span, found: &str) -> Diagnostic {
+    fn quoted_name_error(&self, span: Span, found: &str) -> Diagnostic {
         let inner = found.trim_start_matches(['r', '#']).trim_matches(['"', '#']);
         let mut name: String =
             inner.chars().map(|c| if unicode_ident::is_xid_continue(c) { c } else { '_' }).collect();

@@ -9,13 +9,13 @@ use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
 
 /// Creates the diagnostic for syntax of another language. `write` is the correct text, which the
 /// diagnostic suggests as a fix.
-pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
+pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
 /// True for an operator that yields a condition, other than `and` and `or`. Such operators take
 /// modifiers on their right.
-pub(super) fn is_test(op: Op) -> bool {
+pub(super) fn is_condition_operator(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 
 /// Joins the words before `when` into one name, if the author wrote a name of several words. `at`
 /// is the offset of the second word.
-pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
+pub(super) fn joined_name(text: &str, at: usize) -> Option<String> {
     let (before, behind) = text.split_at_checked(at)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
     let first = before.split_whitespace().next_back().filter(is_word)?;
@@ -109,7 +109,7 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
 pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
-        "case" => return Some(NO_IF),
+        "case" => return Some(NO_IF_HELP),
         "exists" | "defined" | "isset" | "has" => message!("write `x is present`"),
         "typeof" => {
             message!(
@@ -129,7 +129,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
 }
 
 /// The help text for conditional syntax of other languages.
-pub(super) const NO_IF: Message = message!(
+pub(super) const NO_IF_HELP: Message = message!(
     "to choose between two values, write `if C then a else b`; to choose between handlers, write a route \
     for each and `default -> HANDLER` for the rest"
 );
@@ -152,7 +152,7 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 
 /// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
 /// `lower(text)`.
-pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
+pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let named =
         || Function::named(&lower).map(|function| function.info().name).or_else(|| builtins::meant(&lower));
@@ -173,7 +173,7 @@ pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", named()?),
-        _ => match operator(&lower) {
+        _ => match infix_operator(&lower) {
             Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
             Some(op) => format!("{base} {op} {args}"),
             None => format!("{}({base}, {args})", named()?),
@@ -182,7 +182,7 @@ pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
 }
 
 /// Returns the infix operator for a word of this language or of another language.
-pub(super) fn operator(lower: &str) -> Option<&'static str> {
+pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
     let row = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
     };
@@ -224,7 +224,7 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
 }
 
 /// Returns the help text for words that other languages allow after `is`.
-pub(super) fn is_help(word: &str, next: &str) -> Message {
+pub(super) fn help_after_is(word: &str, next: &str) -> Message {
     match (word, next) {
         ("not", "in") => message!("remove `is`: write `x not in [\"a\", \"b\"]`"),
         ("in", _) => message!("remove `is`: write `x in [\"a\", \"b\"]`"),

@@ -1,8 +1,8 @@
 //! Reads the operator between two operands, and reports a missing or unknown operator.
 
-use super::context::{Built, Failed, unexpected};
-use super::expr::{Climb, PieceKind};
-use super::foreign::{self, foreign_operator, is_test, meant_operator};
+use super::context::{Built, Failed, unexpected_token};
+use super::expr::{ExprPieceKind, PrecedenceClimber};
+use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
 use super::{literal, splitter, terminals};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
@@ -10,83 +10,87 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::{self, Fixity, Negation, Op};
 
-impl Climb<'_, '_, '_> {
+impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the operator at the current position, and whether `not` precedes it. Consumes no
     /// pieces.
-    pub(super) fn infix(&mut self, word: &str) -> Built<(Op, bool)> {
+    pub(super) fn peek_infix(&mut self, word: &str) -> Built<(Op, bool)> {
         if word == "not" {
-            let next = self.spelling(1);
+            let next = self.word_ahead(1);
             let op = next.and_then(Op::infix);
             return match op.map(|op| (op, op.info().negation)) {
                 Some((op, Negation::NotBefore)) => Ok((op, true)),
                 Some((op, Negation::Op(opposite))) => {
-                    let span = self.place(self.at).to(self.place(self.at + 1));
+                    let span = self.piece_span(self.at).to(self.piece_span(self.at + 1));
                     let message = message!("`not {}` is not an operator", op.info().spelling);
-                    Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
+                    Err(self.report(foreign::foreign_syntax_error(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.at + 1].kind == PieceKind::Word && !terminals::is_reserved(next)
+                    self.pieces[self.at + 1].kind == ExprPieceKind::Word && !terminals::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
-                    let span = self.place(self.at + 1);
-                    Err(self.unknown_operator(&next, span))
+                    let span = self.piece_span(self.at + 1);
+                    Err(self.report_unknown_operator(&next, span))
                 }
-                _ => Err(self.operator_wanted()),
+                _ => Err(self.report_missing_operator()),
             };
         }
         if let Some(op) = Op::infix(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
-        let span = self.place(self.at);
+        let span = self.piece_span(self.at);
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if let Some(failed) = self.foreign_prefix() {
+        if let Some(failed) = self.report_foreign_prefix() {
             return Err(failed);
         }
-        let symbol = self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator);
+        let symbol = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Operator);
         let foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
         if symbol || foreign || self.is_operator_position() {
-            return Err(self.unknown_operator(word, span));
+            return Err(self.report_unknown_operator(word, span));
         }
-        Err(self.operator_wanted())
+        Err(self.report_missing_operator())
     }
 
     /// True if the word at the current position is used like an operator: an operand follows.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
-            PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
-            PieceKind::Word => !matches!(self.text(*piece), "and" | "or" | "is"),
+            ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,
+            ExprPieceKind::Word => !matches!(self.piece_text(*piece), "and" | "or" | "is"),
             _ => true,
         });
-        next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
+        next_is_operand || self.word_ahead(0).is_some_and(|word| meant_operator(word).is_some())
     }
 
-    fn unknown_operator(&mut self, word: &str, span: Span) -> Failed {
+    fn report_unknown_operator(&mut self, word: &str, span: Span) -> Failed {
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message!("unknown operator `{word}`"));
         if matches!(word, "priority" | "disabled") {
             let help = message!("move `{word}` before the condition: `route NAME {word} … when …`");
-            return self.report(unexpected(span, message!("`{word}` must be written before `when`"), help));
+            return self.report(unexpected_token(
+                span,
+                message!("`{word}` must be written before `when`"),
+                help,
+            ));
         }
         if foreign::is_ignore_case(word) {
-            let more = self.spelling(1).filter(|next| foreign::is_ignore_case(next));
-            let span = more.map_or(span, |_| span.to(self.place(self.at + 1)));
+            let more = self.word_ahead(1).filter(|next| foreign::is_ignore_case(next));
+            let span = more.map_or(span, |_| span.to(self.piece_span(self.at + 1)));
             let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
-            return self.report(foreign::syntax(span, message, "ignoring case"));
+            return self.report(foreign::foreign_syntax_error(span, message, "ignoring case"));
         }
         if let Some(help) = foreign::operator_help(word) {
             return self.report(diagnostic.help(help));
         }
         let candidate = meant_operator(word);
-        let statement = terminals::statements();
+        let statement = terminals::statement_words();
         if candidate.is_none() && rulec_base::diag::nearest(word, statement).is_some() {
             let token = self.cx.token_at(span.start);
-            return self.report(splitter::unknown_statement(self.cx.file, self.cx.text, token));
+            return self.report(splitter::unknown_statement_error(self.cx.file, self.cx.text, token));
         }
         let names = operators::TABLE
             .iter()
-            .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_test(row.op));
+            .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
         let diagnostic = match candidate {
             Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
@@ -99,27 +103,27 @@ impl Climb<'_, '_, '_> {
     }
 
     /// Reports a piece after a complete operand, where an operator is expected.
-    pub(super) fn operator_wanted(&mut self) -> Failed {
-        let span = self.place(self.at);
-        if let Some(diagnostic) = self.method_call() {
+    pub(super) fn report_missing_operator(&mut self) -> Failed {
+        let span = self.piece_span(self.at);
+        if let Some(diagnostic) = self.method_call_error() {
             return self.report(diagnostic);
         }
-        if let Some(failed) = self.foreign_prefix() {
+        if let Some(failed) = self.report_foreign_prefix() {
             return failed;
         }
         let (_, found) = self.cx.found_at(span.start);
-        let behind_number = self.at > 0 && self.pieces[self.at - 1].kind == PieceKind::Number;
-        let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Member);
-        let unit = self.spelling(0).filter(|_| behind_number && !has_field);
+        let behind_number = self.at > 0 && self.pieces[self.at - 1].kind == ExprPieceKind::Number;
+        let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Member);
+        let unit = self.word_ahead(0).filter(|_| behind_number && !has_field);
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
-            (PieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
-            (PieceKind::Member, _) => {
+            (ExprPieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
+            (ExprPieceKind::Member, _) => {
                 message!(
                     "only a name or a field has fields; write an operator between its operands, as in `x contains \"a\"`"
                 )
             }
-            (PieceKind::Braces, _) => message!("conditions in braces come after `all`, `any` or `none`"),
-            _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
+            (ExprPieceKind::Braces, _) => message!("conditions in braces come after `all`, `any` or `none`"),
+            _ if unit.is_some_and(|unit| literal::meant_unit(unit).is_some()) => {
                 message!("write a unit directly after its number, as in `30s`, `7d` or `64KB`")
             }
             // Here the separator is missing, not an operator.
@@ -127,6 +131,6 @@ impl Climb<'_, '_, '_> {
             (_, Some(TokenKind::OpenBracket)) => message!("separate the elements of a list with `,`"),
             _ => message!("write `and`, `or` or a comparison between two operands"),
         };
-        self.report(unexpected(span, message!("expected an operator, found {found}"), help))
+        self.report(unexpected_token(span, message!("expected an operator, found {found}"), help))
     }
 }

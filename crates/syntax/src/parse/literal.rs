@@ -29,7 +29,7 @@ pub const UNITS: &[(&str, i64, i64)] = &[
 ];
 
 /// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
-pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
+pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
     let whole = !digits.contains(['.', 'e', 'E']);
     let (_, factor, divisor) = match UNITS.iter().find(|(name, ..)| *name == unit) {
@@ -82,7 +82,7 @@ fn digits_end(text: &str) -> usize {
 }
 
 /// Returns the unit that a word such as `seconds` or `kb` likely means, if any.
-pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
+pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
         "millisecond" | "milliseconds" | "msec" | "millis" => "ms",
@@ -97,7 +97,7 @@ pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
 
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let help = match unit_meant(unit) {
+    let help = match meant_unit(unit) {
         Some(name) => message!("write `{digits}{name}`"),
         None if unit.starts_with("month") || unit.starts_with("year") => {
             message!("months and years differ in length: write days or weeks, such as `30d`")
@@ -116,7 +116,7 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
 }
 
 /// Returns the value of a string literal, raw or not. `text` includes the quotes.
-pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
+pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     if let Some(raw) = text.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
         return Ok(raw[hashes + 1..raw.len() - hashes - 1].to_owned());
@@ -130,7 +130,7 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
     while let Some(found) = inner[at..].find('\\') {
         value.push_str(&inner[at..at + found]);
         let start = at + found;
-        let (c, length) = escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
+        let (c, length) = parse_escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
             place: start + 1..start + 1 + length,
             message: match length {
                 1 => message!("an escape needs a letter after the backslash"),
@@ -147,8 +147,8 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
 
 /// Returns the character of an escape and the escape's length in bytes. On error, returns the
 /// length of the invalid part and a help text.
-fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
-    let Some(kind) = text[1..].chars().next() else { return Err((1, escapes())) };
+fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
+    let Some(kind) = text[1..].chars().next() else { return Err((1, valid_escapes_help())) };
     let simple = match kind {
         'n' => '\n',
         't' => '\t',
@@ -157,7 +157,7 @@ fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
         '\\' | '"' | '\'' | '/' => kind,
         'x' => {
             let digits = text.get(2..4).unwrap_or("");
-            let code = hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
+            let code = parse_hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
             let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
             let help =
                 message!(r"`\x` takes two hexadecimal digits up to 7F; for larger codes write `\u{{…}}`");
@@ -165,22 +165,22 @@ fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
         }
         'u' => {
             let help = message!(r"write the character's hexadecimal number in braces, such as `\u{{6587}}`");
-            return unicode_escape(text).map_err(|length| (length, help));
+            return parse_unicode_escape(text).map_err(|length| (length, help));
         }
-        _ => return Err((1 + kind.len_utf8(), escapes())),
+        _ => return Err((1 + kind.len_utf8(), valid_escapes_help())),
     };
     Ok((simple, 2))
 }
 
-/// Like `escape`, for `\u` only. On error, returns only the length of the invalid part.
-fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
+/// Like `parse_escape`, for `\u` only. On error, returns only the length of the invalid part.
+fn parse_unicode_escape(text: &str) -> Result<(char, usize), usize> {
     if let Some(rest) = text[2..].strip_prefix('{') {
         let end = rest.find('}').ok_or(2_usize)?;
-        let code = hex(&rest[..end]).filter(|_| end <= 6).and_then(char::from_u32);
+        let code = parse_hex(&rest[..end]).filter(|_| end <= 6).and_then(char::from_u32);
         return code.map(|c| (c, end + 4)).ok_or(end + 4);
     }
     // The JSON form `\u6587`, with surrogate pairs.
-    let unit = |at: usize| text.get(at..at + 4).and_then(hex);
+    let unit = |at: usize| text.get(at..at + 4).and_then(parse_hex);
     let first = unit(2).ok_or(2_usize)?;
     if let Some(c) = char::from_u32(first) {
         return Ok((c, 6));
@@ -190,13 +190,13 @@ fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
     char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)).map(|c| (c, 12)).ok_or(6)
 }
 
-fn hex(digits: &str) -> Option<u32> {
+fn parse_hex(digits: &str) -> Option<u32> {
     let valid = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if valid { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
 /// Returns the help text for an unknown escape, which lists the valid escapes.
-fn escapes() -> Message {
+fn valid_escapes_help() -> Message {
     message!(
         r#"the escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#
     )
@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let check = |text: &str, expected: Literal| assert_eq!(number(text, false), Ok(expected), "{text}");
+        let check =
+            |text: &str, expected: Literal| assert_eq!(parse_number(text, false), Ok(expected), "{text}");
         check("1_000", Literal::Int(1000));
         check("0.5", Literal::Float(0.5));
         check("1e3", Literal::Float(1000.0));
@@ -225,14 +226,14 @@ mod tests {
         check("64KiB", Literal::Int(65_536));
         check("1MiB", Literal::Int(1_048_576));
         check("9223372036854775807", Literal::Int(i64::MAX));
-        assert_eq!(number("9223372036854775808", true), Ok(Literal::Int(i64::MIN)));
-        assert_eq!(number("0.0", true), Ok(Literal::Float(-0.0)));
+        assert_eq!(parse_number("9223372036854775808", true), Ok(Literal::Int(i64::MIN)));
+        assert_eq!(parse_number("0.0", true), Ok(Literal::Float(-0.0)));
     }
 
     #[test]
     fn numbers_that_are_none() {
         let check = |text: &str, place: &str| {
-            let error = number(text, false).expect_err(text);
+            let error = parse_number(text, false).expect_err(text);
             assert_eq!(&text[error.place], place, "{text}");
         };
         check("9223372036854775808", "9223372036854775808");
@@ -247,7 +248,8 @@ mod tests {
 
     #[test]
     fn strings() {
-        let check = |text: &str, expected: &str| assert_eq!(string(text).as_deref(), Ok(expected), "{text}");
+        let check =
+            |text: &str, expected: &str| assert_eq!(parse_string(text).as_deref(), Ok(expected), "{text}");
         check(r#""a\n\t\r\\\"\0\x41\u{6587}""#, "a\n\t\r\\\"\0A文");
         check(r#""\u6587\ud83d\ude00""#, "文😀");
         check(r##"r#"a"\b"#"##, r#"a"\b"#);
@@ -258,7 +260,7 @@ mod tests {
     #[test]
     fn escapes_that_are_none() {
         let check = |text: &str, place: &str| {
-            let error = string(text).expect_err(text);
+            let error = parse_string(text).expect_err(text);
             assert_eq!(&text[error.place], place, "{text}");
         };
         check(r#""a\bc""#, r"\b");

@@ -2,9 +2,10 @@
 //! and arguments, lists, records, blocks and quantifiers.
 
 use super::context::{
-    Built, Failed, StatementContext, child, children, first, must, reserved_value, unexpected, unquote,
+    Built, Failed, StatementContext, children, expect_part, first_child, required_child,
+    reserved_value_error, unexpected_token, unquote,
 };
-use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
+use super::expr::{ExprNode, ExprPiece, ExprPieceKind, PrecedenceClimber, build_expr_node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
 use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
@@ -14,49 +15,56 @@ use rulec_base::span::{Span, Spanned};
 use rulec_lang::builtins;
 use rulec_lang::operators::{self, Op};
 
-impl<'cx, 'p> Climb<'_, 'cx, 'p> {
+impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses an operand with its prefix operators.
-    pub(super) fn prefix(&mut self) -> Built<ExprNode> {
-        let Some(word) = self.spelling(0) else { return self.operand() };
-        let span = self.place(self.at);
+    pub(super) fn parse_prefixed(&mut self) -> Built<ExprNode> {
+        let Some(word) = self.word_ahead(0) else { return self.parse_operand() };
+        let span = self.piece_span(self.at);
         let op = match word {
             "not" => Op::Not,
             "-" => Op::Neg,
             "!" => {
-                let _: Failed =
-                    self.report(foreign::syntax(span, message!("negation is written `not`"), "not "));
+                let _: Failed = self.report(foreign::foreign_syntax_error(
+                    span,
+                    message!("negation is written `not`"),
+                    "not ",
+                ));
                 Op::Not
             }
-            _ => return self.operand(),
+            _ => return self.parse_operand(),
         };
         self.at += 1;
-        if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == PieceKind::Number) {
-            let number = self.place(self.at);
+        if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number) {
+            let number = self.piece_span(self.at);
             self.at += 1;
-            let literal = self.cx.number(number, true)?;
-            return self.node(ExprKind::Literal(literal), span.to(number), 1);
+            let literal = self.cx.read_number(number, true)?;
+            return self.make_node(ExprKind::Literal(literal), span.to(number), 1);
         }
         // `!a == b` negates `a`, as in languages that use `!`.
         let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
-        let operand = self.climb(tight + 1)?;
+        let operand = self.parse_at_precedence(tight + 1)?;
         let whole = span.to(operand.expr.span);
-        self.node(ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)), whole, operand.height + 1)
+        self.make_node(
+            ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)),
+            whole,
+            operand.height + 1,
+        )
     }
 
     /// Parses an operand with its fields, indices and arguments.
-    fn operand(&mut self) -> Built<ExprNode> {
-        let mut node = self.primary()?;
+    fn parse_operand(&mut self) -> Built<ExprNode> {
+        let mut node = self.parse_primary()?;
         while let Some(piece) = self.peek() {
             let span = node.expr.span.to(piece.span);
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
             match piece.kind {
-                PieceKind::Member if place => {
+                ExprPieceKind::Member if place => {
                     let key = self.cx.span_of(piece.at + 1..piece.at + 2);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
-                    node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
+                    node = self.make_node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
-                PieceKind::Brackets if place => {
+                ExprPieceKind::Brackets if place => {
                     let here = piece.span;
                     // Without this check, `contains any of ["a"]` would index a field `of`, which
                     // no author means.
@@ -65,22 +73,22 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                             "write an index directly after its value, as in `tags[0]`; to look for one of \
                             several values, write `contains any [\"a\", \"b\"]`"
                         );
-                        return Err(self.report(unexpected(
+                        return Err(self.report(unexpected_token(
                             here,
                             message!("a list cannot follow a value"),
                             help,
                         )));
                     }
-                    let (mut inner, inner_height) = self.elements(piece)?;
+                    let (mut inner, inner_height) = self.parse_elements(piece)?;
                     if inner.len() != 1 {
                         let message = message!("an index must be one value in brackets");
                         let help = message!("write `list[0]` or `dict[\"key\"]`");
-                        return Err(self.report(unexpected(here, message, help)));
+                        return Err(self.report(unexpected_token(here, message, help)));
                     }
                     let index = inner.remove(0);
                     let height = node.height.max(inner_height) + 1;
                     let kind = ExprKind::Index(Box::new(node.expr), Box::new(index));
-                    node = self.node(kind, span, height)?;
+                    node = self.make_node(kind, span, height)?;
                 }
                 _ => break,
             }
@@ -89,32 +97,32 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Ok(node)
     }
 
-    fn primary(&mut self) -> Built<ExprNode> {
-        let Some(piece) = self.peek() else { return Err(self.value_wanted()) };
+    fn parse_primary(&mut self) -> Built<ExprNode> {
+        let Some(piece) = self.peek() else { return Err(self.report_missing_operand()) };
         let span = piece.span;
         match piece.kind {
-            PieceKind::String => {
+            ExprPieceKind::String => {
                 self.at += 1;
-                let text = self.cx.string(span)?;
-                self.node(ExprKind::Literal(Literal::String(text)), span, 1)
+                let text = self.cx.read_string(span)?;
+                self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
-            PieceKind::Number => {
+            ExprPieceKind::Number => {
                 self.at += 1;
-                let literal = self.cx.number(span, false)?;
-                self.node(ExprKind::Literal(literal), span, 1)
+                let literal = self.cx.read_number(span, false)?;
+                self.make_node(ExprKind::Literal(literal), span, 1)
             }
-            PieceKind::Word => self.word(self.text(piece), span),
-            PieceKind::Brackets => {
+            ExprPieceKind::Word => self.parse_word(self.piece_text(piece), span),
+            ExprPieceKind::Brackets => {
                 self.at += 1;
-                let (list, height) = self.elements(piece)?;
-                self.node(ExprKind::List(list), span, height + 1)
+                let (list, height) = self.parse_elements(piece)?;
+                self.make_node(ExprKind::List(list), span, height + 1)
             }
-            PieceKind::Group => {
+            ExprPieceKind::Group => {
                 self.at += 1;
-                let (mut inner, height) = self.elements(piece)?;
-                if inner.len() != 1 || self.inside(piece).any(|part| part.as_rule() == Rule::argument) {
+                let (mut inner, height) = self.parse_elements(piece)?;
+                if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = message!("parentheses must contain exactly one expression");
-                    return Err(self.report(unexpected(
+                    return Err(self.report(unexpected_token(
                         span,
                         message,
                         message!("a list is written `[a, b]`"),
@@ -122,26 +130,27 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 }
                 Ok(ExprNode { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
-            PieceKind::Braces => {
+            ExprPieceKind::Braces => {
                 self.at += 1;
-                let (entries, height) = self.record(piece)?;
-                self.node(ExprKind::Record(entries), span, height)
+                let (entries, height) = self.parse_record(piece)?;
+                self.make_node(ExprKind::Record(entries), span, height)
             }
-            PieceKind::Quantified => {
+            ExprPieceKind::Quantified => {
                 self.at += 1;
-                self.quantified(piece)
+                self.parse_quantified(piece)
             }
-            PieceKind::Conditional => {
+            ExprPieceKind::Conditional => {
                 self.at += 1;
-                self.conditional(piece)
+                self.parse_conditional(piece)
             }
-            _ => Err(self.value_wanted()),
+            _ => Err(self.report_missing_operand()),
         }
     }
 
-    fn word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
+    fn parse_word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
         if !text.starts_with('`') {
-            let block = self.pieces.get(self.at + 1).filter(|piece| piece.kind == PieceKind::Braces).copied();
+            let block =
+                self.pieces.get(self.at + 1).filter(|piece| piece.kind == ExprPieceKind::Braces).copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -150,7 +159,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             };
             if let (Some(kind), Some(block)) = (kind, block) {
                 self.at += 2;
-                return self.block(kind, block, span);
+                return self.parse_block(kind, block, span);
             }
             let literal = match text {
                 "true" => Some(Literal::Bool(true)),
@@ -160,57 +169,57 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             };
             if let Some(literal) = literal {
                 self.at += 1;
-                return self.node(ExprKind::Literal(literal), span, 1);
+                return self.make_node(ExprKind::Literal(literal), span, 1);
             }
             if operators::is_reserved_word(text) {
-                return Err(self.reserved(text, span));
+                return Err(self.report_operator_word(text, span));
             }
         }
         self.at += 1;
         let name = unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group) {
+        if let Some(group) = self.peek().filter(|piece| piece.kind == ExprPieceKind::Group) {
             self.at += 1;
             let whole = span.to(group.span);
-            let (args, height) = self.arguments(group)?;
-            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
+            let (args, height) = self.parse_arguments(group)?;
+            return self.make_node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
         }
-        self.node(ExprKind::Name(name), span, 1)
+        self.make_node(ExprKind::Name(name), span, 1)
     }
 
     /// Reports an operator word where a value is expected.
-    fn reserved(&mut self, text: &str, span: Span) -> Failed {
+    fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
         let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
-        let next_is_operator = match self.spelling(1) {
+        let next_is_operator = match self.word_ahead(1) {
             Some(next) => Op::infix(next).is_some() || next == "is" || foreign_operator(next).is_some(),
             None => self.at + 1 == self.pieces.len(),
         };
         if operator && !next_is_operator {
-            return self.value_wanted();
+            return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
             let (place, found) = self.cx.found_at(span.end);
             let message = message!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
-            let help = match self.spelling(1) {
+            let help = match self.word_ahead(1) {
                 Some("word") => message!("`word` comes before `{text}`: `contains word {text} […]`"),
                 _ => message!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`"),
             };
-            return self.report(unexpected(place, message, help));
+            return self.report(unexpected_token(place, message, help));
         }
-        self.report(reserved_value(text, span))
+        self.report(reserved_value_error(text, span))
     }
 
     /// Reports a missing operand.
-    fn value_wanted(&mut self) -> Failed {
-        let before = self.at.checked_sub(1).map(|index| self.place(index));
+    fn report_missing_operand(&mut self) -> Failed {
+        let before = self.at.checked_sub(1).map(|index| self.piece_span(index));
         let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
-        let message = match before.map(|before| self.cx.short(before)) {
+        let message = match before.map(|before| self.cx.shortened_source(before)) {
             Some(before) => message!("expected a value after `{before}`, found {found}"),
             None => message!("expected a value, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
-        let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Group);
+        let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Group);
         let logic = before.map(|before| &self.cx.text[before.range()]);
-        let help = match self.spelling(0) {
+        let help = match self.word_ahead(0) {
             Some(word) if called && Op::infix(word).is_some() => {
                 message!("`{word}` is written between its operands: `x {word} y`")
             }
@@ -229,27 +238,28 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     /// Reports a word before an operand that is not a prefix operator, as in `exists x` or `len x`.
-    pub(super) fn foreign_prefix(&mut self) -> Option<Failed> {
-        let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
-        let (span, word) = (word.span, self.text(*word));
+    pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
+        let word = self.pieces[..self.at].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
+        let (span, word) = (word.span, self.piece_text(*word));
         let help = foreign::prefix_help(word)?;
         let message = message!("`{word}` cannot be written before a value");
-        Some(self.report(unexpected(span, message, help)))
+        Some(self.report(unexpected_token(span, message, help)))
     }
 
     /// Returns the diagnostic for a method call, as other languages write it, whose parentheses are
     /// the current piece.
-    pub(super) fn method_call(&self) -> Option<Diagnostic> {
+    pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (before, rest) = self.pieces.split_at(self.at);
         let (member, base) = before.split_last()?;
-        let group = rest.first().filter(|piece| piece.kind == PieceKind::Group)?;
-        if member.kind != PieceKind::Member {
+        let group = rest.first().filter(|piece| piece.kind == ExprPieceKind::Group)?;
+        if member.kind != ExprPieceKind::Member {
             return None;
         }
-        let inner = |piece: &Piece| matches!(piece.kind, PieceKind::Member | PieceKind::Brackets);
+        let inner = |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
         let first = base.iter().rposition(|piece| !inner(piece))?;
-        let called =
-            first > 0 && base[first].kind == PieceKind::Group && base[first - 1].kind == PieceKind::Word;
+        let called = first > 0
+            && base[first].kind == ExprPieceKind::Group
+            && base[first - 1].kind == ExprPieceKind::Word;
         let start = base[first - usize::from(called)].span;
         let whole = start.to(group.span);
         let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
@@ -260,7 +270,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         if builtins::reads_clock(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK));
         }
-        Some(match foreign::method(text(start.start, member.span.start), name, args) {
+        Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(whole, written),
             None => diagnostic.help(message!(
@@ -270,60 +280,67 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         })
     }
 
-    fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<ExprNode> {
+    fn parse_block(&mut self, kind: BlockKind, block: ExprPiece, word: Span) -> Built<ExprNode> {
         let span = word.to(block.span);
-        let inner = self.inside(block).nth(1);
+        let inner = self.inner_pairs(block).nth(1);
         let help = message!("conditions in braces are separated by `;` or `,`");
         match inner {
             Some(part) if part.as_rule() == Rule::conditions => {
-                let (conditions, height) = self.expressions(part.into_inner())?;
-                self.node(ExprKind::Block(kind, conditions), span, height + 1)
+                let (conditions, height) = self.parse_expressions(part.into_inner())?;
+                self.make_node(ExprKind::Block(kind, conditions), span, height + 1)
             }
             Some(part) if part.as_rule() == Rule::entries => {
                 let place = self.cx.span(&part);
-                Err(self.report(unexpected(place, message!("expected conditions, found `key: value`"), help)))
+                Err(self.report(unexpected_token(
+                    place,
+                    message!("expected conditions, found `key: value`"),
+                    help,
+                )))
             }
-            _ => {
-                Err(self.report(unexpected(span, message!("expected a condition between the braces"), help)))
-            }
+            _ => Err(self.report(unexpected_token(
+                span,
+                message!("expected a condition between the braces"),
+                help,
+            ))),
         }
     }
 
-    fn quantified(&mut self, piece: Piece) -> Built<ExprNode> {
+    fn parse_quantified(&mut self, piece: ExprPiece) -> Built<ExprNode> {
         let pair = self.pairs[piece.at];
-        let kind = match self.cx.text(&child(&pair, Rule::quantifier)?) {
+        let kind = match self.cx.text(&required_child(&pair, Rule::quantifier)?) {
             "all" => QuantifierKind::All,
             "count" => QuantifierKind::Count,
             _ => QuantifierKind::Any,
         };
-        let var = self.cx.one(&pair, Rule::name, StatementContext::declared)?;
-        let mut operands = self.cx.all(&pair, Rule::expression, node)?;
-        let (body, list) = must(operands.pop().zip(operands.pop()), "a quantifier has a list and a body")?;
+        let var = self.cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+        let mut operands = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
+        let (body, list) =
+            expect_part(operands.pop().zip(operands.pop()), "a quantifier has a list and a body")?;
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
+        self.make_node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
 
-    fn conditional(&mut self, piece: Piece) -> Built<ExprNode> {
+    fn parse_conditional(&mut self, piece: ExprPiece) -> Built<ExprNode> {
         let pair = self.pairs[piece.at];
-        let parts = self.cx.all(&pair, Rule::expression, node)?;
+        let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
-        let parts = must(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
-        self.node(ExprKind::If(Box::new(parts)), piece.span, height)
+        let parts = expect_part(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
+        self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
     /// Reads the expressions of a list, index, group or call, and returns them with their maximum
     /// height.
-    fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
-        self.expressions(self.inside(piece))
+    fn parse_elements(&mut self, piece: ExprPiece) -> Built<(Vec<Expr>, usize)> {
+        self.parse_expressions(self.inner_pairs(piece))
     }
 
-    fn expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
+    fn parse_expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
         // The pairs include the brackets, and commas between the expressions.
         let (mut elements, mut height) = (Vec::with_capacity(inside.clone().count() / 2), 0);
         for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
-            let element = node(self.cx, pair)?;
+            let element = build_expr_node(self.cx, pair)?;
             height = height.max(element.height);
             elements.push(element.expr);
         }
@@ -331,13 +348,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     /// Reads the arguments of a call, and returns them with their maximum height.
-    fn arguments(&mut self, group: Piece) -> Built<(Vec<Arg>, usize)> {
+    fn parse_arguments(&mut self, group: ExprPiece) -> Built<(Vec<Arg>, usize)> {
         let (mut args, mut most) = (Vec::new(), 0);
-        for pair in self.inside(group) {
+        for pair in self.inner_pairs(group) {
             let (name, ExprNode { expr: value, height, .. }) = match pair.as_rule() {
-                Rule::expression => (None, node(self.cx, pair)?),
+                Rule::expression => (None, build_expr_node(self.cx, pair)?),
                 Rule::argument => {
-                    let (name, value) = entry_node(self.cx, pair)?;
+                    let (name, value) = build_entry_node(self.cx, pair)?;
                     (Some(name), value)
                 }
                 _ => continue,
@@ -349,12 +366,12 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     /// Reads `{ key: value }`, and returns the entries with the height of the record.
-    fn record(&mut self, piece: Piece) -> Built<(Vec<(Ident, Expr)>, usize)> {
+    fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
-        match self.inside(piece).nth(1) {
+        match self.inner_pairs(piece).nth(1) {
             Some(part) if part.as_rule() == Rule::entries => {
                 for entry in children(&part, Rule::entry) {
-                    let (key, value) = entry_node(self.cx, entry)?;
+                    let (key, value) = build_entry_node(self.cx, entry)?;
                     height = height.max(value.height);
                     entries.push((key, value.expr));
                 }
@@ -362,7 +379,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             Some(part) if part.as_rule() == Rule::conditions => {
                 let help = message!("conditions in braces come after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
-                return Err(self.report(unexpected(
+                return Err(self.report(unexpected_token(
                     span,
                     message!("expected `key: value`, found a condition"),
                     help,
@@ -374,13 +391,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 }
 
-fn entry_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
-    let key = first(&pair)?;
-    let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
-    Ok((key, cx.one(&pair, Rule::expression, node)?))
+fn build_entry_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
+    let key = first_child(&pair)?;
+    let key = if key.as_rule() == Rule::string { cx.read_spanned_string(key)? } else { cx.read_ident(&key) };
+    Ok((key, cx.build_child(&pair, Rule::expression, build_expr_node)?))
 }
 
 /// Reads an entry of metadata or of a record, or a named argument.
-pub(super) fn entry(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
-    entry_node(cx, pair).map(|(key, value)| (key, value.expr))
+pub(super) fn build_entry(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
+    build_entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

@@ -16,14 +16,14 @@ pub struct Outline {
     /// The tokens of the file, except white space and comments.
     pub tokens: Vec<Token>,
     /// The statements. Tokens may lie between two statements, such as an unnecessary `;`.
-    pub statements: Vec<Piece>,
+    pub statements: Vec<OutlineStatement>,
     /// The indices of the tokens at which items of payloads and groups begin.
     pub items: HashSet<usize>,
 }
 
 /// A statement as a range of tokens.
 #[derive(Debug, PartialEq)]
-pub struct Piece {
+pub struct OutlineStatement {
     /// The keyword of the statement. Empty if the first word begins no statement.
     pub word: &'static str,
     /// The tokens of the statement. For a table, the tokens before its brace.
@@ -34,29 +34,29 @@ pub struct Piece {
     /// The documentation of the statement, and the number of its `allow` comments.
     pub notes: (String, usize),
     /// The statements between a table's braces, and the index of the closing brace if present.
-    pub table: Option<(Vec<Piece>, Option<usize>)>,
+    pub table: Option<(Vec<OutlineStatement>, Option<usize>)>,
 }
 
-impl Piece {
+impl OutlineStatement {
     /// Returns the index after the last token. An unclosed table ends with its last statement.
     pub fn end(&self) -> usize {
         match &self.table {
             None => self.tokens.end,
             Some((_, Some(close))) => close + 1,
-            Some((inner, None)) => inner.last().map_or(self.tokens.end + 1, Piece::end),
+            Some((inner, None)) => inner.last().map_or(self.tokens.end + 1, OutlineStatement::end),
         }
     }
 }
 
 /// True for a word that may begin a statement or an item, at the start of a line.
 pub fn may_begin(word: &str) -> bool {
-    super::terminals::word(word).is_some_and(|word| word.starts_statement())
-        || super::terminals::word(word).is_some_and(super::terminals::Terminal::begins_item)
+    super::terminals::find_word(word).is_some_and(|word| word.starts_statement())
+        || super::terminals::find_word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
 /// True for a word that cannot be a value: an operator, or a word that begins or joins a part of a
 /// statement.
-pub fn is_joint(word: &str) -> bool {
+pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
     !is_value && (joins || super::is_reserved(word) || operators::Op::infix(word).is_some())
@@ -66,8 +66,8 @@ pub fn is_joint(word: &str) -> bool {
 pub fn outline(text: &str) -> Outline {
     let file = FileId(0);
     let parsed = parse(Threads::All, file, text);
-    let stream = stream::stream(text, 1);
-    let raw = splitter::split(file, text, &stream, &mut Vec::new());
+    let stream = stream::tokenize_in_parts(text, 1);
+    let raw = splitter::split_statements(file, text, &stream, &mut Vec::new());
     let tokens: Vec<Token> = stream.sigs.iter().map(|sig| sig.token).collect();
     let mut errors: Vec<u32> = parsed
         .diagnostics
@@ -79,20 +79,24 @@ pub fn outline(text: &str) -> Outline {
     errors.sort_unstable();
     let mut read = HashMap::new();
     let mut starts = Vec::new();
-    collect(&parsed.statements, &mut read, &mut starts);
+    collect_starts(&parsed.statements, &mut read, &mut starts);
     let numbers =
         starts.into_iter().filter_map(|start| tokens.binary_search_by_key(&start, |token| token.start).ok());
     let items = numbers.collect();
-    let statements = Shaping { tokens: &tokens, errors, read }.pieces(raw);
+    let statements = OutlineBuilder { tokens: &tokens, errors, read }.outline_statements(raw);
     Outline { tokens, statements, items }
 }
 
 /// Collects the statements by their start offsets, and the start offsets of their items.
-fn collect<'a>(statements: &'a [Statement], read: &mut HashMap<u32, &'a Statement>, items: &mut Vec<u32>) {
+fn collect_starts<'a>(
+    statements: &'a [Statement],
+    read: &mut HashMap<u32, &'a Statement>,
+    items: &mut Vec<u32>,
+) {
     for statement in statements {
         read.insert(statement.span.start, statement);
         match &statement.kind {
-            StatementKind::Table { statements, .. } => collect(statements, read, items),
+            StatementKind::Table { statements, .. } => collect_starts(statements, read, items),
             StatementKind::Payload(payload) => item_starts(&payload.body, items),
             StatementKind::Group(group) => item_starts(&group.body, items),
             _ => {}
@@ -109,28 +113,29 @@ fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
     }
 }
 
-struct Shaping<'a> {
+struct OutlineBuilder<'a> {
     tokens: &'a [Token],
     /// The offsets at which errors in the file start, sorted.
     errors: Vec<u32>,
     read: HashMap<u32, &'a Statement>,
 }
 
-impl Shaping<'_> {
-    fn pieces(&self, raw: Vec<splitter::RawStatement>) -> Vec<Piece> {
-        raw.into_iter().filter(|raw| !raw.tokens.is_empty()).map(|raw| self.piece(raw)).collect()
+impl OutlineBuilder<'_> {
+    fn outline_statements(&self, raw: Vec<splitter::RawStatement>) -> Vec<OutlineStatement> {
+        raw.into_iter().filter(|raw| !raw.tokens.is_empty()).map(|raw| self.outline_statement(raw)).collect()
     }
 
-    fn piece(&self, raw: splitter::RawStatement) -> Piece {
+    fn outline_statement(&self, raw: splitter::RawStatement) -> OutlineStatement {
         let (start, end) = (self.tokens[raw.tokens.start].start, self.tokens[raw.tokens.end - 1].end);
         let statement = self.read.get(&start);
         let first_error = self.errors.partition_point(|error| *error < start);
         let has_error = self.errors.get(first_error).is_some_and(|error| *error < end);
         let closes =
             |close: &usize| self.tokens.get(*close).is_some_and(|token| token.kind == TokenKind::CloseBrace);
-        let table = raw.table.map(|(inner, close)| (self.pieces(inner), Some(close).filter(closes)));
+        let table =
+            raw.table.map(|(inner, close)| (self.outline_statements(inner), Some(close).filter(closes)));
         let is_closed = table.as_ref().is_none_or(|(_, close)| close.is_some());
-        Piece {
+        OutlineStatement {
             word: raw.word.map_or("", |word| word.text),
             tokens: raw.tokens,
             is_sound: statement.is_some() && !has_error && !raw.damaged && is_closed,

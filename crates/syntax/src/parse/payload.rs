@@ -1,9 +1,11 @@
 //! `payload` and `group` statements. The tokens of the body are split into items, as a file is
 //! split into statements. An error in one item does not affect the others.
 
-use super::context::{Built, StatementContext, child, children, has, must, unexpected};
+use super::context::{
+    Built, StatementContext, children, expect_part, has_child, required_child, unexpected_token,
+};
 use super::splitter::RawStatement;
-use super::types::{fields, type_expr};
+use super::types::{build_fields, build_type_expr};
 use super::{FileParser, Pair, Rule, build, expr, terminals};
 use crate::ast::{
     Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
@@ -16,10 +18,10 @@ use rulec_base::span::{Span, Spanned};
 use std::ops::Range;
 
 impl FileParser<'_> {
-    pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
-        let (head, body) = self.split(raw.tokens.clone(), rule)?;
-        let read = self.alone(rule, head, |cx, pair| statement(cx, pair, rule));
-        let items = self.items(body);
+    pub(super) fn parse_payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
+        let (head, body) = self.split_at_braces(raw.tokens.clone(), rule)?;
+        let read = self.parse_alone(rule, head, |cx, pair| build_payload_statement(cx, pair, rule));
+        let items = self.parse_items(body);
         let mut kind = read?;
         match &mut kind {
             StatementKind::Payload(payload) => payload.body = items,
@@ -30,14 +32,14 @@ impl FileParser<'_> {
     }
 
     /// Splits the tokens of a block into those before its braces and those between its braces.
-    fn split(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
+    fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The block is the last pair of braces. A record may precede it, for example in the list of
         // an `each`.
         let kind = |index: usize| self.sigs[index].token.kind;
         let mut depth = 0_usize;
         let open = tokens.clone().rev().find(|index| {
-            depth += usize::from(kind(*index).closes());
-            depth -= usize::from(kind(*index).opens() && depth > 0);
+            depth += usize::from(kind(*index).closes_bracket());
+            depth -= usize::from(kind(*index).opens_bracket() && depth > 0);
             depth == 0
         });
         if let Some(open) = open.filter(|open| kind(*open) == TokenKind::OpenBrace) {
@@ -50,7 +52,7 @@ impl FileParser<'_> {
             _ => "`payload respond rank 9 { response: string not blank }`",
         };
         let help = message!("for example: {example}");
-        self.parsed.diagnostics.push(unexpected(
+        self.parsed.diagnostics.push(unexpected_token(
             place,
             message!("expected `{{` and then rules in braces"),
             help,
@@ -58,7 +60,7 @@ impl FileParser<'_> {
         None
     }
 
-    fn items(&mut self, body: Range<usize>) -> Vec<Item> {
+    fn parse_items(&mut self, body: Range<usize>) -> Vec<Item> {
         let mut items = Vec::new();
         let mut start = body.start;
         let mut depth = 0_usize;
@@ -68,16 +70,16 @@ impl FileParser<'_> {
             let begins =
                 depth == 0 && index > start && self.sigs[index].indent().is_some() && self.begins_item(index);
             if separates || begins {
-                items.extend(self.item(start..index));
+                items.extend(self.parse_item(start..index));
                 start = if separates { index + 1 } else { index };
             }
-            if token.kind.opens() {
+            if token.kind.opens_bracket() {
                 depth += 1;
-            } else if token.kind.closes() {
+            } else if token.kind.closes_bracket() {
                 depth = depth.saturating_sub(1);
             }
         }
-        items.extend(self.item(start..body.end));
+        items.extend(self.parse_item(start..body.end));
         items
     }
 
@@ -95,52 +97,58 @@ impl FileParser<'_> {
         is_field || terminals::terminal(self.codes.as_bytes()[index]).begins_item()
     }
 
-    fn item(&mut self, tokens: Range<usize>) -> Option<Item> {
+    fn parse_item(&mut self, tokens: Range<usize>) -> Option<Item> {
         let head = self.sigs.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
         let end = self.sigs[tokens.end - 1].token.end;
         let span = Span { file: self.file, start: head.start, end };
-        let (docs, _) = self.before(tokens.start);
+        let (docs, _) = self.leading_comments(tokens.start);
         let next = self.sigs.get(tokens.start + 1).map(|next| next.token.kind);
         let word = if next == Some(TokenKind::Colon) { "" } else { head.text(self.text) };
         let kind = match word {
-            "require" => self.alone(Rule::require_item, tokens, |cx, pair| {
-                let test = RuleTest::Require(condition(cx, &pair)?);
-                rule(cx, pair, test)
+            "require" => self.parse_alone(Rule::require_item, tokens, |cx, pair| {
+                let test = RuleTest::Require(build_condition(cx, &pair)?);
+                build_rule(cx, pair, test)
             }),
-            "forbid" => self.alone(Rule::forbid_item, tokens, |cx, pair| {
-                let test = RuleTest::Forbid(condition(cx, &pair)?);
-                rule(cx, pair, test)
+            "forbid" => self.parse_alone(Rule::forbid_item, tokens, |cx, pair| {
+                let test = RuleTest::Forbid(build_condition(cx, &pair)?);
+                build_rule(cx, pair, test)
             }),
-            "compiles" => {
-                self.alone(Rule::compiles_item, tokens, |cx, pair| rule(cx, pair, RuleTest::Compiles))
-            }
-            "closed" => self.alone(Rule::closed_item, tokens, closed),
-            "include" => self.alone(Rule::include_item, tokens, include),
-            "let" => self.alone(Rule::let_item, tokens, local),
+            "compiles" => self.parse_alone(Rule::compiles_item, tokens, |cx, pair| {
+                build_rule(cx, pair, RuleTest::Compiles)
+            }),
+            "closed" => self.parse_alone(Rule::closed_item, tokens, build_closed),
+            "include" => self.parse_alone(Rule::include_item, tokens, build_include),
+            "let" => self.parse_alone(Rule::let_item, tokens, build_local),
             "each" => {
-                let (head, body) = self.split(tokens, Rule::each_item)?;
-                let read = self.alone(Rule::each_item, head, each);
-                let body = self.items(body);
+                let (head, body) = self.split_at_braces(tokens, Rule::each_item)?;
+                let read = self.parse_alone(Rule::each_item, head, build_each);
+                let body = self.parse_items(body);
                 read.map(|each| ItemKind::Each(EachItem { body, ..each }))
             }
-            _ => self.alone(Rule::field_item, tokens, field),
+            _ => self.parse_alone(Rule::field_item, tokens, build_field_item),
         }?;
         Some(Item { kind, span, docs })
     }
 }
 
-fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind> {
-    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
+fn build_payload_statement(
+    cx: &mut StatementContext<'_>,
+    pair: Pair<'_>,
+    rule: Rule,
+) -> Built<StatementKind> {
+    let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
     if rule == Rule::group_statement {
-        let params = cx.optional(&pair, Rule::params, fields)?.unwrap_or_default();
+        let params = cx.build_optional_child(&pair, Rule::params, build_fields)?.unwrap_or_default();
         return Ok(StatementKind::Group(Group { name, params, body: Vec::new() }));
     }
     let (mut rank, mut fallback) = (None, None);
     let (mut interrupts, mut suspends, mut internal) = (false, false, false);
     for clause in children(&pair, Rule::payload_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
-            Rule::rank => rank = Some(build::priority(cx, clause)?),
-            Rule::fallback => fallback = Some(cx.one(&clause, Rule::name, StatementContext::declared)?),
+            Rule::rank => rank = Some(build::build_priority(cx, clause)?),
+            Rule::fallback => {
+                fallback = Some(cx.build_child(&clause, Rule::name, StatementContext::read_declared_name)?)
+            }
             Rule::kw_interrupts => interrupts = true,
             Rule::kw_suspends => suspends = true,
             _ => internal = true,
@@ -150,12 +158,12 @@ fn statement(cx: &mut StatementContext<'_>, pair: Pair<'_>, rule: Rule) -> Built
     Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, fallback, body }))
 }
 
-fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn build_field_item(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let mut field = FieldItem {
-        name: cx.ident(&child(&pair, Rule::key)?),
-        optional: has(&pair, Rule::optional_mark),
-        ty: cx.one(&pair, Rule::type_expr, type_expr)?,
-        nullable: has(&pair, Rule::nullable),
+        name: cx.read_ident(&required_child(&pair, Rule::key)?),
+        optional: has_child(&pair, Rule::optional_mark),
+        ty: cx.build_child(&pair, Rule::type_expr, build_type_expr)?,
+        nullable: has_child(&pair, Rule::nullable),
         not_blank: None,
         limits: None,
         exactly: None,
@@ -164,25 +172,26 @@ fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     for clause in children(&pair, Rule::field_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
             Rule::not_blank => field.not_blank = Some(cx.span(&clause)),
-            Rule::one_of => field.limits = Some(one_of(cx, clause)?),
-            Rule::exactly => field.exactly = Some(value(cx, clause)?),
-            _ => outcome(cx, clause, &mut field.notice)?,
+            Rule::one_of => field.limits = Some(build_limits(cx, clause)?),
+            Rule::exactly => field.exactly = Some(build_clause_value(cx, clause)?),
+            _ => build_notice_clause(cx, clause, &mut field.notice)?,
         }
     }
     Ok(ItemKind::Field(field))
 }
 
-fn one_of(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> {
-    let values = cx.one(&pair, Rule::clause, expr::range_or_expression)?;
-    Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
+fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> {
+    let values = cx.build_child(&pair, Rule::clause, expr::build_range_or_expression)?;
+    Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
 /// Reads a clause about a violation: `else`, `repair`, `default`, `clamp`, `remove` or `warning`.
-fn outcome(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
+fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
         Rule::message => {
-            let mut texts = cx.all(&clause, Rule::string, StatementContext::spanned_string)?.into_iter();
+            let mut texts =
+                cx.build_children(&clause, Rule::string, StatementContext::read_spanned_string)?.into_iter();
             notice.message = texts.next().or(notice.message.take());
             notice.repair = texts.next().or(notice.repair.take());
             return Ok(());
@@ -191,8 +200,8 @@ fn outcome(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice)
             notice.warning = true;
             return Ok(());
         }
-        Rule::fallback_value | Rule::field_default => Correction::Default(value(cx, clause)?),
-        Rule::clamp_to => Correction::Clamp(value(cx, clause)?),
+        Rule::fallback_value | Rule::field_default => Correction::Default(build_clause_value(cx, clause)?),
+        Rule::clamp_to => Correction::Clamp(build_clause_value(cx, clause)?),
         _ => Correction::Remove,
     };
     if let Some(first) = &notice.correction {
@@ -206,75 +215,76 @@ fn outcome(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice)
 }
 
 /// Reads the message, correction and severity of an item.
-fn notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
+fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
-        outcome(cx, clause, &mut notice)?;
+        build_notice_clause(cx, clause, &mut notice)?;
     }
     Ok(notice)
 }
 
 /// Reads the expression of a clause.
-fn value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
+fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
-    expr::expression(cx, must(pair.into_inner().find(is_value), "a clause has a value")?)
+    expr::build_expression(cx, expect_part(pair.into_inner().find(is_value), "a clause has a value")?)
 }
 
-fn place(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PathExpr> {
-    let dotted = has(&pair, Rule::kw_dotted);
-    Ok(PathExpr { path: value(cx, pair)?, dotted })
+fn build_path(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PathExpr> {
+    let dotted = has_child(&pair, Rule::kw_dotted);
+    Ok(PathExpr { path: build_clause_value(cx, pair)?, dotted })
 }
 
-fn condition(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expr> {
-    cx.one(pair, Rule::clause, expr::expression)
+fn build_condition(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expr> {
+    cx.build_child(pair, Rule::clause, expr::build_expression)
 }
 
-fn rule(cx: &mut StatementContext<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
+fn build_rule(cx: &mut StatementContext<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
     Ok(ItemKind::Rule(RuleItem {
-        id: cx.one(&pair, Rule::string, StatementContext::spanned_string)?,
-        place: cx.optional(&pair, Rule::place, place)?,
-        guard: cx.optional(&pair, Rule::guard, value)?,
+        id: cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)?,
+        place: cx.build_optional_child(&pair, Rule::place, build_path)?,
+        guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
         test,
-        notice: notice(cx, &pair)?,
+        notice: build_notice(cx, &pair)?,
     }))
 }
 
-fn closed(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let id = cx.optional(&pair, Rule::string, StatementContext::spanned_string)?;
-    Ok(ItemKind::Closed { id, notice: notice(cx, &pair)? })
+fn build_closed(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let id = cx.build_optional_child(&pair, Rule::string, StatementContext::read_spanned_string)?;
+    Ok(ItemKind::Closed { id, notice: build_notice(cx, &pair)? })
 }
 
-fn local(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
-    Ok(ItemKind::Let { name, value: cx.one(&pair, Rule::clause, expr::expression)? })
+fn build_local(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+    Ok(ItemKind::Let { name, value: cx.build_child(&pair, Rule::clause, expr::build_expression)? })
 }
 
-fn include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let include_args =
-        |cx: &mut StatementContext<'_>, pair: Pair<'_>| cx.all(&pair, Rule::include_arg, include_arg);
+fn build_include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+    let include_args = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+        cx.build_children(&pair, Rule::include_arg, build_include_arg)
+    };
     let renamed = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
-        cx.one(&pair, Rule::string, StatementContext::spanned_string)
+        cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
     };
     Ok(ItemKind::Include(IncludeItem {
-        group: cx.one(&pair, Rule::name, StatementContext::declared)?,
-        args: cx.optional(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
-        renamed: cx.optional(&pair, Rule::renamed, renamed)?,
-        guard: cx.optional(&pair, Rule::guard, value)?,
+        group: cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?,
+        args: cx.build_optional_child(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
+        renamed: cx.build_optional_child(&pair, Rule::renamed, renamed)?,
+        guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
     }))
 }
 
-fn include_arg(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
-    let name = cx.ident(&child(&pair, Rule::key)?);
-    let value = cx.one(&pair, Rule::clause, expr::expression)?;
-    Ok(IncludeArg { name, value, place: cx.optional(&pair, Rule::place, place)? })
+fn build_include_arg(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
+    let name = cx.read_ident(&required_child(&pair, Rule::key)?);
+    let value = cx.build_child(&pair, Rule::clause, expr::build_expression)?;
+    Ok(IncludeArg { name, value, place: cx.build_optional_child(&pair, Rule::place, build_path)? })
 }
 
-fn each(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<EachItem> {
-    let mut names = cx.all(&pair, Rule::name, StatementContext::declared)?.into_iter();
+fn build_each(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<EachItem> {
+    let mut names = cx.build_children(&pair, Rule::name, StatementContext::read_declared_name)?.into_iter();
     Ok(EachItem {
-        names: (must(names.next(), "an `each` names its element")?, names.next()),
-        list: cx.one(&pair, Rule::clause, expr::expression)?,
-        guard: cx.optional(&pair, Rule::guard, value)?,
+        names: (expect_part(names.next(), "an `each` names its element")?, names.next()),
+        list: cx.build_child(&pair, Rule::clause, expr::build_expression)?,
+        guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
         body: Vec::new(),
     })
 }

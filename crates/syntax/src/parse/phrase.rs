@@ -8,13 +8,13 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 
 /// The phrase for the end of a statement.
-pub(super) const END: Message = message!("the end of the statement");
+pub(super) const END_OF_STATEMENT: Message = message!("the end of the statement");
 
 /// Returns the phrase for a token or construct. `None` if the rule is never reported as expected.
-pub(super) fn phrase(rule: Rule) -> Option<Message> {
+pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     use Rule as R;
     Some(match rule {
-        R::EOI => END,
+        R::EOI => END_OF_STATEMENT,
         R::name | R::key | R::local | R::path => message!("a name"),
         R::type_name => message!("a type"),
         R::question => message!("`ask`"),
@@ -94,13 +94,13 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
 }
 
 /// Returns the first keyword or symbol in the phrase of a rule.
-pub(super) fn word(rule: Rule) -> Option<String> {
-    Some(phrase(rule)?.split('`').nth(1)?.to_owned())
+pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
+    Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }
 
 /// True for the rule of a piece of an expression. After a complete expression, these pieces are
 /// always allowed, so listing them as expected would not help.
-pub(super) fn is_piece(rule: Rule) -> bool {
+pub(super) fn is_expression_piece(rule: Rule) -> bool {
     use Rule as R;
     matches!(
         rule,

@@ -6,34 +6,35 @@ use crate::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 use rulec_base::broken_invariant;
 use rulec_base::span::Spanned;
 
-pub(super) fn intent(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Intent> {
-    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
-    let description = cx.optional(&pair, Rule::string, StatementContext::spanned_string)?;
-    let keywords = cx.all(&pair, Rule::keywords, words)?;
-    let examples = cx.all(&pair, Rule::examples, words)?;
+pub(super) fn build_intent(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Intent> {
+    let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+    let description = cx.build_optional_child(&pair, Rule::string, StatementContext::read_spanned_string)?;
+    let keywords = cx.build_children(&pair, Rule::keywords, build_words)?;
+    let examples = cx.build_children(&pair, Rule::examples, build_words)?;
     Ok(Intent { name, description, keywords, examples })
 }
 
-pub(super) fn entity(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Entity> {
-    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
-    let patterns = match cx.optional(&pair, Rule::string, StatementContext::spanned_string)? {
-        Some(Spanned { node, span }) => {
-            vec![Expr { kind: ExprKind::Literal(Literal::String(node)), span }]
-        }
-        None => cx.one(&pair, Rule::list_in_place, decide::expressions)?,
-    };
+pub(super) fn build_entity(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Entity> {
+    let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+    let patterns =
+        match cx.build_optional_child(&pair, Rule::string, StatementContext::read_spanned_string)? {
+            Some(Spanned { node, span }) => {
+                vec![Expr { kind: ExprKind::Literal(Literal::String(node)), span }]
+            }
+            None => cx.build_child(&pair, Rule::list_in_place, decide::build_expressions)?,
+        };
     let ignoring_case = children(&pair, Rule::ignoring_case).next().map(|words| cx.span(&words));
     Ok(Entity { name, patterns, ignoring_case })
 }
 
-pub(super) fn lexicon(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Lexicon> {
-    let name = cx.one(&pair, Rule::name, StatementContext::declared)?;
-    Ok(Lexicon { name, entries: cx.all(&pair, Rule::weight, weight)? })
+pub(super) fn build_lexicon(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Lexicon> {
+    let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+    Ok(Lexicon { name, entries: cx.build_children(&pair, Rule::weight, build_weight)? })
 }
 
-fn weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> {
-    let word = cx.one(&pair, Rule::string, StatementContext::spanned_string)?;
-    let Spanned { node, span } = cx.signed(&pair)?;
+fn build_weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> {
+    let word = cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)?;
+    let Spanned { node, span } = cx.read_signed_number(&pair)?;
     let value = match node {
         Literal::Int(value) => value as f64,
         Literal::Float(value) => value,
@@ -46,6 +47,6 @@ fn weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> {
 }
 
 /// Reads the list after `keywords` or `examples`.
-pub(super) fn words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
-    cx.one(&pair, Rule::words, decide::words)
+pub(super) fn build_words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
+    cx.build_child(&pair, Rule::words, decide::build_word_list)
 }

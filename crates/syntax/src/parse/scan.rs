@@ -2,7 +2,7 @@
 //! strings, syntax of other languages, and nesting that would exhaust the stack.
 
 use super::foreign;
-use super::splitter::MAX_DEPTH;
+use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
 use crate::lex::{MAX_HASHES, Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic};
@@ -14,7 +14,7 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 /// Maximum number of stray characters that are reported. A file with more is probably not text.
 const MAX_STRAYS: usize = 50;
 
-pub(super) struct Characters<'d, 'a> {
+pub(super) struct CharacterChecker<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
     /// The names with non-ASCII characters that were checked so far.
@@ -22,13 +22,13 @@ pub(super) struct Characters<'d, 'a> {
     strays: usize,
 }
 
-impl<'d, 'a> Characters<'d, 'a> {
+impl<'d, 'a> CharacterChecker<'d, 'a> {
     pub(super) fn new(file: FileId, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
-        Characters { file, diagnostics, names: HashSet::new(), strays: 0 }
+        CharacterChecker { file, diagnostics, names: HashSet::new(), strays: 0 }
     }
 
     /// Checks the next token, whose text is `slice`.
-    pub(super) fn look(&mut self, token: Token, slice: &'a str) {
+    pub(super) fn check_token(&mut self, token: Token, slice: &'a str) {
         use TokenKind::{
             Comment, DocComment, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
             UnclosedRaw, UnclosedString, Word,
@@ -38,25 +38,29 @@ impl<'d, 'a> Characters<'d, 'a> {
             Stray => {
                 self.strays += 1;
                 if self.strays <= MAX_STRAYS {
-                    diagnostics.push(stray(span, slice));
+                    diagnostics.push(stray_character_error(span, slice));
                 }
             }
             UnclosedString | UnclosedRaw => {
-                bidi(token, file, slice, Code::BidiInString, diagnostics);
-                diagnostics.push(unclosed_string(token, span, slice));
+                check_bidi(token, file, slice, Code::BidiInString, diagnostics);
+                diagnostics.push(unclosed_string_error(token, span, slice));
             }
-            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
+            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes_error(span, slice)),
             SlashComment => {
                 let marks = Span { end: span.start + 2, ..span };
-                diagnostics.push(foreign::syntax(marks, message!("comments start with `#`"), "#"));
-                bidi(token, file, slice, Code::BidiControl, diagnostics);
+                diagnostics.push(foreign::foreign_syntax_error(
+                    marks,
+                    message!("comments start with `#`"),
+                    "#",
+                ));
+                check_bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
-            String | RawString => bidi(token, file, slice, Code::BidiInString, diagnostics),
-            Comment | DocComment => bidi(token, file, slice, Code::BidiControl, diagnostics),
+            String | RawString => check_bidi(token, file, slice, Code::BidiInString, diagnostics),
+            Comment | DocComment => check_bidi(token, file, slice, Code::BidiControl, diagnostics),
             Word | Quoted if !slice.is_ascii() => {
-                bidi(token, file, slice, Code::BidiControl, diagnostics);
+                check_bidi(token, file, slice, Code::BidiControl, diagnostics);
                 if self.names.insert(slice) {
-                    mixed_scripts(span, slice, diagnostics);
+                    check_mixed_scripts(span, slice, diagnostics);
                 }
             }
             _ => {}
@@ -69,11 +73,11 @@ fn is_bidi(c: char) -> bool {
 }
 
 /// Returns the code point of a character in Unicode notation.
-fn number(c: char) -> String {
+fn code_point(c: char) -> String {
     format!("U+{:04X}", c as u32)
 }
 
-fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut Vec<Diagnostic>) {
+fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut Vec<Diagnostic>) {
     if slice.is_ascii() {
         return;
     }
@@ -83,7 +87,7 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
             Code::BidiInString => (
                 message!(
                     "the invisible character {} in a string changes the display order of the text",
-                    number(c)
+                    code_point(c)
                 ),
                 message!(
                     "if this is intended, write `{}`",
@@ -93,7 +97,7 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
             _ => (
                 message!(
                     "the invisible character {} outside a string changes the display order of the text",
-                    number(c)
+                    code_point(c)
                 ),
                 message!("remove the character: it makes the text look different from what is compiled"),
             ),
@@ -135,10 +139,11 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
-fn stray(span: Span, slice: &str) -> Diagnostic {
+fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
-        let message = message!("the invisible character {} changes the display order of the text", number(c));
+        let message =
+            message!("the invisible character {} changes the display order of the text", code_point(c));
         return Diagnostic::new(Code::BidiControl, span, message)
             .help(message!("remove the character: it makes the text look different from what is compiled"));
     }
@@ -151,7 +156,7 @@ fn stray(span: Span, slice: &str) -> Diagnostic {
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
     let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
-        message!("the character {} is not allowed in a rules file", number(c))
+        message!("the character {} is not allowed in a rules file", code_point(c))
     } else {
         message!("the character `{c}` is not allowed here")
     };
@@ -165,7 +170,7 @@ fn stray(span: Span, slice: &str) -> Diagnostic {
     Diagnostic::new(Code::StrayCharacter, span, message).help(help)
 }
 
-fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
+fn unclosed_string_error(token: Token, span: Span, slice: &str) -> Diagnostic {
     if token.kind == TokenKind::UnclosedRaw {
         let count = slice.find('"').unwrap_or(1) - 1;
         if count > MAX_HASHES {
@@ -186,7 +191,7 @@ fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
     Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
 }
 
-fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
+fn wrong_quotes_error(span: Span, slice: &str) -> Diagnostic {
     let mut inner = slice.chars();
     inner.next();
     inner.next_back();
@@ -201,7 +206,7 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     diagnostic.help(help).fix(span, replacement)
 }
 
-fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
+fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
     if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
         let odd: Vec<String> = name
             .chars()
@@ -220,11 +225,11 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the token at which a statement is nested deeper than [`MAX_DEPTH`]. Brackets, runs of
-/// `not` and `-`, quantifiers and `if` each add one level of the tree.
-pub(super) fn too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
+/// Returns the token at which a statement is nested deeper than [`MAX_BRACKET_DEPTH`]. Brackets,
+/// runs of `not` and `-`, quantifiers and `if` each add one level of the tree.
+pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
     // A token opens at most one level.
-    if sigs.len() <= MAX_DEPTH {
+    if sigs.len() <= MAX_BRACKET_DEPTH {
         return None;
     }
     // For each open bracket: its level, and the numbers of open quantifiers and open types around
@@ -238,13 +243,13 @@ pub(super) fn too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
         let before = index.checked_sub(1).map(|before| sigs[before].token);
         let before_text = before.map_or("", |token| token.text(text));
         match token.kind {
-            kind if kind.opens() => {
+            kind if kind.opens_bracket() => {
                 let level = quantifiers + types + run + 1;
                 around.push((level, quantifiers, types));
                 depth += level;
                 (quantifiers, types, run) = (0, 0, 0);
             }
-            kind if kind.closes() => {
+            kind if kind.closes_bracket() => {
                 let (level, outer_quantifiers, outer_types) = around.pop().unwrap_or_default();
                 depth -= level;
                 (quantifiers, types, run) = (outer_quantifiers, outer_types, 0);
@@ -278,7 +283,7 @@ pub(super) fn too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
             },
             _ => run = 0,
         }
-        if depth + quantifiers + types + run > MAX_DEPTH {
+        if depth + quantifiers + types + run > MAX_BRACKET_DEPTH {
             return Some(token);
         }
     }

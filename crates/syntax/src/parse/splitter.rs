@@ -6,10 +6,10 @@
 //! at the indentation of the table's statements. The keyword then closes all open brackets.
 
 use super::Rule;
-use super::stream::{SignificantToken, Stream};
+use super::stream::{SignificantToken, TokenStream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
-use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
+use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
@@ -28,12 +28,12 @@ pub(super) struct RawStatement {
 }
 
 /// Maximum number of brackets open at once. Deeper nesting is an error.
-pub(super) const MAX_DEPTH: usize = 128;
+pub(super) const MAX_BRACKET_DEPTH: usize = 128;
 
-pub(super) fn split(
+pub(super) fn split_statements(
     file: FileId,
     text: &str,
-    stream: &Stream,
+    stream: &TokenStream,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<RawStatement> {
     let sigs = stream.sigs.as_slice();
@@ -43,34 +43,34 @@ pub(super) fn split(
         sigs,
         codes: stream.codes.as_bytes(),
         diagnostics,
-        balanced: balanced(sigs),
+        balanced: has_balanced_brackets(sigs),
         open: Vec::new(),
         current: None,
         table: None,
         done: Vec::new(),
     };
     for index in 0..sigs.len() {
-        splitter.token(index);
+        splitter.visit_token(index);
     }
-    splitter.close_open(0, None);
-    splitter.finish(sigs.len());
+    splitter.report_open_brackets(0, None);
+    splitter.finish_statement(sigs.len());
     splitter.end_table(sigs.len());
     splitter.done
 }
 
-fn balanced(sigs: &[SignificantToken]) -> bool {
+fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
     let mut open = Vec::new();
     for sig in sigs {
-        if sig.token.kind.opens() {
+        if sig.token.kind.opens_bracket() {
             open.push(sig.token.kind);
-        } else if sig.token.kind.closes() && open.pop().map(closer) != Some(sig.token.kind) {
+        } else if sig.token.kind.closes_bracket() && open.pop().map(closing_kind) != Some(sig.token.kind) {
             return false;
         }
     }
     open.is_empty()
 }
 
-fn closer(kind: TokenKind) -> TokenKind {
+fn closing_kind(kind: TokenKind) -> TokenKind {
     match kind {
         TokenKind::OpenParen => TokenKind::CloseParen,
         TokenKind::OpenBracket => TokenKind::CloseBracket,
@@ -78,7 +78,7 @@ fn closer(kind: TokenKind) -> TokenKind {
     }
 }
 
-struct Current {
+struct CurrentStatement {
     word: Option<&'static Terminal>,
     first: usize,
     damaged: bool,
@@ -87,18 +87,18 @@ struct Current {
     swallowed: bool,
 }
 
-impl Current {
+impl CurrentStatement {
     /// True if the statement begins with the word of one of these grammar rules.
     fn is_one_of(&self, rules: &[Rule]) -> bool {
         self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
     }
 
-    fn until(self, end: usize) -> RawStatement {
+    fn end_at(self, end: usize) -> RawStatement {
         RawStatement { word: self.word, tokens: self.first..end, damaged: self.damaged, table: None }
     }
 }
 
-struct Table {
+struct OpenTable {
     head: RawStatement,
     /// The indentation of the table's first statement, if that statement starts a line.
     indent: Option<u32>,
@@ -114,50 +114,50 @@ struct Splitter<'a> {
     balanced: bool,
     /// The indices of the open brackets. The brace of a table comes first.
     open: Vec<usize>,
-    current: Option<Current>,
-    table: Option<Table>,
+    current: Option<CurrentStatement>,
+    table: Option<OpenTable>,
     done: Vec<RawStatement>,
 }
 
 impl<'a> Splitter<'a> {
-    fn text(&self, index: usize) -> &'a str {
+    fn token_text(&self, index: usize) -> &'a str {
         self.sigs[index].token.text(self.text)
     }
 
     /// True if the token has the spelling of a terminal in the table. The code alone does not say
     /// so: `==` has the code of `=`, and `=>` has the code of `->`.
-    fn is(&self, index: usize, code: u8) -> bool {
-        self.text(index) == terminals::terminal(code).text
+    fn is_terminal(&self, index: usize, code: u8) -> bool {
+        self.token_text(index) == terminals::terminal(code).text
     }
 
-    fn base(&self) -> usize {
+    fn base_bracket_count(&self) -> usize {
         usize::from(self.table.is_some())
     }
 
-    fn token(&mut self, index: usize) {
+    fn visit_token(&mut self, index: usize) {
         let token = self.sigs[index].token;
         if token.kind == TokenKind::Word {
             let indent = self.sigs[index].indent();
             let word = terminals::terminal(self.codes[index]);
             let word = Some(word).filter(|word| word.starts_statement() && !self.is_name(index));
             if let (Some(word), Some(indent)) = (word, indent) {
-                self.reset(index, word, indent);
+                self.reset_brackets(index, word, indent);
             }
-            if self.open.len() == self.base() {
+            if self.open.len() == self.base_bracket_count() {
                 match word {
-                    Some(word) if indent.is_some() || !self.wants_more(index) => {
-                        return self.start(index, Some(word));
+                    Some(word) if indent.is_some() || !self.expects_continuation(index) => {
+                        return self.start_statement(index, Some(word));
                     }
                     None if indent.is_some_and(|indent| self.is_unknown_start(index, indent)) => {
-                        return self.start(index, None);
+                        return self.start_statement(index, None);
                     }
                     _ => {}
                 }
             }
         }
-        let at_base = self.open.len() == self.base();
+        let at_base = self.open.len() == self.base_bracket_count();
         match token.kind {
-            TokenKind::Semicolon if at_base => return self.needless_semicolon(index),
+            TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // This token was already reported. It may hide a bracket or replace one, so a missing
             // bracket is not reported again.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
@@ -165,28 +165,28 @@ impl<'a> Splitter<'a> {
                     (current.damaged, current.swallowed) = (true, true);
                 }
             }
-            kind if kind.opens() => return self.opened(index, at_base),
-            kind if kind.closes() => return self.closed(index),
+            kind if kind.opens_bracket() => return self.open_bracket(index, at_base),
+            kind if kind.closes_bracket() => return self.close_bracket(index),
             _ => {}
         }
         if self.current.is_none() {
-            self.start(index, None);
+            self.start_statement(index, None);
         }
     }
 
-    fn start(&mut self, index: usize, word: Option<&'static Terminal>) {
-        self.finish(index);
+    fn start_statement(&mut self, index: usize, word: Option<&'static Terminal>) {
+        self.finish_statement(index);
         if let Some(table) = &mut self.table
             && table.statements.is_empty()
         {
             table.indent = self.sigs[index].indent();
         }
-        self.current = Some(Current { word, first: index, damaged: false, swallowed: false });
+        self.current = Some(CurrentStatement { word, first: index, damaged: false, swallowed: false });
     }
 
-    fn finish(&mut self, end: usize) {
+    fn finish_statement(&mut self, end: usize) {
         if let Some(current) = self.current.take() {
-            let statement = current.until(end);
+            let statement = current.end_at(end);
             match &mut self.table {
                 Some(table) => table.statements.push(statement),
                 None => self.done.push(statement),
@@ -208,19 +208,19 @@ impl<'a> Splitter<'a> {
             return true;
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
-            return !self.heads_block(index);
+            return !self.starts_block(index);
         }
         match self.codes[index] {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
             terminals::LIST => {
                 let before_type = [terminals::AS, terminals::EQUALS, terminals::ARROW];
-                index + 1 < self.sigs.len() && self.is(index + 1, terminals::LESS)
-                    || index > 0 && before_type.into_iter().any(|code| self.is(index - 1, code))
+                index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::LESS)
+                    || index > 0 && before_type.into_iter().any(|code| self.is_terminal(index - 1, code))
             }
             terminals::INTENT => {
                 // `intent` follows the name or the description of the flow. The flow id at the end
                 // may also be a string.
-                !self.names_block(index)
+                !self.is_followed_by_named_block(index)
                     && self.current.as_ref().is_some_and(|current| {
                         current.is_one_of(&[Rule::flow_statement])
                             && (before == Some(TokenKind::String) || current.first + 2 == index)
@@ -231,13 +231,14 @@ impl<'a> Splitter<'a> {
     }
 
     /// True if a block follows the word, or if the word cannot continue the current statement.
-    fn heads_block(&self, index: usize) -> bool {
-        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
-        self.names_block(index) || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+    fn starts_block(&self, index: usize) -> bool {
+        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base_bracket_count());
+        self.is_followed_by_named_block(index)
+            || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
     }
 
     /// True if a name and a brace follow the word, with at most a description between them.
-    fn names_block(&self, index: usize) -> bool {
+    fn is_followed_by_named_block(&self, index: usize) -> bool {
         let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
         let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
         let is_name = match token(index + 1) {
@@ -250,23 +251,23 @@ impl<'a> Splitter<'a> {
 
     /// True if the previous token cannot end a statement. A statement keyword after it on the same
     /// line is then meant as a name.
-    fn wants_more(&self, index: usize) -> bool {
+    fn expects_continuation(&self, index: usize) -> bool {
         let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
         match self.sigs[before].token.kind {
             // `type Names = list<string>` is complete.
-            Operator if self.is(before, terminals::GREATER) => {
+            Operator if self.is_terminal(before, terminals::GREATER) => {
                 let ends_with_type = [Rule::type_statement, Rule::extern_statement];
                 !self.current.as_ref().is_some_and(|current| current.is_one_of(&ends_with_type))
             }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
-                let (word, text) = (terminals::terminal(self.codes[before]), self.text(before));
+                let (word, text) = (terminals::terminal(self.codes[before]), self.token_text(before));
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the keyword of the statement counts, not a name with the same spelling.
                 let wants_name = word.wants_name() && (starts || !word.starts_statement());
                 wants_name
-                    || self.is(before, terminals::NOT)
+                    || self.is_terminal(before, terminals::NOT)
                     || operators::Op::infix(text).is_some()
                     || text == "is"
             }
@@ -277,11 +278,11 @@ impl<'a> Splitter<'a> {
     /// True if a word at the start of a line is probably a misspelt keyword of a new statement.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
-        let word = self.text(index);
+        let word = self.token_text(index);
         let margin = self.sigs[current.first].indent();
         margin.is_some_and(|margin| indent <= margin)
-            && !self.wants_more(index)
-            && !terminals::terminal(self.codes[index]).continues()
+            && !self.expects_continuation(index)
+            && !terminals::terminal(self.codes[index]).continues_statement()
             // `next` is a destination of a router, although the grammar reads it as a name.
             && word != "next"
             && !operators::is_reserved_word(word)
@@ -290,11 +291,11 @@ impl<'a> Splitter<'a> {
 
     /// Closes all open brackets at a statement keyword at column 0 or at the indentation of a
     /// table's statements. In text without errors, no bracket is open before such a keyword.
-    fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
+    fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let first = table.statements.is_empty() && self.current.is_none();
             if word.is_in_table() && (first || table.indent == Some(indent)) {
-                return self.close_open(1, Some(index));
+                return self.report_open_brackets(1, Some(index));
             }
             // If the statements of a table are not indented, this keyword ends the table only if
             // brackets are unbalanced.
@@ -303,22 +304,25 @@ impl<'a> Splitter<'a> {
             }
         }
         if indent == 0 && !self.open.is_empty() {
-            self.close_open(0, Some(index));
-            self.finish(index);
+            self.report_open_brackets(0, Some(index));
+            self.finish_statement(index);
             self.end_table(index);
         }
     }
 
     /// Reports all open brackets except the outermost `keep`, and removes them from `open`.
-    fn close_open(&mut self, keep: usize, next: Option<usize>) {
+    fn report_open_brackets(&mut self, keep: usize, next: Option<usize>) {
         while self.open.len() > keep {
             let bracket = self.open[self.open.len() - 1];
-            self.unclosed(bracket, next.map(|next| (next, message!("the next statement begins here"))));
+            self.report_unclosed(
+                bracket,
+                next.map(|next| (next, message!("the next statement begins here"))),
+            );
             self.open.pop();
         }
     }
 
-    fn unclosed(&mut self, bracket: usize, other: Option<(usize, Message)>) {
+    fn report_unclosed(&mut self, bracket: usize, other: Option<(usize, Message)>) {
         let is_table = self.table.is_some() && self.open.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
             current.damaged = true;
@@ -326,7 +330,7 @@ impl<'a> Splitter<'a> {
                 return;
             }
         }
-        let opening = self.text(bracket);
+        let opening = self.token_text(bracket);
         let closing = match opening {
             "(" => ")",
             "[" => "]",
@@ -341,56 +345,61 @@ impl<'a> Splitter<'a> {
         });
     }
 
-    fn opened(&mut self, index: usize, at_base: bool) {
-        let is_table = |current: &mut Current| current.is_one_of(&[Rule::table_statement]);
+    fn open_bracket(&mut self, index: usize, at_base: bool) {
+        let is_table = |current: &mut CurrentStatement| current.is_one_of(&[Rule::table_statement]);
         let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none()
             && at_base
             && brace
             && let Some(current) = self.current.take_if(is_table)
         {
-            self.table = Some(Table { head: current.until(index), indent: None, statements: Vec::new() });
+            self.table =
+                Some(OpenTable { head: current.end_at(index), indent: None, statements: Vec::new() });
             self.open.push(index);
             return;
         }
         if self.current.is_none() {
-            self.start(index, None);
+            self.start_statement(index, None);
         }
         self.open.push(index);
-        if self.open.len() > MAX_DEPTH + 1
+        if self.open.len() > MAX_BRACKET_DEPTH + 1
             && let Some(current) = &mut self.current
         {
             current.swallowed = true;
         }
     }
 
-    fn closed(&mut self, index: usize) {
+    fn close_bracket(&mut self, index: usize) {
         let kind = self.sigs[index].token.kind;
-        let fits = |open: &usize| closer(self.sigs[*open].token.kind) == kind;
+        let fits = |open: &usize| closing_kind(self.sigs[*open].token.kind) == kind;
         match self.open.iter().rposition(fits) {
             // A closing bracket may match a bracket that is not the innermost open one. The match
             // is accepted only within the current statement, or for a brace, which may end the
             // table.
-            Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
+            Some(at)
+                if at + 1 == self.open.len()
+                    || at >= self.base_bracket_count()
+                    || kind == TokenKind::CloseBrace =>
+            {
                 while self.open.len() > at + 1 {
                     let bracket = self.open[self.open.len() - 1];
-                    self.unclosed(bracket, Some((index, message!("an outer bracket is closed here"))));
+                    self.report_unclosed(bracket, Some((index, message!("an outer bracket is closed here"))));
                     self.open.pop();
                 }
                 self.open.pop();
                 if at == 0 && self.table.is_some() {
-                    self.finish(index);
+                    self.finish_statement(index);
                     self.end_table(index);
                 }
             }
             _ => {
                 if self.current.is_none() {
-                    self.start(index, None);
+                    self.start_statement(index, None);
                 }
                 let known =
                     self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
                 if known != Some(true) {
-                    let closing = self.text(index);
+                    let closing = self.token_text(index);
                     let span = self.sigs[index].token.span(self.file);
                     let message = message!("`{closing}` has no opening bracket");
                     self.diagnostics.push(
@@ -402,9 +411,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    fn needless_semicolon(&mut self, index: usize) {
+    fn report_semicolon(&mut self, index: usize) {
         let span = self.sigs[index].token.span(self.file);
-        self.finish(index);
+        self.finish_statement(index);
         self.diagnostics.push(
             Diagnostic::new(Code::Unexpected, span, message!("statements do not end with `;`"))
                 .help(message!("remove the `;`: a statement ends where the next one begins"))
@@ -414,7 +423,7 @@ impl<'a> Splitter<'a> {
 }
 
 /// Creates the diagnostic for a word that begins no statement.
-pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagnostic {
+pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) -> Diagnostic {
     let span = token.span(file);
     let found = token.text(text);
     let shown: String = found.chars().take(40).collect();
@@ -434,12 +443,12 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
     }
-    if terminals::statements().any(|word| word == found) {
+    if terminals::statement_words().any(|word| word == found) {
         return diagnostic.help(message!("write `{shown}` without the `:` after it"));
     }
     let similar = match lower.as_str() {
-        word if terminals::statements().any(|known| known == word) => {
-            terminals::statements().find(|known| *known == word)
+        word if terminals::statement_words().any(|known| known == word) => {
+            terminals::statement_words().find(|known| *known == word)
         }
         "rule" | "when" | "case" | "match" => terminals::statement_word(Rule::route_statement),
         "var" | "const" | "set" | "define" => terminals::statement_word(Rule::let_statement),
@@ -449,13 +458,13 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
         "inputs" | "schema" => terminals::statement_word(Rule::input_statement),
         "struct" | "record" => terminals::statement_word(Rule::type_statement),
-        _ => nearest(&lower, terminals::statements()),
+        _ => nearest(&lower, terminals::statement_words()),
     };
     match similar {
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => {
-            let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
-            diagnostic.help(message!("a statement starts with {}", one_of(words)))
+            let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))
         }
         None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
     }

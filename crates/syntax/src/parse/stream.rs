@@ -14,22 +14,22 @@ use rulec_base::parallel;
 pub(super) struct SignificantToken {
     pub(super) token: Token,
     /// Number of bytes before the token on its line if the token starts the line, otherwise
-    /// [`SignificantToken::INSIDE`].
+    /// [`SignificantToken::NOT_AT_LINE_START`].
     indent: u32,
 }
 
 impl SignificantToken {
-    const INSIDE: u32 = u32::MAX;
+    const NOT_AT_LINE_START: u32 = u32::MAX;
 
     /// Returns the number of bytes before the token on its line, if the token starts the line.
     pub(super) fn indent(&self) -> Option<u32> {
-        (self.indent != Self::INSIDE).then_some(self.indent)
+        (self.indent != Self::NOT_AT_LINE_START).then_some(self.indent)
     }
 }
 
 /// The significant tokens of a text.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Stream {
+pub(super) struct TokenStream {
     pub(super) sigs: Vec<SignificantToken>,
     pub(super) codes: String,
     /// The tokens whose characters need checks: tokens with non-ASCII characters, tokens that are
@@ -38,10 +38,10 @@ pub(super) struct Stream {
 }
 
 /// Rough size of a statement in bytes, to estimate the number of statements.
-pub(super) const STATEMENT_BYTES: usize = 100;
+pub(super) const MEAN_STATEMENT_BYTES: usize = 100;
 
 /// Tokenizes a text, divided into `parts` parts that are processed in parallel.
-pub(super) fn stream(text: &str, parts: usize) -> Stream {
+pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     let mut starts: Vec<usize> = (0..parts)
         .map(|part| text.len() / parts * part)
         .map(|near| {
@@ -51,44 +51,49 @@ pub(super) fn stream(text: &str, parts: usize) -> Stream {
     starts[0] = 0;
     starts.dedup();
     let until = |part: usize| starts.get(part + 1).copied().unwrap_or(text.len());
-    let parts = parallel::each(0..starts.len(), |part| Part::cut(text, starts[part], until(part)));
+    let parts = parallel::map_in_parallel(0..starts.len(), |part| {
+        TokenizedPart::tokenize(text, starts[part], until(part))
+    });
     let mut parts = parts.into_iter().enumerate();
     let mut whole = parts.next().map(|(_, first)| first).unwrap_or_default();
     for (number, part) in parts {
         let is_right = whole.end == starts[number];
-        whole.append(if is_right { part } else { Part::cut(text, whole.end, until(number)) });
+        whole.append(if is_right { part } else { TokenizedPart::tokenize(text, whole.end, until(number)) });
     }
     // The codes are ASCII characters.
     let codes = String::from_utf8(whole.codes).unwrap_or_default();
-    Stream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
+    TokenStream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
 }
 
 /// The tokens of one part of a text, which one thread tokenizes.
 #[derive(Default)]
-struct Part {
+struct TokenizedPart {
     sigs: Vec<SignificantToken>,
     codes: Vec<u8>,
     suspicious: Vec<Token>,
     end: usize,
 }
 
-impl Part {
+impl TokenizedPart {
     /// Tokenizes one part of a text: all tokens that begin between two offsets. A token must begin
     /// at `from`.
-    fn cut(text: &str, from: usize, until: usize) -> Part {
+    fn tokenize(text: &str, from: usize, until: usize) -> TokenizedPart {
         // White space separates most tokens, and few tokens are shorter than two bytes.
         let room = until.saturating_sub(from) / 5 + 1;
-        let mut part =
-            Part { sigs: Vec::with_capacity(room), codes: Vec::with_capacity(room), ..Part::default() };
+        let mut part = TokenizedPart {
+            sigs: Vec::with_capacity(room),
+            codes: Vec::with_capacity(room),
+            ..TokenizedPart::default()
+        };
         part.end = from;
         let starts_line = from == 0 || text.as_bytes()[from - 1] == b'\n';
         let mut line_start = starts_line.then_some(from as u32);
         let mut before = None;
-        let mut beyond_ascii = beyond_ascii(text, from);
-        for token in lex::tokens(text, from).take_while(|token| (token.start as usize) < until) {
+        let mut beyond_ascii = find_non_ascii(text, from);
+        for token in lex::tokenize(text, from).take_while(|token| (token.start as usize) < until) {
             let is_ascii = token.end as usize <= beyond_ascii;
             if !is_ascii {
-                beyond_ascii = self::beyond_ascii(text, token.end as usize);
+                beyond_ascii = self::find_non_ascii(text, token.end as usize);
             }
             if !is_ascii || token.kind.is_unreadable() || token.kind == TokenKind::SlashComment {
                 part.suspicious.push(token);
@@ -97,10 +102,11 @@ impl Part {
                 TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
                 kind if kind.is_trivia() => {}
                 _ => {
-                    let indent =
-                        line_start.take().map_or(SignificantToken::INSIDE, |start| token.start - start);
-                    let code = terminals::code_of(token, token.text(text), before);
-                    part.join(code);
+                    let indent = line_start
+                        .take()
+                        .map_or(SignificantToken::NOT_AT_LINE_START, |start| token.start - start);
+                    let code = terminals::token_code(token, token.text(text), before);
+                    part.mark_member_dot(code);
                     part.sigs.push(SignificantToken { token, indent });
                     part.codes.push(code);
                 }
@@ -113,7 +119,7 @@ impl Part {
 
     /// Changes the code of the last token to `MEMBER_DOT` if that token is a dot before a plain
     /// name.
-    fn join(&mut self, next: u8) {
+    fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::is_member(next)
         {
@@ -122,9 +128,9 @@ impl Part {
     }
 
     /// Appends the part of the text that follows this part.
-    fn append(&mut self, next: Part) {
+    fn append(&mut self, next: TokenizedPart) {
         if let Some(first) = next.codes.first() {
-            self.join(*first);
+            self.mark_member_dot(*first);
         }
         self.sigs.extend(next.sigs);
         self.codes.extend(next.codes);
@@ -134,7 +140,7 @@ impl Part {
 }
 
 /// Returns the offset of the next non-ASCII byte.
-fn beyond_ascii(text: &str, from: usize) -> usize {
+fn find_non_ascii(text: &str, from: usize) -> usize {
     let rest = &text.as_bytes()[from..];
     // Whole ASCII blocks are skipped quickly.
     let blocks = rest.chunks(64).take_while(|block| block.is_ascii()).count();

@@ -5,8 +5,8 @@
 //!
 //! pest reads a statement as a string of *codes*: one ASCII character per token, without white
 //! space and comments. A route with two hundred characters thus has about thirty codes, and the
-//! grammar skips nothing. Codes are assigned by class, in the order of [`Class`], so that "any
-//! name" and "any key" are ranges of codes.
+//! grammar skips nothing. Codes are assigned by class, in the order of [`TerminalClass`], so that
+//! "any name" and "any key" are ranges of codes.
 
 use super::Rule;
 use crate::lex::{Token, TokenKind};
@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 /// The classes of terminals, in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(super) enum TerminalClass {
     /// A symbol that neither ends an expression nor is a piece of one.
     Mark,
     /// A token that ends most expressions.
@@ -51,7 +51,7 @@ pub(super) struct Terminal {
     pub(super) rule: &'static str,
     /// The spelling. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
-    pub(super) class: Class,
+    pub(super) class: TerminalClass,
     /// The grammar rule of the statements that begin with this word.
     pub(super) statement: Option<Rule>,
     /// The phrase that names the terminal in messages.
@@ -60,22 +60,22 @@ pub(super) struct Terminal {
 }
 
 /// Flag of a word whose statement is allowed in a table.
-const IN_TABLE: u8 = 1;
+const ALLOWED_IN_TABLE: u8 = 1;
 /// Flag of a word whose statement declares the name after the word.
-const DECLARES: u8 = 2;
+const DECLARES_NAME: u8 = 2;
 /// Flag of a word that requires a name after it.
 const WANTS_NAME: u8 = 4;
 /// Flag of a word that, at the start of a line, continues the previous statement.
-const CONTINUES: u8 = 8;
+const CONTINUES_STATEMENT: u8 = 8;
 /// Flag of a terminal that has a second grammar rule, `bare_…`, which produces no tree node.
 /// Messages never list that second rule as expected.
-const BARE: u8 = 16;
+const HAS_BARE_RULE: u8 = 16;
 /// Flag of a word that begins an item of a payload at the start of a line.
-const ITEM: u8 = 32;
+const BEGINS_ITEM: u8 = 32;
 
 /// The role of a word with a special meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum WordRole {
     /// The word begins a statement.
     Statement,
     /// The word begins a clause, and must be in backquotes to be a name.
@@ -85,47 +85,47 @@ pub enum Role {
 }
 
 impl Terminal {
-    pub(super) fn role(&self) -> Role {
+    pub(super) fn role(&self) -> WordRole {
         match self.class {
-            _ if self.starts_statement() => Role::Statement,
-            Class::Clause => Role::Clause,
-            _ => Role::Word,
+            _ if self.starts_statement() => WordRole::Statement,
+            TerminalClass::Clause => WordRole::Clause,
+            _ => WordRole::Word,
         }
     }
 
-    const fn has(&self, traits: u8) -> bool {
+    const fn has_trait(&self, traits: u8) -> bool {
         self.traits & traits != 0
     }
 
     /// True if the statement that begins with this word is allowed in a table.
     pub(super) fn is_in_table(&self) -> bool {
-        self.has(IN_TABLE)
+        self.has_trait(ALLOWED_IN_TABLE)
     }
 
     /// True if the statement that begins with this word declares the name after the word.
-    pub(super) fn declares(&self) -> bool {
-        self.has(DECLARES)
+    pub(super) fn declares_name(&self) -> bool {
+        self.has_trait(DECLARES_NAME)
     }
 
     /// True if a name must follow this word.
     pub(super) fn wants_name(&self) -> bool {
-        self.has(DECLARES | WANTS_NAME)
+        self.has_trait(DECLARES_NAME | WANTS_NAME)
     }
 
     /// True if a line that begins with this word continues the previous statement.
-    pub(super) fn continues(&self) -> bool {
-        self.has(CONTINUES) || self.class == Class::Clause
+    pub(super) fn continues_statement(&self) -> bool {
+        self.has_trait(CONTINUES_STATEMENT) || self.class == TerminalClass::Clause
     }
 
     /// True if this word begins an item of a payload.
     pub(super) fn begins_item(&self) -> bool {
-        self.has(ITEM)
+        self.has_trait(BEGINS_ITEM)
     }
 
     /// True if the grammar also has a rule `bare_…` for this terminal.
     #[cfg(test)]
     pub(super) fn is_bare(&self) -> bool {
-        self.has(BARE)
+        self.has_trait(HAS_BARE_RULE)
     }
 
     pub(super) fn starts_statement(&self) -> bool {
@@ -139,7 +139,7 @@ impl Terminal {
     }
 
     const fn is_statement_class(&self) -> bool {
-        matches!(self.class, Class::Statement | Class::InnerStatement)
+        matches!(self.class, TerminalClass::Statement | TerminalClass::InnerStatement)
     }
 }
 
@@ -168,7 +168,7 @@ macro_rules! terminals {
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: stringify!($rule),
             text: $text,
-            class: Class::$class,
+            class: TerminalClass::$class,
             statement: statement!($($statement)?),
             phrase: phrase!($text $($phrase)?),
             traits: 0 $(| $flag)*,
@@ -179,50 +179,50 @@ macro_rules! terminals {
 terminals! {
     kw_import "import" Statement(import_statement);
     kw_input "input" Statement(input_statement);
-    kw_handler "handler" Statement(handler_statement) DECLARES;
-    kw_list "list" Statement(list_statement) DECLARES;
+    kw_handler "handler" Statement(handler_statement) DECLARES_NAME;
+    kw_list "list" Statement(list_statement) DECLARES_NAME;
     kw_dict "dict" Contextual;
-    kw_let "let" Statement(let_statement) DECLARES ITEM;
-    kw_def "def" Statement(def_statement) DECLARES;
-    kw_extern "extern" Statement(extern_statement) DECLARES;
-    kw_fn "fn" Contextual WANTS_NAME CONTINUES;
+    kw_let "let" Statement(let_statement) DECLARES_NAME BEGINS_ITEM;
+    kw_def "def" Statement(def_statement) DECLARES_NAME;
+    kw_extern "extern" Statement(extern_statement) DECLARES_NAME;
+    kw_fn "fn" Contextual WANTS_NAME CONTINUES_STATEMENT;
     kw_settings "settings" Statement(settings_statement);
-    kw_type "type" Statement(type_statement) DECLARES;
-    kw_route "route" Statement(route_statement) DECLARES IN_TABLE BARE;
-    kw_default "default" Statement(default_statement) IN_TABLE;
-    kw_table "table" Statement(table_statement) DECLARES;
+    kw_type "type" Statement(type_statement) DECLARES_NAME;
+    kw_route "route" Statement(route_statement) DECLARES_NAME ALLOWED_IN_TABLE HAS_BARE_RULE;
+    kw_default "default" Statement(default_statement) ALLOWED_IN_TABLE;
+    kw_table "table" Statement(table_statement) DECLARES_NAME;
     kw_test "test" Statement(test_statement);
-    kw_when "when" Clause WANTS_NAME BARE => message!("`when` and a condition");
-    kw_requires "requires" Contextual CONTINUES => message!("`requires permission`");
-    kw_permission "permission" Contextual CONTINUES;
-    kw_priority "priority" Contextual WANTS_NAME CONTINUES;
-    kw_disabled "disabled" Contextual CONTINUES;
-    kw_goto "goto" Contextual WANTS_NAME CONTINUES BARE;
+    kw_when "when" Clause WANTS_NAME HAS_BARE_RULE => message!("`when` and a condition");
+    kw_requires "requires" Contextual CONTINUES_STATEMENT => message!("`requires permission`");
+    kw_permission "permission" Contextual CONTINUES_STATEMENT;
+    kw_priority "priority" Contextual WANTS_NAME CONTINUES_STATEMENT;
+    kw_disabled "disabled" Contextual CONTINUES_STATEMENT;
+    kw_goto "goto" Contextual WANTS_NAME CONTINUES_STATEMENT HAS_BARE_RULE;
     kw_given "given" Clause;
     kw_expect "expect" Clause;
-    kw_from "from" Contextual CONTINUES;
+    kw_from "from" Contextual CONTINUES_STATEMENT;
     kw_in "in" Contextual;
     kw_as "as" Cast;
-    kw_choice "choice" Statement(choice_statement) DECLARES;
-    kw_ask "ask" Contextual CONTINUES;
-    kw_to_user "to_user" Contextual CONTINUES;
+    kw_choice "choice" Statement(choice_statement) DECLARES_NAME;
+    kw_ask "ask" Contextual CONTINUES_STATEMENT;
+    kw_to_user "to_user" Contextual CONTINUES_STATEMENT;
     kw_branch "branch" Clause WANTS_NAME;
     kw_all "all" Quantity;
     kw_any "any" Quantity;
-    kw_flow "flow" Statement(flow_statement) DECLARES;
-    kw_tool "tool" Contextual BARE;
-    kw_keyword "keyword" Contextual CONTINUES;
-    kw_intent "intent" InnerStatement(intent_statement) DECLARES;
+    kw_flow "flow" Statement(flow_statement) DECLARES_NAME;
+    kw_tool "tool" Contextual HAS_BARE_RULE;
+    kw_keyword "keyword" Contextual CONTINUES_STATEMENT;
+    kw_intent "intent" InnerStatement(intent_statement) DECLARES_NAME;
     kw_examples "examples" Contextual;
     kw_keywords "keywords" Contextual;
-    kw_router "router" Statement(router_statement) DECLARES;
+    kw_router "router" Statement(router_statement) DECLARES_NAME;
     kw_otherwise "otherwise" Clause;
     kw_loopback "loopback" Clause;
-    kw_entity "entity" Statement(entity_statement) DECLARES;
+    kw_entity "entity" Statement(entity_statement) DECLARES_NAME;
     kw_matches "matches" Contextual;
-    kw_lexicon "lexicon" Statement(lexicon_statement) DECLARES;
+    kw_lexicon "lexicon" Statement(lexicon_statement) DECLARES_NAME;
     kw_ignoring "ignoring" Contextual => message!("`ignoring case`");
-    kw_case "case" Contextual CONTINUES => message!("`ignoring case`");
+    kw_case "case" Contextual CONTINUES_STATEMENT => message!("`ignoring case`");
     open_paren "(" Mark;
     close_paren ")" Closing;
     open_bracket "[" Mark;
@@ -231,13 +231,13 @@ terminals! {
     close_brace "}" Closing;
     comma "," Closing;
     semicolon ";" Mark;
-    colon ":" Mark BARE;
+    colon ":" Mark HAS_BARE_RULE;
     less "<" Operator;
     greater ">" Operator;
     optional_mark "?" Operator;
     minus "-" Operator;
-    dot "." Mark BARE;
-    member_dot "" MemberDot BARE => message!("a field");
+    dot "." Mark HAS_BARE_RULE;
+    member_dot "" MemberDot HAS_BARE_RULE => message!("a field");
     at_sign "@" Mark;
     // Only after `@`.
     kw_private "" Name => message!("`@private`");
@@ -246,35 +246,35 @@ terminals! {
     equals "=" Operator;
     string "" Literal => message!("a string");
     number "" Literal => message!("a number");
-    kw_payload "payload" InnerStatement(payload_statement) DECLARES;
-    kw_group "group" InnerStatement(group_statement) DECLARES;
+    kw_payload "payload" InnerStatement(payload_statement) DECLARES_NAME;
+    kw_group "group" InnerStatement(group_statement) DECLARES_NAME;
     kw_rank "rank" Contextual;
     kw_interrupts "interrupts" Contextual;
     kw_suspends "suspends" Contextual;
     kw_internal "internal" Contextual;
     kw_fallback "fallback" Contextual;
-    kw_require "require" Contextual ITEM;
-    kw_forbid "forbid" Contextual ITEM;
+    kw_require "require" Contextual BEGINS_ITEM;
+    kw_forbid "forbid" Contextual BEGINS_ITEM;
     kw_at "at" Contextual;
     kw_dotted "dotted" Contextual;
-    kw_each "each" Contextual ITEM;
-    kw_include "include" Contextual ITEM;
-    kw_closed "closed" Contextual ITEM;
+    kw_each "each" Contextual BEGINS_ITEM;
+    kw_include "include" Contextual BEGINS_ITEM;
+    kw_closed "closed" Contextual BEGINS_ITEM;
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
     kw_else "else" Clause;
-    kw_if "if" Clause BARE => message!("a value");
+    kw_if "if" Clause HAS_BARE_RULE => message!("a value");
     kw_then "then" Clause;
     kw_where "where" Clause;
     kw_repair "repair" Contextual;
     kw_warning "warning" Contextual;
-    kw_compiles "compiles" Contextual ITEM;
+    kw_compiles "compiles" Contextual BEGINS_ITEM;
     kw_const "const" Contextual;
     kw_null "null" Contextual => message!("`| null`");
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
-    kw_count "count" Quantity CONTINUES;
-    kw_workflow "workflow" Contextual(workflow_statement) DECLARES;
+    kw_count "count" Quantity CONTINUES_STATEMENT;
+    kw_workflow "workflow" Contextual(workflow_statement) DECLARES_NAME;
     kw_node "node" Contextual;
     kw_within "within" Contextual;
     kw_by "by" Contextual;
@@ -304,14 +304,14 @@ const _: () = {
 };
 
 /// The first code. It is greater than the line break characters, because pest counts line breaks.
-const FIRST: u8 = 0x10;
+const FIRST_CODE: u8 = 0x10;
 
 /// The code of each terminal, in the order of [`TERMINALS`].
-static CODES: [u8; TERMINALS.len()] = codes();
+static TERMINAL_CODES: [u8; TERMINALS.len()] = assign_codes();
 
-const fn codes() -> [u8; TERMINALS.len()] {
-    assert!(FIRST as usize + TERMINALS.len() <= 128, "a code is an ASCII character");
-    let mut codes = [FIRST; TERMINALS.len()];
+const fn assign_codes() -> [u8; TERMINALS.len()] {
+    assert!(FIRST_CODE as usize + TERMINALS.len() <= 128, "a code is an ASCII character");
+    let mut codes = [FIRST_CODE; TERMINALS.len()];
     let mut row = 0;
     while row < TERMINALS.len() {
         let mut other = 0;
@@ -326,15 +326,15 @@ const fn codes() -> [u8; TERMINALS.len()] {
 }
 
 /// Returns the code of the terminal with this grammar rule.
-const fn code(rule: &str) -> u8 {
+const fn rule_code(rule: &str) -> u8 {
     let mut row = 0;
-    while !same(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {
+    while !bytes_equal(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {
         row += 1;
     }
-    CODES[row]
+    TERMINAL_CODES[row]
 }
 
-const fn same(a: &[u8], b: &[u8]) -> bool {
+const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;
@@ -343,48 +343,48 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The code of a name without a special meaning.
-pub(super) const PLAIN_NAME: u8 = code("plain_name");
+pub(super) const PLAIN_NAME: u8 = rule_code("plain_name");
 /// The code character of a token that the lexer could not read and already reported.
-pub(super) const UNREADABLE: u8 = code("unreadable");
-pub(super) const DOT: u8 = code("dot");
-pub(super) const MEMBER_DOT: u8 = code("member_dot");
-pub(super) const STRING: u8 = code("string");
-pub(super) const NUMBER: u8 = code("number");
-const QUOTED_NAME: u8 = code("quoted_name");
-const PRIVATE: u8 = code("kw_private");
-pub(super) const ARROW: u8 = code("arrow");
-pub(super) const EQUALS: u8 = code("equals");
-pub(super) const LESS: u8 = code("less");
-pub(super) const GREATER: u8 = code("greater");
-pub(super) const LIST: u8 = code("kw_list");
-pub(super) const INTENT: u8 = code("kw_intent");
-pub(super) const AS: u8 = code("kw_as");
-pub(super) const NOT: u8 = code("kw_not");
-const SYMBOL: u8 = code("symbol");
+pub(super) const UNREADABLE: u8 = rule_code("unreadable");
+pub(super) const DOT: u8 = rule_code("dot");
+pub(super) const MEMBER_DOT: u8 = rule_code("member_dot");
+pub(super) const STRING: u8 = rule_code("string");
+pub(super) const NUMBER: u8 = rule_code("number");
+const QUOTED_NAME: u8 = rule_code("quoted_name");
+const PRIVATE: u8 = rule_code("kw_private");
+pub(super) const ARROW: u8 = rule_code("arrow");
+pub(super) const EQUALS: u8 = rule_code("equals");
+pub(super) const LESS: u8 = rule_code("less");
+pub(super) const GREATER: u8 = rule_code("greater");
+pub(super) const LIST: u8 = rule_code("kw_list");
+pub(super) const INTENT: u8 = rule_code("kw_intent");
+pub(super) const AS: u8 = rule_code("kw_as");
+pub(super) const NOT: u8 = rule_code("kw_not");
+const SYMBOL: u8 = rule_code("symbol");
 
 /// Maps each code to the index of its terminal in [`TERMINALS`].
-static ROWS: [u8; 128] = {
+static ROW_OF_CODE: [u8; 128] = {
     let mut rows = [u8::MAX; 128];
     let mut row = 0;
     while row < TERMINALS.len() {
-        rows[CODES[row] as usize] = row as u8;
+        rows[TERMINAL_CODES[row] as usize] = row as u8;
         row += 1;
     }
     rows
 };
 
 pub(super) fn terminal(code: u8) -> &'static Terminal {
-    let row = ROWS.get(usize::from(code)).copied().unwrap_or(u8::MAX);
-    TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROWS[UNREADABLE as usize] as usize])
+    let row = ROW_OF_CODE.get(usize::from(code)).copied().unwrap_or(u8::MAX);
+    TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROW_OF_CODE[UNREADABLE as usize] as usize])
 }
 
 /// Maps each one-byte symbol to its code.
-static SYMBOLS: [u8; 128] = {
+static ROW_OF_SYMBOL: [u8; 128] = {
     let mut symbols = [SYMBOL; 128];
     let mut row = 0;
     while row < TERMINALS.len() {
         if let [byte] = TERMINALS[row].text.as_bytes() {
-            symbols[*byte as usize] = CODES[row];
+            symbols[*byte as usize] = TERMINAL_CODES[row];
         }
         row += 1;
     }
@@ -392,7 +392,7 @@ static SYMBOLS: [u8; 128] = {
 };
 
 /// Maps each word with a special meaning to the index of its terminal in [`TERMINALS`].
-static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
+static ROW_OF_WORD: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 });
@@ -403,8 +403,8 @@ pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
 }
 
 /// Returns the terminal of a word with a special meaning.
-pub(super) fn word(text: &str) -> Option<&'static Terminal> {
-    WORDS.get(text).map(|row| &TERMINALS[*row])
+pub(super) fn find_word(text: &str) -> Option<&'static Terminal> {
+    ROW_OF_WORD.get(text).map(|row| &TERMINALS[*row])
 }
 
 /// Returns the word that begins the statements that a grammar rule matches.
@@ -413,32 +413,33 @@ pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
 }
 
 /// Returns the words that begin statements.
-pub(super) fn statements() -> impl Iterator<Item = &'static str> {
+pub(super) fn statement_words() -> impl Iterator<Item = &'static str> {
     TERMINALS.iter().filter(|terminal| terminal.starts_statement()).map(|terminal| terminal.text)
 }
 
 /// True for a word that ends an expression and must be in backquotes to be a name.
 pub(super) fn is_reserved(text: &str) -> bool {
-    let quoted =
-        |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
-    word(text).is_some_and(quoted)
+    let quoted = |word: &Terminal| {
+        matches!(word.class, TerminalClass::Statement | TerminalClass::InnerStatement | TerminalClass::Clause)
+    };
+    find_word(text).is_some_and(quoted)
 }
 
 /// True for the code of a word that is a field name after a dot.
 pub(super) fn is_member(code: u8) -> bool {
-    (Class::Contextual..=Class::Name).contains(&terminal(code).class)
+    (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 
 /// Returns the code of a token with this text. `before` is the previous token, white space and
 /// comments included.
-pub(super) fn code_of(token: Token, text: &str, before: Option<Token>) -> u8 {
+pub(super) fn token_code(token: Token, text: &str, before: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {
             let marked = before.is_some_and(|at| at.kind == TokenKind::At && at.end == token.start);
             if marked && text == "private" {
                 PRIVATE
             } else {
-                WORDS.get(text).map_or(PLAIN_NAME, |row| CODES[*row])
+                ROW_OF_WORD.get(text).map_or(PLAIN_NAME, |row| TERMINAL_CODES[*row])
             }
         }
         TokenKind::Quoted => QUOTED_NAME,
@@ -448,22 +449,22 @@ pub(super) fn code_of(token: Token, text: &str, before: Option<Token>) -> u8 {
         TokenKind::Operator if matches!(text, "==" | ":=" | "===") => EQUALS,
         TokenKind::Operator if text.len() > 1 => SYMBOL,
         kind if kind.is_unreadable() => UNREADABLE,
-        _ => SYMBOLS[usize::from(text.as_bytes()[0])],
+        _ => ROW_OF_SYMBOL[usize::from(text.as_bytes()[0])],
     }
 }
 
 /// Returns the first and last codes of a range of classes.
 #[cfg(test)]
-pub(super) fn range(from: Class, to: Class) -> (u8, u8) {
+pub(super) fn code_range(from: TerminalClass, to: TerminalClass) -> (u8, u8) {
     let codes = || {
         let in_range = |(row, _): &(usize, &u8)| (from..=to).contains(&TERMINALS[*row].class);
-        CODES.iter().enumerate().filter(in_range).map(|(_, code)| *code)
+        TERMINAL_CODES.iter().enumerate().filter(in_range).map(|(_, code)| *code)
     };
     (codes().min().unwrap_or_default(), codes().max().unwrap_or_default())
 }
 
 /// Returns each terminal with its code.
 #[cfg(test)]
-pub(super) fn all() -> impl Iterator<Item = (&'static Terminal, u8)> {
-    TERMINALS.iter().zip(CODES)
+pub(super) fn terminals_with_codes() -> impl Iterator<Item = (&'static Terminal, u8)> {
+    TERMINALS.iter().zip(TERMINAL_CODES)
 }

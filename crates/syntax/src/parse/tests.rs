@@ -11,7 +11,7 @@ use crate::ast::{Expr, ExprKind, Literal, Target};
 const FILE: FileId = FileId(0);
 
 /// The rules of the language reference page, as one file.
-const SUPPORT: &str = include_str!("tests/support.rules");
+const REFERENCE_RULES: &str = include_str!("tests/support.rules");
 
 /// Returns the diagnostics of a text as pairs of code and underlined text.
 fn findings(text: &str) -> Vec<(&'static str, String)> {
@@ -23,22 +23,22 @@ fn findings(text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Parses a text that must have no diagnostics.
-fn clean(text: &str) -> Vec<Statement> {
+fn parse_clean(text: &str) -> Vec<Statement> {
     let parsed = parse(Threads::All, FILE, text);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{:#?}", parsed.diagnostics);
     parsed.statements
 }
 
 /// Returns the value of `let x = …`.
-fn value(text: &str) -> Expr {
-    match clean(&format!("let x = {text}")).remove(0).kind {
+fn parse_value(text: &str) -> Expr {
+    match parse_clean(&format!("let x = {text}")).remove(0).kind {
         StatementKind::Let { value, .. } => value,
         other => panic!("{other:?}"),
     }
 }
 
 /// Returns an expression with explicit brackets, to show how it was parsed.
-fn shape(text: &str) -> String {
+fn expression_shape(text: &str) -> String {
     fn show(expr: &Expr) -> String {
         let list = |list: &[Expr]| list.iter().map(show).collect::<Vec<_>>().join(" ");
         match &expr.kind {
@@ -86,12 +86,12 @@ fn shape(text: &str) -> String {
             }
         }
     }
-    show(&value(text))
+    show(&parse_value(text))
 }
 
 #[test]
 fn the_language_page_parses() {
-    let statements = clean(SUPPORT);
+    let statements = parse_clean(REFERENCE_RULES);
     assert_eq!(statements.len(), 20);
     let documented =
         statements.iter().find(|statement| !statement.docs.is_empty()).expect("one has documentation");
@@ -103,17 +103,17 @@ fn the_language_page_parses() {
 fn the_verbatim_lines_parse() {
     let line =
         "route show_files priority 100 when text contains \"show\" and ctx.message_count > 3 -> file_handler";
-    assert_eq!(clean(line).len(), 1);
+    assert_eq!(parse_clean(line).len(), 1);
     let lines: String = (0..3).map(|n| line.replace("show_files", &format!("r{n}")) + "\n").collect();
-    assert_eq!(clean(&lines).len(), 3);
-    assert_eq!(clean(&lines.replace('\n', " ")).len(), 3);
-    assert_eq!(clean(&lines.replace('\n', "\r\n")).len(), 3);
-    assert_eq!(clean(&format!("\u{FEFF}{line}")).len(), 1);
+    assert_eq!(parse_clean(&lines).len(), 3);
+    assert_eq!(parse_clean(&lines.replace('\n', " ")).len(), 3);
+    assert_eq!(parse_clean(&lines.replace('\n', "\r\n")).len(), 3);
+    assert_eq!(parse_clean(&format!("\u{FEFF}{line}")).len(), 1);
 }
 
 #[test]
 fn precedence_and_modifiers() {
-    let check = |text: &str, expected: &str| assert_eq!(shape(text), expected, "{text}");
+    let check = |text: &str, expected: &str| assert_eq!(expression_shape(text), expected, "{text}");
     check("a or b and not c == 1", "(or a (and b (not (== c 1))))");
     check("a and b and c", "(and a b c)");
     check("(a and b) and c", "(and (and a b) c)");
@@ -139,7 +139,7 @@ fn precedence_and_modifiers() {
 
 #[test]
 fn more_shapes() {
-    let check = |text: &str, expected: &str| assert_eq!(shape(text), expected, "{text}");
+    let check = |text: &str, expected: &str| assert_eq!(expression_shape(text), expected, "{text}");
     check("(count x in l: x > 1) >= 2", "(>= (Count x l: (> x 1)) 2)");
     check("x == null and y == none", "(and (== x null) (== y null))");
     check("x as number > 1", "(> (as x Name(\"number\")) 1)");
@@ -157,7 +157,7 @@ fn more_shapes() {
 
 /// Returns all words with a special meaning in the language.
 fn keywords() -> Vec<&'static str> {
-    let words = super::terminals::all().map(|(terminal, _)| terminal.text);
+    let words = super::terminals::terminals_with_codes().map(|(terminal, _)| terminal.text);
     let reserved = words.filter(|word| super::terminals::is_reserved(word));
     let others = [
         "priority", "disabled", "goto", "from", "fn", "case", "count", "given", "expect", "private", "null",
@@ -191,7 +191,7 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
         for text in
             [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
         {
-            let statements = clean(&text).len();
+            let statements = parse_clean(&text).len();
             let wanted = 1 + text.matches(graph).count() + text.matches("settings").count();
             assert_eq!(statements, wanted, "{text}");
         }
@@ -212,36 +212,40 @@ fn an_intent_begins_behind_a_flow_of_keywords_and_goes_on_with_one_of_examples()
         (format!("{examples}{intent}{examples}"), 3),
         (format!("{keywords}{examples}{keywords}{intent}"), 4),
     ] {
-        assert_eq!(clean(&text).len(), wanted, "{text}");
+        assert_eq!(parse_clean(&text).len(), wanted, "{text}");
     }
 }
 
 #[test]
 fn every_keyword_is_a_field_and_a_key() {
     for word in keywords() {
-        let check = |text: String, expected: String| assert_eq!(shape(&text), expected);
+        let check = |text: String, expected: String| assert_eq!(expression_shape(&text), expected);
         check(format!("ctx.{word} == 1"), format!("(== ctx.{word} 1)"));
         check(format!("1 == ctx.{word}"), format!("(== 1 ctx.{word})"));
         check(format!("ctx.{word}.{word} is missing"), format!("(is missing ctx.{word}.{word})"));
         check(format!("`{word}` == 1"), format!("(== {word} 1)"));
         check(format!("{{{word}: 1}}"), format!("{{{word}:1}}"));
-        clean(&format!("input {{ {word}: int {word}?: {{ {word}: int }} }}"));
-        clean(&format!("route `{word}` when true -> h({word}: 1) {{ {word}: \"x\" }}"));
-        clean(&format!("test \"t\" {{ given {word} = 1 given ctx.{word} = {{ {word}: 1 }} expect {word} }}"));
-        clean(&format!("route a when ctx.{word}\nroute b when x -> h").replace("\nroute", " -> h\nroute"));
+        parse_clean(&format!("input {{ {word}: int {word}?: {{ {word}: int }} }}"));
+        parse_clean(&format!("route `{word}` when true -> h({word}: 1) {{ {word}: \"x\" }}"));
+        parse_clean(&format!(
+            "test \"t\" {{ given {word} = 1 given ctx.{word} = {{ {word}: 1 }} expect {word} }}"
+        ));
+        parse_clean(
+            &format!("route a when ctx.{word}\nroute b when x -> h").replace("\nroute", " -> h\nroute"),
+        );
     }
 }
 
 #[test]
 fn raw_strings_reach_the_documented_number_of_marks() {
     let hashes = "#".repeat(lex::MAX_HASHES);
-    assert_eq!(shape(&format!("r{hashes}\"a\"#\"{hashes}")), "\"a\\\"#\"");
+    assert_eq!(expression_shape(&format!("r{hashes}\"a\"#\"{hashes}")), "\"a\\\"#\"");
     assert_eq!(findings(&format!("let x = r{hashes}#\"a\"#{hashes}"))[0].0, "E0103");
 }
 
 #[test]
 fn statements_need_no_terminator() {
-    let statements = clean(
+    let statements = parse_clean(
         "let a = 1 let b = text contains \"x\" def f(l: list<string>) = text contains any l \
          type n = list type m = dict<list<int>> extern fn g(a: string) -> list<int> \
          list w = [\"a\"] list v = from \"v.txt\" handler h handler k(a?: int) settings { case: insensitive } \
@@ -261,7 +265,7 @@ fn statements_need_no_terminator() {
 fn documentation_and_allows_stand_before_their_statement() {
     let text = "let a = 1 ## of a\n## one\n##two \r\n# rulec: allow W0102 needed later\n# note\nlet b = 2\n\
                 ####\ntable t {\n  ## inner\n  # rulec: allow E0101\n  default -> h\n}";
-    let statements = clean(text);
+    let statements = parse_clean(text);
     assert_eq!((statements[0].docs.as_str(), statements[1].docs.as_str()), ("", "one\ntwo"));
     let allow = &statements[1].allows[0];
     assert_eq!(
@@ -277,7 +281,7 @@ fn documentation_and_allows_stand_before_their_statement() {
 #[test]
 fn spans_are_those_of_the_file() {
     let text = "let a = 1\nroute r when text not contains \"x\" -> h { k: 1 }  # end\n";
-    let StatementKind::Route(route) = clean(text).remove(1).kind else { panic!("a route") };
+    let StatementKind::Route(route) = parse_clean(text).remove(1).kind else { panic!("a route") };
     assert_eq!(&text[route.condition.span.range()], "text not contains \"x\"");
     let ExprKind::Binary(binary) = &route.condition.kind else { panic!("{:?}", route.condition) };
     assert_eq!(&text[binary.op.span.range()], "not contains");

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// A node. The nodes inside it follow it in the list.
 #[derive(Clone, Copy)]
-struct Node {
+struct TreeNode {
     rule: Rule,
     /// The tokens of the node, relative to the first parsed token.
     start: u32,
@@ -21,21 +21,21 @@ struct Node {
 
 /// A parse tree: its nodes, in pre-order.
 #[derive(Default)]
-pub(super) struct Tree(Vec<Node>);
+pub(super) struct ParseTree(Vec<TreeNode>);
 
-impl Tree {
+impl ParseTree {
     /// Parses the codes of tokens with a grammar rule, and returns the parse tree.
-    pub(super) fn read(rule: Rule, codes: &str) -> Result<Tree, Box<Error<Rule>>> {
-        super::allow_calls(codes.len());
+    pub(super) fn parse(rule: Rule, codes: &str) -> Result<ParseTree, Box<Error<Rule>>> {
+        super::raise_call_limit(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();
         // pest emits two tokens per node: one at its start and one at its end.
-        let mut nodes: Vec<Node> = Vec::with_capacity(tokens.len() / 2);
+        let mut nodes: Vec<TreeNode> = Vec::with_capacity(tokens.len() / 2);
         let mut open = Vec::new();
         for token in tokens {
             match token {
                 Token::Start { rule, pos } => {
                     open.push(nodes.len());
-                    nodes.push(Node { rule, start: pos.pos() as u32, end: 0, size: 0 });
+                    nodes.push(TreeNode { rule, start: pos.pos() as u32, end: 0, size: 0 });
                 }
                 Token::End { pos, .. } => {
                     let Some(at) = open.pop() else {
@@ -48,23 +48,23 @@ impl Tree {
                 }
             }
         }
-        Ok(Tree(nodes))
+        Ok(ParseTree(nodes))
     }
 
     /// Returns the node with this index. `None` if the index is out of range.
-    pub(super) fn pair(&self, number: usize) -> Option<Pair<'_>> {
+    pub(super) fn node_at(&self, number: usize) -> Option<Pair<'_>> {
         Pairs(self.0.get(number..)?).next()
     }
 
     /// Returns the first node. A rule that produces no node has none.
     pub(super) fn root(&self) -> Option<Pair<'_>> {
-        self.pair(0)
+        self.node_at(0)
     }
 }
 
 /// A node with the nodes inside it. Its positions are token indices.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<'t>(&'t [Node]);
+pub(super) struct Pair<'t>(&'t [TreeNode]);
 
 impl<'t> Pair<'t> {
     pub(super) fn as_rule(self) -> Rule {
@@ -81,14 +81,14 @@ impl<'t> Pair<'t> {
     }
 
     /// Returns the number of nodes in this subtree, this node included.
-    pub(super) fn size(self) -> usize {
+    pub(super) fn node_count(self) -> usize {
         self.0.len()
     }
 }
 
 /// Sibling nodes, each with the nodes inside it.
 #[derive(Clone)]
-pub(super) struct Pairs<'t>(&'t [Node]);
+pub(super) struct Pairs<'t>(&'t [TreeNode]);
 
 impl<'t> Iterator for Pairs<'t> {
     type Item = Pair<'t>;

@@ -1,35 +1,35 @@
 //! Builds the syntax tree of types, fields and parameters.
 
-use super::context::{Built, StatementContext, child, first, has, unquote};
+use super::context::{Built, StatementContext, first_child, has_child, required_child, unquote};
 use super::{Pair, Rule};
 use crate::ast::{Field, TypeExpr, TypeKind};
 
 /// Reads the fields of a `fields` or `params` pair.
-pub(super) fn fields(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
-    cx.all(&pair, Rule::field, field)
+pub(super) fn build_fields(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
+    cx.build_children(&pair, Rule::field, build_field)
 }
 
-fn field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Field> {
+fn build_field(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Field> {
     Ok(Field {
-        name: cx.ident(&child(&pair, Rule::key)?),
-        optional: has(&pair, Rule::optional_mark),
-        ty: cx.one(&pair, Rule::type_expr, type_expr)?,
-        private: has(&pair, Rule::private),
+        name: cx.read_ident(&required_child(&pair, Rule::key)?),
+        optional: has_child(&pair, Rule::optional_mark),
+        ty: cx.build_child(&pair, Rule::type_expr, build_type_expr)?,
+        private: has_child(&pair, Rule::private),
     })
 }
 
-pub(super) fn type_expr(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
+pub(super) fn build_type_expr(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     let span = cx.span(&pair);
-    let inner = first(&pair)?;
+    let inner = first_child(&pair)?;
     let kind = match inner.as_rule() {
-        Rule::list_type => TypeKind::List(element(cx, inner)?),
-        Rule::dict_type => TypeKind::Dict(element(cx, inner)?),
-        Rule::record_type => TypeKind::Record(fields(cx, child(&inner, Rule::fields)?)?),
+        Rule::list_type => TypeKind::List(build_element_type(cx, inner)?),
+        Rule::dict_type => TypeKind::Dict(build_element_type(cx, inner)?),
+        Rule::record_type => TypeKind::Record(build_fields(cx, required_child(&inner, Rule::fields)?)?),
         _ => TypeKind::Name(unquote(cx.text(&inner)).to_owned()),
     };
     Ok(TypeExpr { kind, span })
 }
 
-fn element(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
-    Ok(cx.optional(&pair, Rule::type_expr, type_expr)?.map(Box::new))
+fn build_element_type(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
+    Ok(cx.build_optional_child(&pair, Rule::type_expr, build_type_expr)?.map(Box::new))
 }

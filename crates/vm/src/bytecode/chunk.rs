@@ -7,7 +7,7 @@ use rulec_lang::operators::TestMode;
 pub use rulec_lang::operators::{Anchor, Search};
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Const, RuleId, SlotId};
-use rulec_sema::normal::{Ask, Nest};
+use rulec_sema::normal::{QuantifierNesting, TestKind};
 use std::sync::Arc;
 
 /// Index value that means "no such entry".
@@ -114,7 +114,7 @@ pub struct Pred {
     pub right: Operand,
     /// The test as in the normal form, a truth test or an operator. Used for listings and by
     /// [`Check::Generic`].
-    pub ask: Ask,
+    pub ask: TestKind,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NONE`] if the test needs
     /// no normalized text.
@@ -167,7 +167,7 @@ pub struct Loop {
     /// In `Each` and `Quantifier`: whether the body must be true for every element, not just for
     /// one.
     pub all: bool,
-    pub nest: Nest,
+    pub nest: QuantifierNesting,
 }
 
 /// The constant list of an `in` predicate, in which values are looked up.

@@ -3,10 +3,10 @@
 
 use crate::bytecode::chunk::{Check, Chunk, Members, NONE, Operand};
 use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, Registers};
-use rulec_base::text::{Form, TextMode};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, Program};
-use rulec_sema::normal::Ask;
+use rulec_sema::normal::TestKind;
 use std::fmt::{self, Display, Write};
 
 /// Returns the listing of a whole chunk. If the program is given, the listing shows the names of
@@ -244,15 +244,15 @@ fn window(Registers { first, len }: Registers) -> String {
 fn mode(mode: TextMode) -> String {
     let case = if mode.fold { "/fold" } else { "" };
     let form = match mode.form {
-        Form::None => "",
-        Form::Nfc => "/nfc",
-        Form::Nfkc => "/nfkc",
+        NormalizationForm::None => "",
+        NormalizationForm::Nfc => "/nfc",
+        NormalizationForm::Nfkc => "/nfkc",
     };
     format!("{case}{form}")
 }
 
-fn asked(ask: Ask, test: TestMode) -> String {
-    let Ask::Op(op) = ask else { return "holds".to_owned() };
+fn asked(ask: TestKind, test: TestMode) -> String {
+    let TestKind::Op(op) = ask else { return "holds".to_owned() };
     let spelling = if op == Op::IsMissing { "is missing" } else { op.info().spelling };
     let word = if test.word { " word" } else { "" };
     let quantity =

@@ -10,8 +10,8 @@ use aho_corasick::MatchKind;
 use hashbrown::HashSet;
 use memchr::memmem::Finder;
 use rulec_base::message;
-use rulec_base::text::automaton::Automaton;
-use rulec_base::text::{self, Glob, LazyRegex, Similarity, TextMode, WordSearcher};
+use rulec_base::text::automaton::LiteralAutomaton;
+use rulec_base::text::{self, Glob, LazyRegex, SimilarityPattern, TextMode, WordSearcher};
 use rulec_lang::value::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 pub struct Pools {
     pub keywords: Vec<Matcher>,
     pub members: Vec<MemberSet>,
-    pub similar: Vec<Similarity>,
+    pub similar: Vec<SimilarityPattern>,
 }
 
 impl Pools {
@@ -48,7 +48,7 @@ impl Pools {
                 .map(|words| Matcher::new(words, words.most_bytes(|limit| chunk.limits.get(limit)), &known))
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
-            similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
+            similar: chunk.similar.iter().map(|text| SimilarityPattern::new(text)).collect(),
         })
     }
 }
@@ -69,7 +69,7 @@ enum Compiled {
     /// Operator `contains`: a searcher for each keyword.
     Texts(Box<[Finder<'static>]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
-    Many(Box<Automaton>),
+    Many(Box<LiteralAutomaton>),
     /// Operator `contains word`: whole-word searchers. There is one for each keyword; many
     /// keywords share a single searcher.
     Words(Box<[WordSearcher<'static>]>),
@@ -100,22 +100,22 @@ impl Matcher {
         let too_large = |_| LowerError::TooLarge(message!("keywords in one list"));
         let compile = |pattern: &Arc<str>| {
             if known(pattern, mode.fold) {
-                return Ok(LazyRegex::known(pattern, mode.fold));
+                return Ok(LazyRegex::from_checked(pattern, mode.fold));
             }
             LazyRegex::new(pattern, mode.fold)
                 .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
         };
         let search = match (search, word) {
             (Search::Literal(Anchor::Anywhere), true) if many => {
-                let any = WordSearcher::many(prepared().map(Cow::into_owned)).map_err(too_large)?;
+                let any = WordSearcher::for_keywords(prepared().map(Cow::into_owned)).map_err(too_large)?;
                 Compiled::Words([any].into())
             }
-            (Search::Literal(Anchor::Anywhere), true) => {
-                Compiled::Words(prepared().map(|word| WordSearcher::one(&word).into_owned()).collect())
-            }
+            (Search::Literal(Anchor::Anywhere), true) => Compiled::Words(
+                prepared().map(|word| WordSearcher::for_keyword(&word).into_owned()).collect(),
+            ),
             (Search::Literal(Anchor::Anywhere), false) if many => {
                 let words = prepared().map(Cow::into_owned);
-                let automaton = Automaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
+                let automaton = LiteralAutomaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
                 Compiled::Many(Box::new(automaton))
             }
             (Search::Literal(Anchor::Anywhere), false) => {

@@ -15,7 +15,7 @@ use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::operators::Implementation;
-use rulec_sema::resolve::sorted;
+use rulec_sema::resolve::topological_sort;
 use thiserror::Error;
 
 /// Maximum nesting depth of blocks that run other blocks: quantifiers, conditions as values, shared
@@ -322,7 +322,7 @@ impl Verifier<'_> {
             inner.collect::<Vec<_>>()
         };
         let jumps: Vec<Vec<usize>> = chunk.tables.iter().map(leads_to).collect();
-        let (order, circles) = sorted(&jumps);
+        let (order, circles) = topological_sort(&jumps);
         let mut depths = vec![0; jumps.len()];
         for table in order {
             depths[table] = jumps[table].iter().map(|inner| depths[*inner] + 1).max().unwrap_or(0);

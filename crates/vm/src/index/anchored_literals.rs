@@ -5,8 +5,8 @@ use hashbrown::HashSet;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
-/// Maximum length in bytes of a literal that is looked up. Not tuned: [`Texts::get_short`] compares
-/// at most sixteen bytes.
+/// Maximum length in bytes of a literal that is looked up. Not tuned:
+/// [`TextIds::get_short`] compares at most sixteen bytes.
 pub const MOST: usize = 16;
 
 /// A set of literal lengths, with one bit for each length.

@@ -8,7 +8,7 @@ use rulec_base::text::TextMode;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Op;
 use rulec_lang::value::{Tri, Value, compare};
-use rulec_sema::normal::Ask;
+use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 use std::slice;
 
@@ -89,7 +89,7 @@ impl Simple {
                 Some((Simple::In(members), list.mode))
             }
             Check::Generic => match (pred.ask, pred.right, pred.mode.quantity) {
-                (Ask::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
+                (TestKind::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
                     Value::Bool(value) => plain(Simple::Bool(value)),
                     _ => None,
                 },

@@ -18,9 +18,9 @@ use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
 use hashbrown::HashMap;
-use rulec_base::text::prepared::UNKEPT;
+use rulec_base::text::prepared::UNKEPT_SLOT;
 use rulec_base::text::texts::TextIds;
-use rulec_base::text::{Form, TextMode};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::{NRoute, Normal};
@@ -252,7 +252,8 @@ fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[
         }
     }
     for subject in subjects {
-        if let [form @ TextForm { mode: TextMode { fold: true, form: Form::None }, .. }] = &subject.forms[..]
+        if let [form @ TextForm { mode: TextMode { fold: true, form: NormalizationForm::None }, .. }] =
+            &subject.forms[..]
         {
             let own =
                 |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);
@@ -376,7 +377,7 @@ impl TextForms<'_> {
     /// Returns the form of an operand's text in a mode, with the id under which the text is cached.
     fn form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
-            return TextForm { mode, text: UNKEPT };
+            return TextForm { mode, text: UNKEPT_SLOT };
         }
         let shared = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
         let known = shared.chain(self.own.iter().copied()).position(|known| known == (operand, mode));

@@ -6,7 +6,7 @@
 use crate::bytecode::pools::AUTOMATON_FROM;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Cost;
-use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use std::ops::RangeInclusive;
 
 /// Fixed cost in nanoseconds of using the index for a table.
@@ -84,9 +84,9 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
 
 fn predicate(normal: &Normal, pred: &NPred) -> f64 {
     let own = match pred.ask {
-        Ask::Truth => nanoseconds(Cost::Scalar),
-        Ask::Op(op) if op.info().cost == Cost::Scan && is_automaton(normal, pred) => AUTOMATON,
-        Ask::Op(op) => nanoseconds(op.info().cost),
+        TestKind::Truth => nanoseconds(Cost::Scalar),
+        TestKind::Op(op) if op.info().cost == Cost::Scan && is_automaton(normal, pred) => AUTOMATON,
+        TestKind::Op(op) => nanoseconds(op.info().cost),
     };
     own + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
 }

@@ -10,7 +10,7 @@ use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::broken_invariant;
-use rulec_base::text::{self, Form, TextMode};
+use rulec_base::text::{self, NormalizationForm, TextMode};
 use rulec_lang::operators::{Anchor, Cost, Quantity};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
@@ -48,7 +48,7 @@ pub struct Subject {
 impl Subject {
     /// Returns all text modes in which the text is scanned.
     pub fn forms(&self) -> impl Iterator<Item = TextMode> {
-        let own = self.plain.then_some(TextMode { fold: self.fold, form: Form::None });
+        let own = self.plain.then_some(TextMode { fold: self.fold, form: NormalizationForm::None });
         own.into_iter().chain(self.modes.iter().copied())
     }
 }
@@ -330,7 +330,7 @@ impl<'c> Atoms<'c> {
                 subjects.len() as u32 - 1
             });
             let subject = &mut subjects[at as usize];
-            if mode.form == Form::None {
+            if mode.form == NormalizationForm::None {
                 subject.plain = true;
                 subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
             } else if !subject.modes.contains(&mode) {
@@ -412,7 +412,7 @@ impl<'c> Atoms<'c> {
             let mut atoms = Vec::new();
             if let Some(at) = subject {
                 let subject = &mut self.subjects[at as usize];
-                let fold = subject.fold && literal_mode.form == Form::None;
+                let fold = subject.fold && literal_mode.form == NormalizationForm::None;
                 let mut group = Vec::with_capacity(prefilter.literals.len());
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
@@ -444,7 +444,7 @@ impl<'c> Atoms<'c> {
         if let Some(at) = subject {
             let subject = &self.subjects[at as usize];
             // A literal found in the folded text may have different case in the text itself.
-            let told = literal_mode.form != Form::None
+            let told = literal_mode.form != NormalizationForm::None
                 || literal_mode.fold
                 || !subject.fold
                 || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));

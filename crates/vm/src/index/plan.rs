@@ -8,7 +8,7 @@ use super::cost;
 use super::index_terms::{Atom, Atoms};
 use crate::bytecode::Chunk;
 use hashbrown::HashMap;
-use rulec_base::diag::{Message, listed};
+use rulec_base::diag::{Message, comma_list};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Anchor;
 use rulec_sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
@@ -67,7 +67,7 @@ impl AccessPath {
                 let keys = keys.iter().cloned().reduce(|one, other| message!("{one} or {other}"));
                 ("key", keys.unwrap_or_default())
             }
-            AccessPath::Bits { values } => ("bits", listed(values)),
+            AccessPath::Bits { values } => ("bits", comma_list(values)),
             AccessPath::Always { because } => ("always", because.clone()),
         }
     }

@@ -118,7 +118,7 @@ fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
 /// Returns the prefilters of a regular expression. If the expression ignores case, they may apply
 /// to the folded text.
 fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
-    let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
+    let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
         let sets = worthwhile(LiteralExtractor { folded }.read(&hir).required());
         let anchor = Anchor::Anywhere;
@@ -419,7 +419,7 @@ mod tests {
                 (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
             let ignore_case = below(2) == 0;
             let required = of_regex(&pattern, ignore_case);
-            let regex = text::regex(&pattern, ignore_case).expect("it compiles");
+            let regex = text::compile_regex(&pattern, ignore_case).expect("it compiles");
             for _ in 0..20 {
                 let text: String =
                     (0..below(9)).map(|_| ['a', 'b', 'A', 'B', 'c', ' '][below(6) as usize]).collect();

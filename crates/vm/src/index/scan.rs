@@ -45,7 +45,7 @@ use frequency::Frequency;
 use long::{Block, GRAMS, Gram, Longs};
 use probes::{BLOCK, Position, Positions, WINDOW};
 use rare::Rares;
-use rulec_base::text::fold::fold_within;
+use rulec_base::text::fold::fold_into_slice;
 use short::Shorts;
 use std::fmt;
 
@@ -84,7 +84,7 @@ impl Buffers {
     /// might change more than its ASCII letters.
     #[inline]
     pub fn fold(&mut self, text: &[u8]) -> bool {
-        fold_within(text, &mut self.end[..BLOCK])
+        fold_into_slice(text, &mut self.end[..BLOCK])
     }
 
     /// Returns the text of `length` bytes that was folded last.

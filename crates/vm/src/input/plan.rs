@@ -154,7 +154,7 @@ impl Plan {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].read(slot as u32, info.kinds);
         }
-        if let Some(contract) = program.promised() {
+        if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT, &contract);
         }
         for node in &mut plan.nodes {

@@ -49,11 +49,11 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         text: &'t str,
     ) -> Option<&'t str> {
         if let Some(vm) = &mut self.vm {
-            return Some(vm.texts.get(pred.text, epoch, pred.mode.text, text));
+            return Some(vm.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text));
         }
         let (_, buffers) = self.seed.as_mut()?;
-        buffers.texts.grow(code.chunk().texts.len());
-        Some(buffers.texts.get(pred.text, epoch, pred.mode.text, text))
+        buffers.texts.grow_to(code.chunk().texts.len());
+        Some(buffers.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text))
     }
 
     /// Returns the VM, if it was created.

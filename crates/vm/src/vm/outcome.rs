@@ -5,7 +5,7 @@
 use super::{Message, Vm};
 use rulec_eval::decision::Details;
 use rulec_lang::value::Value;
-use rulec_sema::hir::{Argument, Destination, NEXT, Outcome, ValueId};
+use rulec_sema::hir::{Argument, Destination, NEXT_FIELD, Outcome, ValueId};
 
 /// Returns the texts of a list; `None` for any other value.
 fn ids(list: Value<'_>) -> Option<Vec<String>> {
@@ -26,7 +26,7 @@ fn nodes<'a>(
             list => ids(list).unwrap_or_default(),
         },
         (Destination::At(_), None) => vec![destination.to_string()],
-        (Destination::All, None) => vec![NEXT.to_owned()],
+        (Destination::All, None) => vec![NEXT_FIELD.to_owned()],
         (Destination::All, Some(next)) => next.to_vec(),
         // If the index is out of range, the router sends to all nodes.
         (Destination::At(index), Some(next)) => {

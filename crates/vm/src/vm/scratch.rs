@@ -162,7 +162,7 @@ pub(super) fn clear_stamps(
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
     cached.fill(Moment::default());
-    texts.forget();
+    texts.invalidate_all();
     if let Some(lookup) = lookup {
         lookup.clear_stamps();
     }

@@ -25,7 +25,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(buffers) = self.lookup_buffers.take() else {
             return broken_invariant!("a VM is given an index only once");
         };
-        self.texts.grow(index.texts as usize);
+        self.texts.grow_to(index.texts as usize);
         (self.lookup, self.always_index) = (Some(buffers.begin(index, self.memo.epoch)), always);
     }
 

@@ -7,7 +7,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::value::{Tri, Value, identical};
-use rulec_sema::normal::Ask;
+use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
@@ -96,14 +96,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Calls `then` with a text normalized for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        then(self.texts.get(pred.text, self.memo.epoch, pred.mode.text, text))
+        then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
     /// Evaluates a predicate by the operator's own function.
     fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
-            Ask::Truth => return implementations::truth(left),
-            Ask::Op(op) => op,
+            TestKind::Truth => return implementations::truth(left),
+            TestKind::Op(op) => op,
         };
         let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
         let context = PredicateContext { arena: self.arena, constant };
@@ -123,7 +123,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn within_budget_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
-        let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
+        let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
             return false;
         };
         budget::within_budget(op, left, Value::Missing, pred.mode, context)

@@ -107,7 +107,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                         (Value::Str(text), Some(other))
                             if within_budget_similarity(
                                 text.chars().count(),
-                                other.characters(),
+                                other.char_count(),
                                 self.arena,
                             ) =>
                         {

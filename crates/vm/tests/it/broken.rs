@@ -3,7 +3,7 @@
 
 use super::build::Build;
 use super::*;
-use rulec_sema::normal::{Levels, Nest};
+use rulec_sema::normal::{QuantifierLevels, QuantifierNesting};
 use rulec_vm::bytecode::chunk::{Check, NONE, Operand};
 use rulec_vm::bytecode::instr::{BlockKind, On};
 use rulec_vm::bytecode::verify::{At, VerifyError, verify};
@@ -26,7 +26,7 @@ fn sample() -> Chunk {
         kinds: KindSet::ALL,
         body,
         level: 0,
-        nest: Nest::default(),
+        nest: QuantifierNesting::default(),
     });
     let number = build.expr(NExpr::Slot(n));
     let sum = build.expr(NExpr::Op(Op::Add, number, Some(number)));
@@ -39,7 +39,7 @@ fn sample() -> Chunk {
     build.route(1, all, None);
     build.otherwise(1, None);
     let (holds, fails) = (all, any);
-    let value = build.expr(NExpr::Cond { holds, fails, reads: Levels::NONE });
+    let value = build.expr(NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY });
     build.normal.values = vec![elements, value];
     code(&build).chunk().clone()
 }

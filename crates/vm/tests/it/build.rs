@@ -5,7 +5,7 @@ use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind};
 use rulec_sema::hir::{Const, Outcome, Program, Rule, RuleId, Slot, SlotId, Table, TableId, TableKind};
-use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId};
+use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId, TestKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Build {
         CondId(self.normal.conds.len() as u32 - 1)
     }
 
-    pub fn pred(&mut self, ask: Ask, mode: TestMode, left: ExprId, right: Option<ExprId>) -> PredId {
+    pub fn pred(&mut self, ask: TestKind, mode: TestMode, left: ExprId, right: Option<ExprId>) -> PredId {
         self.normal.preds.push(NPred { ask, mode, left, right });
         PredId(self.normal.preds.len() as u32 - 1)
     }
@@ -49,7 +49,7 @@ impl Build {
     pub fn test(&mut self, slot: SlotId, op: Op, right: Json, mode: TestMode) -> CondId {
         let left = self.expr(NExpr::Slot(slot));
         let right = self.constant(right);
-        let pred = self.pred(Ask::Op(op), mode, left, Some(right));
+        let pred = self.pred(TestKind::Op(op), mode, left, Some(right));
         self.cond(NCond::Test { pred, want: true })
     }
 
@@ -67,7 +67,7 @@ impl Build {
             op => (op, true),
         };
         let right = self.constant(right);
-        let pred = self.pred(Ask::Op(op), TestMode::default(), left, Some(right));
+        let pred = self.pred(TestKind::Op(op), TestMode::default(), left, Some(right));
         self.cond(NCond::Test { pred, want })
     }
 

@@ -10,8 +10,8 @@ use rulec_lang::value::Value;
 use rulec_lang::value::parse_datetime;
 use rulec_sema::hir::SlotId;
 use rulec_sema::hir::{Const, Extern, ExternId};
-use rulec_sema::normal::{Ask, ExprId, Levels, NConst, Nest};
 use rulec_sema::normal::{CondId, NCond, NExpr, PredId};
+use rulec_sema::normal::{ExprId, NConst, QuantifierLevels, QuantifierNesting, TestKind};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl Gen {
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),
                 level,
-                nest: Nest::default(),
+                nest: QuantifierNesting::default(),
             },
             _ if self.rng.one_in(3) => NExpr::Quantifier {
                 all: self.rng.one_in(2),
@@ -195,17 +195,17 @@ impl Gen {
                 holds: self.cond(depth - 1, level + 1),
                 fails: self.cond(depth - 1, level + 1),
                 level,
-                nest: Nest::default(),
+                nest: QuantifierNesting::default(),
             },
             _ if self.rng.one_in(2) => NExpr::If {
                 cond: self.cond(depth - 1, level),
                 then: self.expr(depth - 1, level),
                 other: self.expr(depth - 1, level),
-                reads: Levels::NONE,
+                reads: QuantifierLevels::EMPTY,
             },
             _ => {
                 let [holds, fails] = [(); 2].map(|()| self.cond(depth - 1, level));
-                NExpr::Cond { holds, fails, reads: Levels::NONE }
+                NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY }
             }
         };
         let made = self.build.expr(expr);
@@ -232,7 +232,7 @@ impl Gen {
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),
                 level,
-                nest: Nest::default(),
+                nest: QuantifierNesting::default(),
             },
         };
         self.build.cond(cond)
@@ -260,7 +260,7 @@ impl Gen {
     pub fn pred(&mut self, depth: usize, level: u32) -> PredId {
         if self.rng.one_in(10) {
             let left = self.expr(depth, level);
-            return self.build.pred(Ask::Truth, TestMode::default(), left, None);
+            return self.build.pred(TestKind::Truth, TestMode::default(), left, None);
         }
         let op = self.rng.pick(OPS);
         let mode = mode(&mut self.rng, op);
@@ -281,8 +281,8 @@ impl Gen {
         };
         let flips = matches!(op, Op::Eq | Op::Lt | Op::Le) && self.rng.one_in(6);
         match right {
-            Some(right) if flips => self.build.pred(Ask::Op(op), mode, right, Some(left)),
-            right => self.build.pred(Ask::Op(op), mode, left, right),
+            Some(right) if flips => self.build.pred(TestKind::Op(op), mode, right, Some(left)),
+            right => self.build.pred(TestKind::Op(op), mode, left, right),
         }
     }
 }

@@ -185,7 +185,7 @@ fn shown(value: &Value<'_>) -> String {
 fn by_tree(rules: &Rules, message: &Json) -> (Vec<String>, bool) {
     let program = rules.program();
     let values = program.slots.iter().map(|slot| shown(&slot.load(message))).collect();
-    (values, program.breaches(message).is_empty())
+    (values, program.contract_violations(message).is_empty())
 }
 
 fn rules() -> [Rules; 2] {

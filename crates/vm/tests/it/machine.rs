@@ -129,7 +129,7 @@ fn nesting_is_bounded() {
             // (value == level) as a value is true; then `[value, 1][1]` is a number again.
             let holds = build.compare_expr(value, Op::Ne, json!(-i64::from(level) - 7));
             let fails = build.compare_expr(value, Op::Eq, json!(-i64::from(level) - 7));
-            value = build.expr(NExpr::Cond { holds, fails, reads: Levels::NONE });
+            value = build.expr(NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY });
             let one = build.constant(json!(1));
             let list = build.expr(NExpr::List(Box::new([value, one])));
             value = build.expr(NExpr::Index(list, one));
@@ -219,7 +219,7 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let mut build = Build::default();
     let (n, text) = (build.slot("n", KindSet::NUMBER), build.slot("t", KindSet::STRING));
     for slot in &mut build.program.slots {
-        slot.root = Some(Root { id: BindingId(0), name: "one".into() });
+        slot.root = Some(BindingRoot { id: BindingId(0), name: "one".into() });
     }
     let mode = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
     let word = build.test(text, Op::Contains, json!("a"), mode);
@@ -259,9 +259,9 @@ fn times_in_lists_compare_with_unprepared_texts() {
     let (at, text) = (build.slot("at", KindSet::DATETIME), build.slot("text", KindSet::STRING));
     let (at, text) = (build.expr(NExpr::Slot(at)), build.expr(NExpr::Slot(text)));
     let list = build.expr(NExpr::List(Box::new([at])));
-    let mode = TextMode { form: rulec_base::text::Form::Nfkc, ..TextMode::PLAIN };
+    let mode = TextMode { form: rulec_base::text::NormalizationForm::Nfkc, ..TextMode::PLAIN };
     let mode = TestMode { text: mode, ..TestMode::default() };
-    let pred = build.pred(rulec_sema::normal::Ask::Op(Op::Contains), mode, list, Some(text));
+    let pred = build.pred(rulec_sema::normal::TestKind::Op(Op::Contains), mode, list, Some(text));
     let cond = build.cond(NCond::Test { pred, want: true });
     build.route(0, cond, None);
     let at = "2026-01-01T00:00:00Z";

@@ -8,7 +8,7 @@ use rulec_lang::operators::{Implementation, Op};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
+use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NPred, Normal, TestKind};
 use serde_json::Value as Json;
 
 pub struct Oracle<'a> {
@@ -25,8 +25,8 @@ impl<'a> Oracle<'a> {
         let left = self.expr(pred.left);
         let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
         match pred.ask {
-            Ask::Truth => implementations::truth(left),
-            Ask::Op(op) => budget::test(
+            TestKind::Truth => implementations::truth(left),
+            TestKind::Op(op) => budget::test(
                 op,
                 left,
                 right,

@@ -1,6 +1,6 @@
 //! Random JSON with edge cases: large numbers, null, CJK, letters that fold or compose.
 
-use rulec_base::text::{Form, TextMode};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use serde_json::{Value as Json, json};
 
@@ -146,7 +146,10 @@ pub fn mode(rng: &mut Rng, op: Op) -> TestMode {
             None
         },
         text: if accepts.case && rng.below(3) > 0 {
-            TextMode { fold: rng.one_in(2), form: rng.pick(&[Form::None, Form::Nfc, Form::Nfkc]) }
+            TextMode {
+                fold: rng.one_in(2),
+                form: rng.pick(&[NormalizationForm::None, NormalizationForm::Nfc, NormalizationForm::Nfkc]),
+            }
         } else {
             TextMode::PLAIN
         },

@@ -79,7 +79,7 @@ impl Writer {
                 continue;
             }
             self.background.compaction = CompactionState::Running;
-            let (base, known) = (Arc::clone(self.base()), self.constraints.counted.known());
+            let (base, known) = (Arc::clone(self.base()), self.constraints.counted.snapshot());
             return Some(CompactionInput { base, known, segments, routes });
         }
         self.background.compaction = CompactionState::Idle;

@@ -38,7 +38,7 @@ impl Language {
 
 /// The title and explanation of each code. They are parsed from a Markdown file that has a section
 /// `# CODE: TITLE` for each code.
-static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
+static CHINESE_PAGES: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
     let read = |section: &'static str| {
         let (head, text) = section.split_once('\n')?;
@@ -53,17 +53,17 @@ impl Code {
     pub fn title_in(self, language: Language) -> &'static str {
         match language {
             Language::English => self.title(),
-            Language::Chinese => CHINESE.get(self.as_str()).map_or(self.title(), |(title, _)| title),
+            Language::Chinese => CHINESE_PAGES.get(self.as_str()).map_or(self.title(), |(title, _)| title),
         }
     }
 
     /// Returns the Markdown page in that language, with a wrong and a right example.
     pub fn page_in(self, language: Language) -> Cow<'static, str> {
-        let known = CHINESE.get(self.as_str()).filter(|_| language == Language::Chinese);
+        let known = CHINESE_PAGES.get(self.as_str()).filter(|_| language == Language::Chinese);
         let Some((title, text)) = known else { return self.page().into() };
         let mut page = format!("# {self}: {title}\n\n{text}\n");
         for (heading, words) in [("Wrong", "\u{9519}\u{8bef}"), ("Right", "\u{6b63}\u{786e}")] {
-            let examples = examples(self.page(), heading);
+            let examples = fenced_blocks_under(self.page(), heading);
             if !examples.is_empty() {
                 page.push_str(&format!("\n## {words}\n{examples}"));
             }
@@ -73,7 +73,7 @@ impl Code {
 }
 
 /// Returns the fenced code blocks under a heading of a page, each after a blank line.
-fn examples(page: &str, heading: &str) -> String {
+fn fenced_blocks_under(page: &str, heading: &str) -> String {
     let (mut inside, mut open, mut out) = (false, false, String::new());
     for line in page.lines() {
         let fence = line.starts_with("```");
@@ -101,15 +101,15 @@ mod tests {
         for code in Code::ALL {
             let (title, page) = (code.title_in(Language::Chinese), code.page_in(Language::Chinese));
             assert!(is_chinese(title) && !title.ends_with('\u{3002}'), "{code}: {title}");
-            let (_, text) = CHINESE[code.as_str()];
+            let (_, text) = CHINESE_PAGES[code.as_str()];
             assert!(is_chinese(text) && text.contains("\n\n"), "{code} says nothing of the remedy: {text}");
             for heading in ["Wrong", "Right"] {
-                let examples = examples(code.page(), heading);
+                let examples = fenced_blocks_under(code.page(), heading);
                 assert!(!examples.is_empty() && page.contains(&examples), "{code}: {page}");
             }
             assert_eq!(code.page_in(Language::English), code.page());
         }
-        assert_eq!(CHINESE.len(), Code::ALL.len());
+        assert_eq!(CHINESE_PAGES.len(), Code::ALL.len());
         let sections = include_str!("../../../docs/zh/codes.md").matches("\n# ").count();
         assert_eq!(sections, Code::ALL.len(), "a code stands there twice, or a heading has no title");
     }

@@ -1,13 +1,13 @@
 //! Lowers payload fields: the rules that a field declaration implies.
 
-use super::super::constant::{as_json, constant};
-use super::super::read::accepted;
+use super::super::constant::{constant_expr, constant_json_of};
+use super::super::read::accepted_kinds;
 use super::super::{Binding, Checked, Checker};
-use super::each::Elements;
-use super::shape::{kind_of, wants};
-use super::{Site, Violation, missing, not, present, test};
-use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, ObjectPath, Operand, Shape, Step};
-use crate::resolve::duplicate;
+use super::each::EachElements;
+use super::shape::{describe_accepted_value, describe_shape};
+use super::{ItemSite, ViolationReport, is_missing_condition, is_present_condition, negate, test_condition};
+use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, ObjectPath, ObjectStep, Operand, Shape};
+use crate::resolve::duplicate_error;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -19,9 +19,9 @@ use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use serde_json::Value as Json;
 
 /// A declared field, with the values and texts that the rules of the field share.
-struct Declared<'a, 's> {
+struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
-    site: &'s Site,
+    site: &'s ItemSite,
     /// The field's value, read as any type.
     any: Expr,
     /// The field's value, read as its declared type.
@@ -32,15 +32,15 @@ struct Declared<'a, 's> {
     removal: Option<Correction>,
 }
 
-impl<'a> Declared<'a, '_> {
-    fn id(&self, rule: &str) -> String {
+impl<'a> DeclaredField<'a, '_> {
+    fn rule_id(&self, rule: &str) -> String {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
     /// Returns the test that the value that contains the field is an object. `None` if a rule need
     /// not test this.
-    fn object(&self) -> Option<Cond> {
-        self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
+    fn object_test(&self) -> Option<Cond> {
+        self.site.may_differ.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
 
     fn violation(
@@ -48,19 +48,19 @@ impl<'a> Declared<'a, '_> {
         message: Message,
         shows_value: bool,
         correction: Option<Correction>,
-    ) -> Violation<'a> {
+    ) -> ViolationReport<'a> {
         let repair = match &correction {
             Some(Correction::Remove) => message!("{}, or leave it out", self.repair),
             _ => self.repair.clone(),
         };
         let (place, span, notice) = (self.place.clone(), self.field.name.span, &self.field.notice);
-        Violation { place, span, message, repair, shows_value, correction, notice }
+        ViolationReport { place, span, message, repair, shows_value, correction, notice }
     }
 }
 
 impl<'a> Checker<'a> {
     /// Adds the fields that a body declares to the scope.
-    pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
+    pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
         let before = self.diagnostics.len();
         let mut seen: HashMap<&str, Span> = HashMap::new();
         let mut twice = Vec::new();
@@ -69,15 +69,15 @@ impl<'a> Checker<'a> {
             let (name, span) = (&field.name.node, field.name.span);
             if let Some(first) = seen.get(name.as_str()) {
                 let again =
-                    duplicate(message!("field"), name, *first, span).help(message!("keep one of them"));
+                    duplicate_error(message!("field"), name, *first, span).help(message!("keep one of them"));
                 twice.push(Diagnostic { code: Code::FieldTwice, ..again });
                 continue;
             }
             seen.insert(name, span);
-            let ty = self.shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
-            let expr = self.field_at(&site.object, name, ty.clone(), span);
-            let guard = self.elements_fit(&expr, &ty, span);
-            let place = Some(site.place.then(Step::Key(name.as_str().into())));
+            let ty = self.lower_shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
+            let expr = self.field_read(&site.object, name, ty.clone(), span);
+            let guard = self.elements_fit_condition(&expr, &ty, span);
+            let place = Some(site.place.with_step(ObjectStep::Key(name.as_str().into())));
             self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
         }
         self.diagnostics.truncate(before);
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
 
     /// Builds the condition that all elements of a list or dict have the element type. `None` if
     /// the condition would always be true or if other rules check the elements.
-    fn elements_fit(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
+    fn elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
         let Inner::Element(element) = &ty.inner else { return None };
         // Objects have their own rules, element by element.
         if element.kinds == KindSet::ALL || element.fields().is_some() {
@@ -101,79 +101,85 @@ impl<'a> Checker<'a> {
         };
         let var = self.new_var("element", element.kinds);
         let read = Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
-        let body = Box::new(present(&read, span));
+        let body = Box::new(is_present_condition(&read, span));
         let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
         Some(Cond { kind, span })
     }
 
     /// Adds the rules that a field declaration implies.
-    pub(super) fn field_rules(&mut self, field: &'a FieldItem, site: &Site) -> Checked<()> {
-        let shape = self.shape(&field.ty, &mut self.payload.groups.clone())?;
+    pub(super) fn add_field_rules(&mut self, field: &'a FieldItem, site: &ItemSite) -> Checked<()> {
+        let shape = self.lower_shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
         let ty = shape.ty();
-        let any = self.field_at(&site.object, name, Ty::ANY, span);
-        let typed = self.field_at(&site.object, name, ty.clone(), span);
-        let limits = self.limits(field, &typed)?;
-        let shown = limits.as_ref().and_then(|_| self.constant_limits(field.limits.as_ref()?));
-        let wants = wants(field, &shape, shown.as_ref());
-        let correction = self.correction(&field.notice)?;
-        let declared = Declared {
+        let any = self.field_read(&site.object, name, Ty::ANY, span);
+        let typed = self.field_read(&site.object, name, ty.clone(), span);
+        let limits = self.lower_limits(field, &typed)?;
+        let shown = limits.as_ref().and_then(|_| self.try_constant_limits(field.limits.as_ref()?));
+        let wants = describe_accepted_value(field, &shape, shown.as_ref());
+        let correction = self.lower_correction(&field.notice)?;
+        let declared = DeclaredField {
             field,
             site,
             any,
             typed,
-            place: site.place.then(Step::Key(name.as_str().into())),
+            place: site.place.with_step(ObjectStep::Key(name.as_str().into())),
             repair: message!("give `{name}` as {wants}"),
             removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
         };
         if !field.optional {
-            let default = self.default(field, &ty, correction)?;
-            let parts = declared.object().into_iter().chain([missing(&declared.any, span)]).collect();
+            let default = self.check_default(field, &ty, correction)?;
+            let parts = declared
+                .object_test()
+                .into_iter()
+                .chain([is_missing_condition(&declared.any, span)])
+                .collect();
             let violation = declared.violation(message!("`{name}` is required"), false, default);
-            self.require(&declared.id("required"), parts, violation, site)?;
+            self.add_requirement(&declared.rule_id("required"), parts, violation, site)?;
         }
         if ty.kinds != KindSet::ALL {
-            let message = message!("`{name}` must be {}", kind_of(&shape, field.nullable));
+            let message = message!("`{name}` must be {}", describe_shape(&shape, field.nullable));
             let violation = declared.violation(message, true, declared.removal.clone());
-            let parts = self.of_another_type(&declared);
-            self.require(&declared.id("type"), parts, violation, site)?;
+            let parts = self.wrong_type_conditions(&declared);
+            self.add_requirement(&declared.rule_id("type"), parts, violation, site)?;
         }
         if let Some(span) = field.not_blank {
-            self.not_blank(&declared, span)?;
+            self.add_not_blank_rule(&declared, span)?;
         }
         if let Some((rule, allowed, clamp)) = limits {
             let clamp = clamp.or(declared.removal.clone());
             let violation = declared.violation(message!("`{name}` must be {wants}"), true, clamp);
-            self.require(&declared.id(rule), vec![not(allowed)], violation, site)?;
+            self.add_requirement(&declared.rule_id(rule), vec![negate(allowed)], violation, site)?;
         }
         if let Some(value) = &field.exactly {
-            self.exactly(&declared, value)?;
+            self.add_const_rule(&declared, value)?;
         }
-        self.inner_rules(declared, &shape)
+        self.add_group_rules(declared, &shape)
     }
 
     /// Returns conditions that are all true if the field is present but has a wrong type.
-    fn of_another_type(&mut self, declared: &Declared<'a, '_>) -> Vec<Cond> {
-        let Declared { field, site, typed, .. } = declared;
+    fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
+        let DeclaredField { field, site, typed, .. } = declared;
         let span = field.name.span;
         let there = if field.optional && !field.nullable {
-            let key = constant(Json::from(field.name.node.as_str()), span);
+            let key = constant_expr(Json::from(field.name.node.as_str()), span);
             // The object is read as a dict. With the record type, the hash of every condition would
             // cover all fields of the record.
             let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
-            test(Op::HasKey, object, Operand::Value(key), span)
+            test_condition(Op::HasKey, object, Operand::Value(key), span)
         } else {
-            present(&declared.any, span)
+            is_present_condition(&declared.any, span)
         };
-        let other = match self.elements_fit(typed, &typed.ty, span) {
-            None => missing(typed, span),
-            Some(fit) => Cond { kind: CondKind::Or(vec![missing(typed, span), not(fit)]), span },
+        let other = match self.elements_fit_condition(typed, &typed.ty, span) {
+            None => is_missing_condition(typed, span),
+            Some(fit) => {
+                Cond { kind: CondKind::Or(vec![is_missing_condition(typed, span), negate(fit)]), span }
+            }
         };
-        declared.object().into_iter().chain([there, other]).collect()
+        declared.object_test().into_iter().chain([there, other]).collect()
     }
 
     /// Adds the rule for `not blank`, with `span` as its clause.
-    fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
+    fn add_not_blank_rule(&mut self, declared: &DeclaredField<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
             let message =
@@ -182,36 +188,41 @@ impl<'a> Checker<'a> {
             return self.fail(Code::LimitType, span, message, help);
         }
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
-        let parts = vec![present(typed, span), missing(&text, span)];
+        let parts = vec![is_present_condition(typed, span), is_missing_condition(&text, span)];
         let message = message!("`{name}` must not be blank");
-        let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
-        self.require(&declared.id("empty"), parts, violation, declared.site)
+        let violation =
+            ViolationReport { span, ..declared.violation(message, false, declared.removal.clone()) };
+        self.add_requirement(&declared.rule_id("empty"), parts, violation, declared.site)
     }
 
     /// Adds the rule for `const VALUE`.
-    fn exactly(&mut self, declared: &Declared<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
-        let value = self.value(written)?;
+    fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
+        let value = self.check_value(written)?;
         let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
         let kinds = value.ty.kinds.families().intersect(ty.kinds);
         if kinds.is_empty() {
-            return self.limit_mismatch(declared.field, span, message!("write a value of the field's type"));
+            return self.report_limit_mismatch(
+                declared.field,
+                span,
+                message!("write a value of the field's type"),
+            );
         }
         let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
         let read = Expr { kind, ty: Ty::plain(kinds), optional: true, span };
-        let wants = as_json(&value).map_or_else(|| self.one_line(span), Json::to_string);
-        let other = not(test(Op::Eq, read.clone(), Operand::Value(value), span));
-        let differs = Cond { kind: CondKind::Or(vec![missing(&read, span), other]), span };
+        let wants = constant_json_of(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
+        let other = negate(test_condition(Op::Eq, read.clone(), Operand::Value(value), span));
+        let differs = Cond { kind: CondKind::Or(vec![is_missing_condition(&read, span), other]), span };
         // A value of a wrong type is already reported by another rule.
         let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
-        let parts = vec![present(there, span), differs];
+        let parts = vec![is_present_condition(there, span), differs];
         let violation = declared.violation(message!("`{name}` must be {wants}"), true, None);
-        let violation = Violation { span, repair: message!("write {wants}"), ..violation };
-        self.require(&declared.id("match"), parts, violation, declared.site)
+        let violation = ViolationReport { span, repair: message!("write {wants}"), ..violation };
+        self.add_requirement(&declared.rule_id("match"), parts, violation, declared.site)
     }
 
     /// Adds the rules of the group that is the field's type. They apply to the field, or to each of
     /// its elements if the field is a list.
-    fn inner_rules(&mut self, declared: Declared<'a, '_>, shape: &Shape) -> Checked<()> {
+    fn add_group_rules(&mut self, declared: DeclaredField<'a, '_>, shape: &Shape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
             (TypeKind::List(Some(element)), Shape::Objects(inner)) => (&**element, inner),
@@ -220,7 +231,7 @@ impl<'a> Checker<'a> {
         };
         let Some(group) = self.type_group(ty) else { return Ok(()) };
         self.enter_group(&Ident { span: ty.span, ..group.name.clone() })?;
-        let site = Site {
+        let site = ItemSite {
             owner: group.name.node.as_str().into(),
             object: declared.typed,
             place: declared.place,
@@ -229,9 +240,9 @@ impl<'a> Checker<'a> {
             known: inner.fields.iter().map(|field| field.name.clone()).collect(),
         };
         let done = match shape {
-            Shape::Objects(_) => self.elements(group, site, field),
+            Shape::Objects(_) => self.add_element_rules(group, site, field),
             _ => {
-                self.group_items(group, Vec::new(), &site);
+                self.lower_group_items(group, Vec::new(), &site);
                 Ok(())
             }
         };
@@ -240,12 +251,17 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds a group's rules for each element of the list `list.object`.
-    fn elements(&mut self, group: &'a ast::Group, list: Site, field: &'a FieldItem) -> Checked<()> {
+    fn add_element_rules(
+        &mut self,
+        group: &'a ast::Group,
+        list: ItemSite,
+        field: &'a FieldItem,
+    ) -> Checked<()> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
-        let (element, object) = self.binding(&name, list.object.ty.element(), span);
+        let (element, object) = self.new_binding(&name, list.object.ty.element(), span);
         let place = ObjectPath::new(element);
-        let violation = Violation {
+        let violation = ViolationReport {
             place: place.clone(),
             span,
             message: message!("each element of `{}` must be an object", field.name.node),
@@ -254,19 +270,19 @@ impl<'a> Checker<'a> {
             correction: None,
             notice: &field.notice,
         };
-        let parts = vec![missing(&object, span)];
-        let site = Site { object, place, ..list.clone() };
+        let parts = vec![is_missing_condition(&object, span)];
+        let site = ItemSite { object, place, ..list.clone() };
         let elements =
-            Elements { list: list.object, place: Some(list.place), key: None, element, when: None };
-        self.for_each(elements, &name, span, |this| {
-            this.require(&format!("{}.type", site.owner), parts, violation, &site)?;
-            this.group_items(group, Vec::new(), &site);
+            EachElements { list: list.object, place: Some(list.place), key: None, element, when: None };
+        self.add_each_block(elements, &name, span, |this| {
+            this.add_requirement(&format!("{}.type", site.owner), parts, violation, &site)?;
+            this.lower_group_items(group, Vec::new(), &site);
             Ok(())
         })
     }
 
     /// Checks a field's default against its type; returns the correction that writes the default.
-    fn default(
+    fn check_default(
         &mut self,
         field: &FieldItem,
         ty: &Ty,
@@ -274,7 +290,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Option<Correction>> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
         let value = self.program.value(id);
-        if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
+        if !value.ty.kinds.overlaps(accepted_kinds(ty.kinds)) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
             let message =
                 message!("the default of `{}` is {given}, but the field is {wanted}", field.name.node);
@@ -293,7 +309,7 @@ impl<'a> Checker<'a> {
 
     /// Lowers the limits after `in`. Returns the name of the rule, the condition that the value is
     /// within the limits, and the correction that clamps the value.
-    fn limits(
+    fn lower_limits(
         &mut self,
         field: &'a FieldItem,
         typed: &Expr,
@@ -301,13 +317,13 @@ impl<'a> Checker<'a> {
         let Some(limits) = &field.limits else { return Ok(None) };
         let span = limits.values.span;
         if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
-            let (start, end) = (self.value(start), self.value(end));
+            let (start, end) = (self.check_value(start), self.check_value(end));
             let (start, end) = (start?, end?);
             let fits = |end: &Expr| {
                 end.ty.kinds.families().overlaps(typed.ty.kinds) && end.ty.kinds.overlaps(KindSet::NUMBER)
             };
             if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
-                return self.limit_mismatch(field, span, message!("a range applies only to numbers"));
+                return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
             }
             if limits.clamp && !inclusive {
                 let message = message!("a range that excludes its end has no greatest value to clamp to");
@@ -322,25 +338,29 @@ impl<'a> Checker<'a> {
                 let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
                 let most = call(Function::Min, vec![typed.clone(), end.clone()]);
                 let clamped = call(Function::Max, vec![start.clone(), most]);
-                Correction::Clamp(self.computed(clamped))
+                Correction::Clamp(self.add_value(clamped))
             });
             let range = Operand::Range { start, end, inclusive: *inclusive };
-            return Ok(Some(("range", test(Op::In, typed.clone(), range, span), clamp)));
+            return Ok(Some(("range", test_condition(Op::In, typed.clone(), range, span), clamp)));
         }
         if limits.clamp {
             let help = message!("write a range, as in `in 0..=1 clamp`, or leave `clamp` out");
             return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
-        let values = self.value(&limits.values)?;
+        let values = self.check_value(&limits.values)?;
         let element = values.ty.element().kinds.families();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
-            return self.limit_mismatch(field, span, message!("write a list of values of the field's type"));
+            return self.report_limit_mismatch(
+                field,
+                span,
+                message!("write a list of values of the field's type"),
+            );
         }
-        let allowed = test(Op::In, typed.clone(), Operand::Value(values), span);
+        let allowed = test_condition(Op::In, typed.clone(), Operand::Value(values), span);
         Ok(Some(("enum", allowed, None)))
     }
 
-    fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: Message) -> Checked<T> {
+    fn report_limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: Message) -> Checked<T> {
         let message = message!("these are not values of `{}`", field.name.node);
         let diagnostic = Diagnostic::new(Code::LimitType, span, message);
         self.report(diagnostic.label(field.ty.span, message!("the type of the field")).help(help))

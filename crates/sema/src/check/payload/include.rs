@@ -1,8 +1,8 @@
 //! Lowers `include`: inlines a group with its parameters bound.
 
 use super::super::scope::Scope;
-use super::super::{Binding, Checked, Checker, Reported, listed};
-use super::{Body, MAX_ITEMS, MAX_NESTED, Site};
+use super::super::{AlreadyReported, Binding, Checked, Checker, join_names};
+use super::{ItemOwner, ItemSite, MAX_ITEM_DEPTH, MAX_ITEMS};
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -11,32 +11,36 @@ use rulec_syntax::ast::{self, Ident};
 
 impl<'a> Checker<'a> {
     /// Lowers `include NAME(param: value) as "id" when COND`.
-    pub(super) fn include(&mut self, include: &'a ast::IncludeItem, site: &Site) -> Checked<()> {
-        let group = self.group(&include.group)?;
+    pub(super) fn lower_include(&mut self, include: &'a ast::IncludeItem, site: &ItemSite) -> Checked<()> {
+        let group = self.find_group(&include.group)?;
         self.enter_group(&include.group)?;
-        let bound = self.group_args(group, include);
+        let bound = self.check_group_args(group, include);
         self.noted.clear();
-        let guard = include.guard.as_ref().map(|guard| self.cond(guard)).transpose();
+        let guard = include.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
         let guards = self.payload.guards.len();
         self.payload.guards.append(&mut self.noted);
         if let (Ok(bound), Ok(guard)) = (bound, guard) {
             self.payload.guards.extend(guard);
             let renamed = include.renamed.as_ref().map(|id| id.node.as_str().into());
-            let inner = Site {
+            let inner = ItemSite {
                 owner: group.name.node.as_str().into(),
                 renamed: site.renamed.clone().or(renamed),
                 ..site.clone()
             };
-            self.group_items(group, bound, &inner);
+            self.lower_group_items(group, bound, &inner);
         }
         self.payload.guards.truncate(guards);
         self.payload.groups.pop();
         Ok(())
     }
 
-    pub(super) fn group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
+    pub(super) fn find_group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
         let symbols = self.symbols;
-        match symbols.groups.get(&name.node).filter(|symbol| symbols.sees(name.span.file, symbol.name.span)) {
+        match symbols
+            .groups
+            .get(&name.node)
+            .filter(|symbol| symbols.is_visible(name.span.file, symbol.name.span))
+        {
             Some(symbol) => {
                 self.used.insert(&symbol.name.node);
                 Ok(symbol.node)
@@ -44,14 +48,20 @@ impl<'a> Checker<'a> {
             None => {
                 let message = message!("there is no group `{}`", name.node);
                 let help = message!("declare it: `group {} {{ … }}`", name.node);
-                self.unknown(Code::UnknownGroup, name, message, symbols.groups.names(), help)
+                self.report_unknown_or_nearest(
+                    Code::UnknownGroup,
+                    name,
+                    message,
+                    symbols.groups.names(),
+                    help,
+                )
             }
         }
     }
 
     /// Starts to inline a group; reports cycles and too deep nesting.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
-        self.fits(name.span)?;
+        self.check_payload_size(name.span)?;
         let open = self.payload.groups.iter().any(|open| **open == *name.node);
         self.payload.groups.push(name.node.as_str().into());
         if open {
@@ -69,18 +79,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports an error if the payload is too large: too deep nesting, or too many items.
-    pub(super) fn fits(&mut self, span: Span) -> Checked<()> {
+    pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
-        let deep = state.groups.len() + state.each >= MAX_NESTED;
+        let deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
         if !deep && state.items <= MAX_ITEMS {
             return Ok(());
         }
         if std::mem::replace(&mut state.too_large, true) {
-            return Err(Reported);
+            return Err(AlreadyReported);
         }
         let (message, help) = match deep {
             true => (
-                message!("groups and `each` blocks are nested more than {MAX_NESTED} levels deep here"),
+                message!("groups and `each` blocks are nested more than {MAX_ITEM_DEPTH} levels deep here"),
                 message!(
                     "include the innermost groups directly, or judge the inner objects by a payload of their own"
                 ),
@@ -96,16 +106,20 @@ impl<'a> Checker<'a> {
     }
 
     /// Lowers a group's items. Only `payload`, `decision` and the group's own names are in scope.
-    pub(super) fn group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &Site) {
+    pub(super) fn lower_group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &ItemSite) {
         let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer = std::mem::replace(&mut self.scope, judged);
         self.scope.extend(bound);
-        self.items(&group.body, Body::Object, site);
+        self.lower_items(&group.body, ItemOwner::Object, site);
         self.scope = outer;
     }
 
-    fn group_args(&mut self, group: &'a ast::Group, include: &'a ast::IncludeItem) -> Checked<Vec<Binding>> {
-        let params = self.record(&group.params);
+    fn check_group_args(
+        &mut self,
+        group: &'a ast::Group,
+        include: &'a ast::IncludeItem,
+    ) -> Checked<Vec<Binding>> {
+        let params = self.resolve_record(&group.params);
         let mut bound = Vec::new();
         let mut args: HashMap<&str, &'a ast::IncludeArg> = HashMap::new();
         for arg in &include.args {
@@ -118,7 +132,7 @@ impl<'a> Checker<'a> {
                 let near = self.nearest(&arg.name.node, params.names()).filter(|_| !again);
                 let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
                     .label(group.name.span, message!("declared here"))
-                    .help(message!("its parameters are {}", listed(params.names())))
+                    .help(message!("its parameters are {}", join_names(params.names())))
                     .did_you_mean(arg.name.span, near);
                 return self.report(diagnostic);
             }
@@ -136,15 +150,15 @@ impl<'a> Checker<'a> {
                 );
             };
             self.noted.clear();
-            let value = self.value(&arg.value)?;
-            let guard = self.noted_guard(arg.name.span);
+            let value = self.check_value(&arg.value)?;
+            let guard = self.take_noted_guard(arg.name.span);
             let value =
-                self.argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
+                self.check_argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
             let place = match &arg.place {
-                Some(place) => Some(self.place(place)?),
-                None => self.place_of(&arg.value),
+                Some(place) => Some(self.lower_object_path(place)?),
+                None => self.object_path_of(&arg.value),
             };
-            let expr = self.held(&param.name, value, arg.name.span);
+            let expr = self.bind_once(&param.name, value, arg.name.span);
             bound.push(Binding { place, guard, ..Binding::new(&param.name, expr, arg.name.span) });
         }
         Ok(bound)

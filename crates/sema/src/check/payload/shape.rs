@@ -1,12 +1,12 @@
 //! The schema of an object: its fields and their shapes. The fields of included groups belong to
 //! it.
 
-use super::super::constant::as_json;
+use super::super::constant::constant_json_of;
 use super::super::{Checked, Checker};
-use super::{MAX_ITEMS, MAX_NESTED};
+use super::{MAX_ITEM_DEPTH, MAX_ITEMS};
 use crate::hir::{Limits, Object, PayloadField, Shape};
 use hashbrown::HashSet;
-use rulec_base::diag::{Code, Diagnostic, Message, listed};
+use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_lang::ty::{Field, Inner, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
@@ -14,20 +14,20 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A name in the scope of payload rules. Its value is the name of the payload kind.
-pub(super) const DECISION: &str = "decision";
+pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
     /// Collects the fields of an object, including the fields of included groups. Reports nothing,
     /// because the pass that adds rules reports the errors.
-    pub(super) fn object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
+    pub(super) fn collect_object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let before = self.diagnostics.len();
         let mut object = Object::default();
-        self.collect(items, groups, &mut HashSet::new(), &mut object);
+        self.collect_fields(items, groups, &mut HashSet::new(), &mut object);
         self.diagnostics.truncate(before);
         object
     }
 
-    fn collect(
+    fn collect_fields(
         &mut self,
         items: &'a [Item],
         groups: &mut Vec<Arc<str>>,
@@ -36,7 +36,7 @@ impl<'a> Checker<'a> {
     ) {
         self.payload.items += items.len();
         // The pass that adds rules reports that the payload is too large.
-        if groups.len() > MAX_NESTED || self.payload.items > MAX_ITEMS {
+        if groups.len() > MAX_ITEM_DEPTH || self.payload.items > MAX_ITEMS {
             return;
         }
         for item in items {
@@ -45,10 +45,10 @@ impl<'a> Checker<'a> {
                     if !seen.insert(&field.name.node) {
                         continue;
                     }
-                    let shape = self.shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
-                    let limits = field.limits.as_ref().and_then(|limits| self.constant_limits(limits));
+                    let shape = self.lower_shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
+                    let limits = field.limits.as_ref().and_then(|limits| self.try_constant_limits(limits));
                     let default = match field.notice.correction.as_ref().map(|correction| &correction.node) {
-                        Some(ast::Correction::Default(value)) => self.constant_of(value),
+                        Some(ast::Correction::Default(value)) => self.try_constant(value),
                         _ => None,
                     };
                     object.fields.push(PayloadField {
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
                         shape,
                         not_blank: field.not_blank.is_some(),
                         limits,
-                        exactly: field.exactly.as_ref().and_then(|value| self.constant_of(value)),
+                        exactly: field.exactly.as_ref().and_then(|value| self.try_constant(value)),
                         default,
                         docs: item.docs.as_str().into(),
                     });
@@ -66,9 +66,9 @@ impl<'a> Checker<'a> {
                 ItemKind::Closed { .. } => object.closed = true,
                 ItemKind::Include(include) => {
                     let open = groups.iter().any(|open| **open == *include.group.node);
-                    if let (false, Ok(group)) = (open, self.group(&include.group)) {
+                    if let (false, Ok(group)) = (open, self.find_group(&include.group)) {
                         groups.push(group.name.node.as_str().into());
-                        self.collect(&group.body, groups, seen, object);
+                        self.collect_fields(&group.body, groups, seen, object);
                         groups.pop();
                     }
                 }
@@ -77,11 +77,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn constant_of(&mut self, value: &'a ast::Expr) -> Option<Json> {
+    fn try_constant(&mut self, value: &'a ast::Expr) -> Option<Json> {
         if !self.looks_constant(value) {
             return None;
         }
-        as_json(&self.value(value).ok()?).cloned()
+        constant_json_of(&self.check_value(value).ok()?).cloned()
     }
 
     /// True if no name in an expression can refer to the message or the payload. The names of the
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         match &value.kind {
             ast::ExprKind::Literal(_) => true,
             ast::ExprKind::Name(name) => {
-                name == DECISION || self.symbols.definition(value.span.file, name).is_some()
+                name == DECISION_NAME || self.symbols.definition(value.span.file, name).is_some()
             }
             ast::ExprKind::List(items) => items.iter().all(|item| self.looks_constant(item)),
             ast::ExprKind::Record(entries) => entries.iter().all(|(_, value)| self.looks_constant(value)),
@@ -99,14 +99,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn constant_limits(&mut self, limits: &'a ast::Limits) -> Option<Limits> {
+    pub(super) fn try_constant_limits(&mut self, limits: &'a ast::Limits) -> Option<Limits> {
         match &limits.values.kind {
             ast::ExprKind::Range { start, end, inclusive } => Some(Limits::Range {
-                least: self.constant_of(start)?,
-                most: self.constant_of(end)?,
+                least: self.try_constant(start)?,
+                most: self.try_constant(end)?,
                 inclusive: *inclusive,
             }),
-            _ => match self.constant_of(&limits.values)? {
+            _ => match self.try_constant(&limits.values)? {
                 Json::Array(values) => Some(Limits::OneOf(values)),
                 _ => None,
             },
@@ -119,19 +119,19 @@ impl<'a> Checker<'a> {
             return None;
         }
         let symbol = self.symbols.groups.get(name)?;
-        self.symbols.sees(ty.span.file, symbol.name.span).then(|| {
+        self.symbols.is_visible(ty.span.file, symbol.name.span).then(|| {
             self.used.insert(&symbol.name.node);
             symbol.node
         })
     }
 
-    pub(super) fn shape(&mut self, ty: &'a TypeExpr, groups: &mut Vec<Arc<str>>) -> Checked<Shape> {
+    pub(super) fn lower_shape(&mut self, ty: &'a TypeExpr, groups: &mut Vec<Arc<str>>) -> Checked<Shape> {
         let element = match &ty.kind {
             TypeKind::List(Some(element)) => Some(&**element),
             _ => None,
         };
         let Some(group) = self.type_group(element.unwrap_or(ty)) else {
-            return self.ty(ty).map(Shape::Plain);
+            return self.resolve_type(ty).map(Shape::Plain);
         };
         if !group.params.is_empty() {
             let message =
@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
             Object::default()
         } else {
             groups.push(name);
-            let object = self.object(&group.body, groups);
+            let object = self.collect_object(&group.body, groups);
             groups.pop();
             object
         };
@@ -158,17 +158,17 @@ impl Shape {
     pub(super) fn ty(&self) -> Ty {
         match self {
             Shape::Plain(ty) => ty.clone(),
-            Shape::Object(object) => object.record(),
+            Shape::Object(object) => object.record_type(),
             // Each element has its own rules, so an element of a wrong type does not make the list
             // wrong.
-            Shape::Objects(object) => Ty::list(object.record()),
+            Shape::Objects(object) => Ty::list(object.record_type()),
         }
     }
 }
 
 impl Object {
     /// Returns the type that an object with these fields is read as.
-    pub(super) fn record(&self) -> Ty {
+    pub(super) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
             ty: field.shape.ty(),
@@ -180,23 +180,23 @@ impl Object {
 }
 
 /// Describes the value that a field accepts.
-pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
+pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             match values.as_slice() {
                 [one] => Message::verbatim(one),
-                _ => message!("one of {}", listed(values)),
+                _ => message!("one of {}", comma_list(values)),
             }
         }
         Some(Limits::Range { least, most, inclusive }) => {
-            let kind = kind_of(shape, false);
+            let kind = describe_shape(shape, false);
             match inclusive {
                 true => message!("{kind} from {least} to {most}"),
                 false => message!("{kind} from {least} up to but not including {most}"),
             }
         }
-        None => kind_of(shape, false),
+        None => describe_shape(shape, false),
     };
     if field.not_blank.is_some() {
         words = message!("{words} that is not blank");
@@ -208,7 +208,7 @@ pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -
 }
 
 /// Describes the type of a field.
-pub(super) fn kind_of(shape: &Shape, nullable: bool) -> Message {
+pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),
         Shape::Objects(_) => message!("a list of objects"),

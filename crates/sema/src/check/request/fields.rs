@@ -1,12 +1,15 @@
 //! The fields of `request`: each use becomes a call of a built-in analysis function.
 
-use super::super::fields::Reason;
-use super::super::path::Path;
-use super::super::read::read;
-use super::super::{Checked, Checker, Reported, listed};
-use super::{CONTEXT_SCORE, TEXT};
+use super::super::fields::NarrowingReason;
+use super::super::path::ConstantPath;
+use super::super::read::typed_read;
+use super::super::{AlreadyReported, Checked, Checker, join_names};
+use super::{CONTEXT_SCORE, TEXT_FIELD};
 use crate::hir::{self, Expr, ExprKind, ExternId, Term};
-use crate::request::{BEST, FIELDS, Feature, INTENT, REQUEST, SCORE, URGENCY};
+use crate::request::{
+    BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD, REQUEST_FIELDS, REQUEST_ROOT,
+    URGENCY_LEXICON,
+};
 use crate::resolve::Definition;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -16,41 +19,43 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Checks a path such as `request.intent` or `request.entities.order.id`.
-    pub fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
-        let Some((name, place)) = path.part(1) else {
-            let help = message!("its fields are {}", self.request_fields(span).join(", "));
+    pub fn check_request_path(&mut self, path: &ConstantPath<'_>, span: Span) -> Checked<Expr> {
+        let Some((name, place)) = path.segment(1) else {
+            let help = message!("its fields are {}", self.request_field_names(span).join(", "));
             return self.fail(Code::UnknownField, span, message!("`request` is not a value"), help);
         };
-        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
+        let upto = |at: usize| path.segment(at).map_or(span, |(_, place)| path.places[0].0.to(place));
         let (mut value, read_parts) = match name {
-            "intent" => (self.intent_field(INTENT, upto(1))?, 2),
-            "intent_score" => (self.intent_field(SCORE, upto(1))?, 2),
-            "entities" => (self.entity_value(path, upto(2))?, 3),
-            "keywords" => (self.feature(Feature::Keywords, REQUEST, name, Ty::list(Ty::STRING), upto(1))?, 2),
-            CONTEXT_SCORE => (self.context_score(upto(1))?, 2),
-            _ => (self.lexicon_score(name, place, upto(1))?, 2),
+            "intent" => (self.check_intent_field(INTENT_FIELD, upto(1))?, 2),
+            "intent_score" => (self.check_intent_field(INTENT_SCORE_FIELD, upto(1))?, 2),
+            "entities" => (self.check_entity_value(path, upto(2))?, 3),
+            "keywords" => {
+                (self.feature_call(Feature::Keywords, REQUEST_ROOT, name, Ty::list(Ty::STRING), upto(1))?, 2)
+            }
+            CONTEXT_SCORE => (self.check_context_score(upto(1))?, 2),
+            _ => (self.check_lexicon_score(name, place, upto(1))?, 2),
         };
         for at in read_parts.. {
-            let Some((name, place)) = path.part(at) else { break };
-            value = self.field(value, &Spanned::new(name.to_owned(), place), upto(at))?;
+            let Some((name, place)) = path.segment(at) else { break };
+            value = self.check_field(value, &Spanned::new(name.to_owned(), place), upto(at))?;
         }
         Ok(value)
     }
 
-    fn request_fields(&self, place: Span) -> Vec<&'a str> {
+    fn request_field_names(&self, place: Span) -> Vec<&'a str> {
         let lexicons = self.symbols.lexicons.iter();
-        let seen = lexicons.filter(|symbol| self.symbols.sees(place.file, symbol.name.span));
-        let names = seen.map(|symbol| symbol.name.node.as_str()).filter(|name| *name != URGENCY);
-        FIELDS.into_iter().chain(names).collect()
+        let seen = lexicons.filter(|symbol| self.symbols.is_visible(place.file, symbol.name.span));
+        let names = seen.map(|symbol| symbol.name.node.as_str()).filter(|name| *name != URGENCY_LEXICON);
+        REQUEST_FIELDS.into_iter().chain(names).collect()
     }
 
     /// Builds a call of the built-in function that analyses a text for `feature`, such as its
     /// keywords or its length.
-    fn feature(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
-        let text = self.analysed_text(span)?;
+    fn feature_call(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
+        let text = self.check_analysed_text(span)?;
         let externs = &mut self.program.externs;
         let id = *self.analysed.externs.entry(feature).or_insert_with(|| {
-            let params = vec![(TEXT.into(), Ty::STRING)];
+            let params = vec![(TEXT_FIELD.into(), Ty::STRING)];
             let name = format!("{of}.{name}").into();
             externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
             ExternId(externs.len() as u32 - 1)
@@ -60,19 +65,19 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
     }
 
-    fn analysed_text(&mut self, span: Span) -> Checked<Expr> {
-        let path = [Arc::from(TEXT)];
-        let found = self.fields.find(&path, span).ok();
-        self.fields.note(&path, KindSet::ALL);
+    fn check_analysed_text(&mut self, span: Span) -> Checked<Expr> {
+        let path = [Arc::from(TEXT_FIELD)];
+        let found = self.fields.resolve_path(&path, span).ok();
+        self.fields.record_use(&path, KindSet::ALL);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            let reason = Reason::Fixed(message!("the text that `request` analyses"));
-            self.fields.narrow(&path, KindSet::STRING, span, &reason);
-            let slot = self.fields.rooted_slot(None, &path, KindSet::STRING, found.private);
+            let reason = NarrowingReason::Fixed(message!("the text that `request` analyses"));
+            self.fields.narrow_kinds(&path, KindSet::STRING, span, &reason);
+            let slot = self.fields.intern_slot(None, &path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
         }
         if std::mem::replace(&mut self.analysed.no_text, true) {
-            return Err(Reported);
+            return Err(AlreadyReported);
         }
         let (diagnostic, help) = match (found, self.fields.declared_at(&path)) {
             (Some(found), Some(declared)) => {
@@ -97,9 +102,9 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help))
     }
 
-    fn intent_field(&mut self, field: &str, span: Span) -> Checked<Expr> {
+    fn check_intent_field(&mut self, field: &str, span: Span) -> Checked<Expr> {
         if self.symbols.intents.is_empty() {
-            return self.not_analysed(
+            return self.report_not_analysed(
                 span,
                 message!("no intent is declared"),
                 message!(
@@ -108,65 +113,75 @@ impl<'a> Checker<'a> {
                 ),
             );
         }
-        let record = record([(INTENT, Ty::STRING), (BEST, Ty::STRING), (SCORE, Ty::FLOAT)]);
-        let base = self.feature(Feature::Intent, REQUEST, INTENT, record, span)?;
-        self.field(base, &Spanned::new(field.to_owned(), span), span)
+        let record = optional_record([
+            (INTENT_FIELD, Ty::STRING),
+            (BEST_INTENT_FIELD, Ty::STRING),
+            (INTENT_SCORE_FIELD, Ty::FLOAT),
+        ]);
+        let base = self.feature_call(Feature::Intent, REQUEST_ROOT, INTENT_FIELD, record, span)?;
+        self.check_field(base, &Spanned::new(field.to_owned(), span), span)
     }
 
-    fn entity_value(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
+    fn check_entity_value(&mut self, path: &ConstantPath<'_>, span: Span) -> Checked<Expr> {
         let entities = &self.symbols.entities;
         if entities.is_empty() {
-            return self.not_analysed(
+            return self.report_not_analysed(
                 span,
                 message!("no entity is declared"),
                 message!("declare the entities to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
             );
         }
-        let Some((name, place)) = path.part(2) else {
-            let help = message!("use one of these: {}", listed(entities.names()));
+        let Some((name, place)) = path.segment(2) else {
+            let help = message!("use one of these: {}", join_names(entities.names()));
             return self.fail(Code::UnknownField, span, message!("`request.entities` is not a value"), help);
         };
         let symbol = self.symbols.entities.get(name);
-        match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
+        match symbol.filter(|symbol| self.symbols.is_visible(span.file, symbol.name.span)) {
             Some(symbol) => {
                 let at = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
                 let fields = &self.program.analysis.entities[at].fields;
-                let ty = record(fields.iter().map(|field| (&**field, Ty::STRING)));
-                self.feature(Feature::Entity(at), "request.entities", name, ty, span)
+                let ty = optional_record(fields.iter().map(|field| (&**field, Ty::STRING)));
+                self.feature_call(Feature::Entity(at), "request.entities", name, ty, span)
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
-                self.unknown_part(name, place, Owner::Entities, &names, symbol.map(|s| s.name.span))
+                self.report_unknown_part(
+                    name,
+                    place,
+                    UnknownPartOwner::Entities,
+                    &names,
+                    symbol.map(|s| s.name.span),
+                )
             }
         }
     }
 
-    fn lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
+    fn check_lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
         // Lexicons are in the order of their symbols; the built-in one is the last.
         let lexicons = &self.program.analysis.lexicons;
         let built_in = || lexicons.last().filter(|last| *last.name == *name).map(|_| lexicons.len() - 1);
         let at = self.symbols.lexicons.position(name).or_else(built_in);
         let declared = self.symbols.lexicons.get(name).map(|symbol| symbol.name.span);
-        match at.filter(|_| declared.is_none_or(|place| self.symbols.sees(span.file, place))) {
-            Some(at) => self.feature(Feature::Lexicon(at), REQUEST, name, Ty::FLOAT, span),
+        match at.filter(|_| declared.is_none_or(|place| self.symbols.is_visible(span.file, place))) {
+            Some(at) => self.feature_call(Feature::Lexicon(at), REQUEST_ROOT, name, Ty::FLOAT, span),
             None => {
-                let names = self.request_fields(span);
-                self.unknown_part(name, place, Owner::Request, &names, declared)
+                let names = self.request_field_names(span);
+                self.report_unknown_part(name, place, UnknownPartOwner::Request, &names, declared)
             }
         }
     }
 
-    fn unknown_part<T>(
+    fn report_unknown_part<T>(
         &mut self,
         name: &str,
         place: Span,
-        owner: Owner,
+        owner: UnknownPartOwner,
         names: &[&str],
         hidden: Option<Span>,
     ) -> Checked<T> {
         let what = match owner {
-            Owner::Request => message!("`request` has no field"),
-            Owner::Entities => message!("there is no entity"),
+            UnknownPartOwner::Request => message!("`request` has no field"),
+            UnknownPartOwner::Entities => message!("there is no entity"),
         };
         let diagnostic = Diagnostic::new(Code::UnknownField, place, message!("{what} `{name}`"));
         let diagnostic = match (hidden, self.nearest(name, names.iter().copied()), owner) {
@@ -174,37 +189,37 @@ impl<'a> Checker<'a> {
                 .label(hidden, message!("declared in a file that is not imported here"))
                 .help(message!("import that file, or move the statement into a file that both import")),
             (None, Some(near), _) => diagnostic.did_you_mean(place, Some(near)),
-            (None, None, Owner::Entities) => {
-                diagnostic.help(message!("the entities are {}", listed(names.iter().copied())))
+            (None, None, UnknownPartOwner::Entities) => {
+                diagnostic.help(message!("the entities are {}", join_names(names.iter().copied())))
             }
-            (None, None, Owner::Request) => diagnostic.help(message!(
+            (None, None, UnknownPartOwner::Request) => diagnostic.help(message!(
                 "`request` is the analysis of the message's text and has the fields {}; to read a field \
                 `request` of the message, declare it in `input`",
-                listed(names.iter().copied())
+                join_names(names.iter().copied())
             )),
         };
         self.report_unknown(name, diagnostic)
     }
 
     /// Checks `request.context_score`, which the author defines with `let context_score`.
-    fn context_score(&mut self, span: Span) -> Checked<Expr> {
+    fn check_context_score(&mut self, span: Span) -> Checked<Expr> {
         let symbol = self.symbols.definition(span.file, CONTEXT_SCORE);
         let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
-            return self.not_analysed(
+            return self.report_not_analysed(
                 span,
                 message!("no `let context_score` defines the score"),
                 message!("define it: `let context_score = min(ctx.message_count / 10, 1)`"),
             );
         };
         let declared = symbol.name.span;
-        match self.name(CONTEXT_SCORE, span)? {
+        match self.resolve_name(CONTEXT_SCORE, span)? {
             Term::Expr(value) if value.ty.kinds.overlaps(KindSet::NUMBER) => {
-                self.constrain(
+                self.narrow_field(
                     &value,
                     KindSet::NUMBER,
-                    &Reason::Fixed(message!("a number, the context score")),
+                    &NarrowingReason::Fixed(message!("a number, the context score")),
                 );
-                Ok(read(value, &Ty::NUMBER))
+                Ok(typed_read(value, &Ty::NUMBER))
             }
             other => {
                 let what = match other {
@@ -221,20 +236,20 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
+    fn report_not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
         self.report(Diagnostic::new(Code::NotAnalysed, span, message).here(message!("used here")).help(help))
     }
 }
 
 /// What an unknown name should be: a field of `request`, or an entity in `request.entities`.
 #[derive(Clone, Copy)]
-enum Owner {
+enum UnknownPartOwner {
     Request,
     Entities,
 }
 
 /// Returns a record type whose fields may be missing.
-fn record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
+fn optional_record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
     Ty::record(fields.into_iter().map(field).collect())
 }

@@ -1,7 +1,7 @@
 //! Further expectations of a test: the handler with arguments and metadata, the next nodes of a
 //! router, the score of an intent flow. An expectation that no rule can satisfy is an error.
 
-use crate::check::{Checked, Checker, Reported, listed};
+use crate::check::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    pub(super) fn then(
+    pub(super) fn read_then(
         &mut self,
         entry: TableId,
         expected: &Expect,
         expect: &'a Expectation,
     ) -> Checked<Then> {
         let score = match &expect.score {
-            Some((sign, number)) => Some(self.score(expected, sign, number)?),
+            Some((sign, number)) => Some(self.read_score(expected, sign, number)?),
             None => None,
         };
         let Some(then) = &expect.then else { return Ok(Then { score, ..Then::default() }) };
@@ -35,9 +35,11 @@ impl<'a> Checker<'a> {
                 self.fail(Code::UnknownExpectation, place, message!("`none` has no target"), help)
             }
             (TableKind::Router, _) => {
-                self.next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
+                self.read_next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
             }
-            (TableKind::Routes, _) => self.handled(then).map(|handled| Then { score, ..handled }),
+            (TableKind::Routes, _) => {
+                self.check_handler_expectation(then).map(|handled| Then { score, ..handled })
+            }
             _ => {
                 let help = message!("only routes lead to handlers, and only routers lead to next nodes");
                 self.fail(Code::UnknownExpectation, place, message!("this leads to no handler"), help)
@@ -45,7 +47,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn score(
+    fn read_score(
         &mut self,
         expected: &Expect,
         sign: &Spanned<String>,
@@ -85,7 +87,7 @@ impl<'a> Checker<'a> {
         Ok((sign.node.as_str().into(), bound))
     }
 
-    fn next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {
+    fn read_next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {
         if let Some((name, _)) = then.args.first().or(then.metadata.first()) {
             let help =
                 message!("write the next nodes: `expect ROUTER -> draft, done`, or `-> draft loopback`");
@@ -101,9 +103,9 @@ impl<'a> Checker<'a> {
 
     /// Checks that some route leads to the handler, and that such routes have the arguments and
     /// metadata.
-    fn handled(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
+    fn check_handler_expectation(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
-            let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(Reported)?;
+            let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
             let help = message!("write one handler: `expect ROUTE -> HANDLER`");
             return self.fail(
                 Code::UnknownExpectation,
@@ -129,14 +131,14 @@ impl<'a> Checker<'a> {
             }
         }
         let handler = name.node.as_str();
-        self.known(name, &handlers, message!("no route leads to `{handler}`"))?;
+        self.check_known_name(name, &handlers, message!("no route leads to `{handler}`"))?;
         for (argument, _) in &then.args {
             let message = message!("no route passes `{handler}` an argument `{}`", argument.node);
-            self.known(argument, &args, message)?;
+            self.check_known_name(argument, &args, message)?;
         }
         for (key, _) in &then.metadata {
             let message = message!("no route to `{handler}` has `{}` in its metadata", key.node);
-            self.known(key, &keys, message)?;
+            self.check_known_name(key, &keys, message)?;
         }
         Ok(Then {
             handler: Some(handler.into()),
@@ -147,20 +149,20 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a name of a handler, argument or key that is not in the set.
-    fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
+    fn check_known_name(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());
         }
         // A route with an error might have had this name.
         if !self.failed_routes.is_empty() {
-            return Err(Reported);
+            return Err(AlreadyReported);
         }
         let near = self.nearest(&name.node, names.iter().map(String::as_str));
         let help = match names.is_empty() {
             true => message!("the rules contain none"),
-            false => message!("there are {}", listed(names.iter().map(String::as_str))),
+            false => message!("there are {}", join_names(names.iter().map(String::as_str))),
         };
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
-        self.report(diagnostic.near_or(name.span, near, help))
+        self.report(diagnostic.suggest_or_help(name.span, near, help))
     }
 }

@@ -1,39 +1,42 @@
 //! Builds conjunctions, disjunctions and complements of conditions.
 
-use super::Builder;
+use super::NormalBuilder;
 use crate::hir::{Cond, Expr, Guarded};
 use crate::normal::{CondId, ExprId, NCond, NExpr};
 use hashbrown::HashSet;
 use rulec_lang::operators::{Op, TestMode};
 
-impl Builder<'_> {
+impl NormalBuilder<'_> {
     /// Builds a branch of a choice, which requires at least one usable condition. With `all`, every
     /// usable condition must be true; otherwise one usable condition must be true.
-    pub(super) fn branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
+    pub(super) fn build_branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
         let parts = conditions.iter().map(|Guarded { usable, cond }| {
-            let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
-            let holds = self.cond(cond, want);
-            let part =
-                if all { self.join([skipped, holds], !want) } else { self.join([usable, holds], want) };
+            let (usable, skipped) = (self.build_cond(usable, want), self.build_cond(usable, !want));
+            let holds = self.build_cond(cond, want);
+            let part = if all {
+                self.join_conds([skipped, holds], !want)
+            } else {
+                self.join_conds([usable, holds], want)
+            };
             (usable, part)
         });
         let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
         if all {
-            let some = self.join(usable, !want);
+            let some = self.join_conds(usable, !want);
             parts.insert(0, some);
         }
-        self.join(parts, all == want)
+        self.join_conds(parts, all == want)
     }
 
     /// Joins the conditions "the part is definitely `want`" of all parts. They are joined by `and`
     /// if `conjunction`, otherwise by `or`.
-    pub(super) fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
-        let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
-        self.join(parts, conjunction)
+    pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
+        let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
+        self.join_conds(parts, conjunction)
     }
 
     /// Joins conditions: by `and` if `conjunction`, otherwise by `or`.
-    pub fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
+    pub fn join_conds(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
             match self.normal.cond(id) {
@@ -46,7 +49,7 @@ impl Builder<'_> {
         }
         let mut seen = HashSet::new();
         flat.retain(|id| seen.insert(*id));
-        flat.sort_by_key(|id| self.costs.of_cond(*id));
+        flat.sort_by_key(|id| self.costs.cond_cost(*id));
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
             [one] => *one,
@@ -56,7 +59,7 @@ impl Builder<'_> {
     }
 
     /// Builds the condition that is true exactly where the condition `id` is not true.
-    pub fn complement(&mut self, id: CondId) -> CondId {
+    pub fn build_complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
             NCond::Not(inner) => inner,
@@ -65,12 +68,12 @@ impl Builder<'_> {
     }
 
     /// Builds the normal form of an expression outside any quantifier.
-    pub fn value(&mut self, expr: &Expr) -> ExprId {
-        self.expr(expr)
+    pub fn build_value(&mut self, expr: &Expr) -> ExprId {
+        self.build_expr(expr)
     }
 
     /// Builds the condition that two values are the same: equal, or both missing.
-    pub fn alike(&mut self, left: ExprId, right: ExprId) -> CondId {
+    pub fn build_same_value(&mut self, left: ExprId, right: ExprId) -> CondId {
         if left == right {
             return self.constant_cond(true);
         }
@@ -80,19 +83,19 @@ impl Builder<'_> {
         {
             // The second operand matters only if the first is missing.
             let (first, a, b) = (*one, *a, *b);
-            let present = self.present(first);
-            let rest = self.alike(a, b);
-            return self.join([present, rest], false);
+            let present = self.build_present(first);
+            let rest = self.build_same_value(a, b);
+            return self.join_conds([present, rest], false);
         }
-        let equal = self.comparison(Op::Eq, left, Some(right), TestMode::default(), true);
-        let missing =
-            [left, right].map(|value| self.comparison(Op::IsMissing, value, None, TestMode::default(), true));
-        let neither = self.join(missing, true);
-        self.join([equal, neither], false)
+        let equal = self.build_comparison(Op::Eq, left, Some(right), TestMode::default(), true);
+        let missing = [left, right]
+            .map(|value| self.build_comparison(Op::IsMissing, value, None, TestMode::default(), true));
+        let neither = self.join_conds(missing, true);
+        self.join_conds([equal, neither], false)
     }
 
     /// Builds the condition that a value is present.
-    pub fn present(&mut self, value: ExprId) -> CondId {
-        self.comparison(Op::IsMissing, value, None, TestMode::default(), false)
+    pub fn build_present(&mut self, value: ExprId) -> CondId {
+        self.build_comparison(Op::IsMissing, value, None, TestMode::default(), false)
     }
 }

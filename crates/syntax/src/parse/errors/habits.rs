@@ -2,75 +2,84 @@
 //! separators, types and schema keywords. Each diagnostic gives the correct spelling.
 
 use super::super::{Rule, foreign};
-use super::{Failure, is_item};
+use super::{ParseFailure, is_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 
-impl Failure<'_, '_> {
+impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for syntax of another language, in any kind of statement.
-    pub(super) fn habit(&self) -> Option<Diagnostic> {
-        if self.at_end() {
+    pub(super) fn foreign_syntax(&self) -> Option<Diagnostic> {
+        if self.is_at_end() {
             return None;
         }
-        if self.rest().starts_with("--") && !self.value_wanted() || self.rest().starts_with("/*") {
-            return self.unexpected(message!("comments start with `#`"), message!("write `#` instead"));
+        if self.rest_of_source().starts_with("--") && !self.is_value_expected()
+            || self.rest_of_source().starts_with("/*")
+        {
+            return self.unexpected_token(message!("comments start with `#`"), message!("write `#` instead"));
         }
         if is_item(self.rule) {
-            return self.habit_of_schemas();
+            return self.foreign_schema();
         }
-        if self.in_fields() {
-            return self.habit_of_types();
+        if self.is_in_fields() {
+            return self.foreign_type();
         }
-        self.habit_of_signs().or_else(|| self.habit_of_values())
+        self.foreign_symbol().or_else(|| self.foreign_value())
     }
 
     /// Returns the source text from the unexpected token on.
-    fn rest(&self) -> &str {
+    fn rest_of_source(&self) -> &str {
         &self.cx.text[self.token.start as usize..]
     }
 
     /// Returns the text of the token `count` positions after the unexpected one.
-    fn ahead(&self, count: usize) -> &str {
-        self.cx.sigs.get(self.at + count).map_or("", |sig| self.text(sig.token))
+    fn token_text_ahead(&self, count: usize) -> &str {
+        self.cx.sigs.get(self.at + count).map_or("", |sig| self.token_text(sig.token))
     }
 
     /// Returns a diagnostic for a symbol where this language uses another symbol or none.
-    fn habit_of_signs(&self) -> Option<Diagnostic> {
+    fn foreign_symbol(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
             let message = message!("{what} by `{wanted}`, not `{}`", self.found);
-            Some(foreign::syntax(self.span, message, wanted))
+            Some(foreign::foreign_syntax_error(self.span, message, wanted))
         };
         match self.found {
-            "=" if self.wants(Rule::colon) => swap(":", message!("a name and its value are separated")),
-            ":" if self.wants(Rule::equals) => swap("=", message!("a name and its value are separated")),
-            ":" if self.is_behind("when") => self.unexpected(
+            "=" if self.expects_rule(Rule::colon) => {
+                swap(":", message!("a name and its value are separated"))
+            }
+            ":" if self.expects_rule(Rule::equals) => {
+                swap("=", message!("a name and its value are separated"))
+            }
+            ":" if self.is_preceded_by("when") => self.unexpected_token(
                 message!("the condition follows `when` directly"),
                 message!("remove the `:`: write `when CONDITION`"),
             ),
-            ":" if self.wants(Rule::close_bracket) => self.unexpected(
+            ":" if self.expects_rule(Rule::close_bracket) => self.unexpected_token(
                 message!("an index must be one value"),
                 message!("write `list[0]`; slices of a list are not supported"),
             ),
-            ":" if self.is_behind("rank") => self
-                .unexpected(message!("write the rank without `:`"), message!("write for example `rank 3`")),
-            ";" | "," if self.rule == Rule::test_statement => self.unexpected(
+            ":" if self.is_preceded_by("rank") => self.unexpected_token(
+                message!("write the rank without `:`"),
+                message!("write for example `rank 3`"),
+            ),
+            ";" | "," if self.rule == Rule::test_statement => self.unexpected_token(
                 message!("the parts of a test are not separated by `{}`", self.found),
                 message!("remove the `{}`", self.found),
             ),
-            "," | ";" if self.rule == Rule::router_statement && self.wants(Rule::router_case) => self
-                .unexpected(
+            "," | ";" if self.rule == Rule::router_statement && self.expects_rule(Rule::router_case) => self
+                .unexpected_token(
                     message!("the cases of a router are not separated by `{}`", self.found),
                     message!("remove the `{}`", self.found),
                 ),
-            ";" if self.wants(Rule::close_bracket) => {
+            ";" if self.expects_rule(Rule::close_bracket) => {
                 swap(",", message!("the elements of a list are separated"))
             }
-            "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => self.unexpected(
-                message!("several values need brackets"),
-                message!("write a list: `[\"a\", \"b\"]`"),
-            ),
-            "," if self.wants(Rule::EOI) && self.is_route() => self.unexpected(
+            "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => self
+                .unexpected_token(
+                    message!("several values need brackets"),
+                    message!("write a list: `[\"a\", \"b\"]`"),
+                ),
+            "," if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
                 message!("a route can lead to only one handler"),
                 message!("write a route for each handler"),
             ),
@@ -79,58 +88,62 @@ impl Failure<'_, '_> {
     }
 
     /// Returns a diagnostic for a value in the syntax of another language.
-    fn habit_of_values(&self) -> Option<Diagnostic> {
+    fn foreign_value(&self) -> Option<Diagnostic> {
         let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
-        let before = self.before().map(|token| token.kind);
-        if self.wants(Rule::kw_then) || self.wants(Rule::kw_else) && !super::is_item(self.rule) {
-            let word = if self.wants(Rule::kw_then) { "then" } else { "else" };
-            let message = message!("expected `{word}`, found {}", self.found_words());
+        let before = self.token_before().map(|token| token.kind);
+        if self.expects_rule(Rule::kw_then) || self.expects_rule(Rule::kw_else) && !super::is_item(self.rule)
+        {
+            let word = if self.expects_rule(Rule::kw_then) { "then" } else { "else" };
+            let message = message!("expected `{word}`, found {}", self.describe_found());
             let help = message!(
                 "to choose between two values, write `if C then a else b`; put a field that is named `if` \
                 in backquotes"
             );
-            return self.unexpected(message, help);
+            return self.unexpected_token(message, help);
         }
         match self.found {
-            "," if self.wants(Rule::arrow)
+            "," if self.expects_rule(Rule::arrow)
                 && number(before)
-                && self.ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
+                && self.token_text_ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
             {
-                self.unexpected(
+                self.unexpected_token(
                     message!("a number cannot contain `,`"),
                     message!("group digits with `_`, as in `1_000`, and write a fraction after `.`"),
                 )
             }
-            "," if self.wants(Rule::arrow) => self.unexpected(
+            "," if self.expects_rule(Rule::arrow) => self.unexpected_token(
                 message!("several values need a list"),
                 message!("write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`"),
             ),
-            "=>" if self.wants(Rule::close_paren) => self.unexpected(
+            "=>" if self.expects_rule(Rule::close_paren) => self.unexpected_token(
                 message!("functions without a name are not supported"),
                 message!("write `any x in list: condition` or `all x in list: condition`"),
             ),
-            "else" | "otherwise" | "default" if self.is_behind("when") => self.unexpected(
+            "else" | "otherwise" | "default" if self.is_preceded_by("when") => self.unexpected_token(
                 message!("`{}` is not a condition", self.found),
                 message!("for messages that no route matches, write `default -> HANDLER`"),
             ),
-            "then" | "else" => self.no_condition(),
-            "input" if self.ahead(1) == "." => self.unexpected(
+            "then" | "else" => self.foreign_condition(),
+            "input" if self.token_text_ahead(1) == "." => self.unexpected_token(
                 message!("`input` is not a value"),
-                message!("read a field of the message by its name alone: write `{}`", self.ahead(2)),
+                message!(
+                    "read a field of the message by its name alone: write `{}`",
+                    self.token_text_ahead(2)
+                ),
             ),
-            "[" if self.is_route() && self.is_behind("->") => self.unexpected(
+            "[" if self.is_route() && self.is_preceded_by("->") => self.unexpected_token(
                 message!("a route can lead to only one handler"),
                 message!("write `-> HANDLER`, and a separate route for each other handler"),
             ),
-            _ if self.is_behind(".") && number(Some(self.token.kind)) => self.unexpected(
+            _ if self.is_preceded_by(".") && number(Some(self.token.kind)) => self.unexpected_token(
                 message!("a number must begin with a digit"),
                 message!("write `0.{}`", self.found),
             ),
             _ if self.rule == Rule::default_statement
-                && self.is_behind("default")
+                && self.is_preceded_by("default")
                 && self.token.kind == TokenKind::Word =>
             {
-                let diagnostic = self.unexpected(
+                let diagnostic = self.unexpected_token(
                     message!("the handler must follow `->`"),
                     message!("write `default -> {}`", self.found),
                 )?;
@@ -148,9 +161,9 @@ impl Failure<'_, '_> {
     }
 
     /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
-    fn habit_of_types(&self) -> Option<Diagnostic> {
+    fn foreign_type(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found {
-            "[" | "(" if self.is_behind("list") => {
+            "[" | "(" if self.is_preceded_by("list") => {
                 (message!("write the type of the elements in `<` and `>`"), message!("write `list<string>`"))
             }
             "[" => (message!("a type of lists is written `list<…>`"), message!("write `list<string>`")),
@@ -158,7 +171,7 @@ impl Failure<'_, '_> {
                 message!("only `list` and `dict` take a type in `<` and `>`"),
                 message!("write `list<string>`, or `dict<int>` for values with string keys"),
             ),
-            "," if self.wants(Rule::greater) => (
+            "," if self.expects_rule(Rule::greater) => (
                 message!("the keys of a dict are always strings"),
                 message!("write only the type of the values: `dict<int>`"),
             ),
@@ -170,27 +183,29 @@ impl Failure<'_, '_> {
                 message!("a field can have only one type"),
                 message!("to allow a missing or null field, write `?` after its name: `name?: string`"),
             ),
-            ")" | "," if self.wants(Rule::colon) => {
+            ")" | "," if self.expects_rule(Rule::colon) => {
                 (message!("a parameter needs a type"), message!("write for example `x: string`"))
             }
-            "}" | "," if self.wants(Rule::colon) => match self.before().map(|token| self.text(token)) {
-                Some("required" | "optional" | "nullable") => (
-                    message!("a field is required unless `?` follows its name"),
-                    message!("write `name: type` or `name?: type`"),
-                ),
-                _ => return None,
-            },
-            _ if self.wants(Rule::type_expr) && self.token.kind == TokenKind::String => {
+            "}" | "," if self.expects_rule(Rule::colon) => {
+                match self.token_before().map(|token| self.token_text(token)) {
+                    Some("required" | "optional" | "nullable") => (
+                        message!("a field is required unless `?` follows its name"),
+                        message!("write `name: type` or `name?: type`"),
+                    ),
+                    _ => return None,
+                }
+            }
+            _ if self.expects_rule(Rule::type_expr) && self.token.kind == TokenKind::String => {
                 (message!("a type is written without quotes"), message!("write for example `name: string`"))
             }
             _ => return None,
         };
-        self.unexpected(message, help)
+        self.unexpected_token(message, help)
     }
 
     /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
     /// payload.
-    fn habit_of_schemas(&self) -> Option<Diagnostic> {
+    fn foreign_schema(&self) -> Option<Diagnostic> {
         let found = self.found;
         let (message, help) = match (self.rule, found) {
             (Rule::closed_item, "[") => (
@@ -198,14 +213,18 @@ impl Failure<'_, '_> {
                 message!("write `closed \"name\"`"),
             ),
             (Rule::require_item | Rule::forbid_item, _)
-                if self.is_behind("require") || self.is_behind("forbid") =>
+                if self.is_preceded_by("require") || self.is_preceded_by("forbid") =>
             {
                 (
                     message!("a rule needs a name"),
                     message!("write it in quotes: `require \"amount.small\": amount < 100`"),
                 )
             }
-            (_, ":") if self.is_behind("default") || self.is_behind("in") || self.is_behind("rank") => {
+            (_, ":")
+                if self.is_preceded_by("default")
+                    || self.is_preceded_by("in")
+                    || self.is_preceded_by("rank") =>
+            {
                 (message!("write the value without `{found}`"), message!("write for example `default 3`"))
             }
             (_, "not") => (
@@ -215,8 +234,8 @@ impl Failure<'_, '_> {
                     at tags: len(tags) > 0`"
                 ),
             ),
-            (Rule::field_item, _) if self.wants(Rule::EOI) => (
-                message!("`{}` is not part of a field declaration", self.cx.short(self.span)),
+            (Rule::field_item, _) if self.expects_rule(Rule::EOI) => (
+                message!("`{}` is not part of a field declaration", self.cx.shortened_source(self.span)),
                 foreign::schema_help(found)?,
             ),
             (_, ",") => {
@@ -224,45 +243,45 @@ impl Failure<'_, '_> {
             }
             _ => return None,
         };
-        self.unexpected(message, help)
+        self.unexpected_token(message, help)
     }
 
     /// Returns a diagnostic for a conditional, quantifier or time of day of another language in a
     /// route without an arrow.
-    pub(super) fn no_condition(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
-        let word = |index: usize| self.text(sigs[index].token);
+        let word = |index: usize| self.token_text(sigs[index].token);
         let free = |index: usize| index > 0 && word(index - 1) != ".";
         if let Some(at) =
             (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "IF" | "CASE" | "switch" | "?"))
         {
             let span = sigs[at].token.span(file);
-            return Some(super::unexpected(
+            return Some(super::unexpected_token(
                 span,
                 message!("`{}` cannot be used in a condition", word(at)),
-                foreign::NO_IF,
+                foreign::NO_IF_HELP,
             ));
         }
         let quantifies = |at: &usize| {
             free(*at)
                 && matches!(word(*at), "some" | "exists" | "every" | "forall" | "each" | "for")
-                && sigs.get(at + 2).is_some_and(|third| self.text(third.token) == "in")
+                && sigs.get(at + 2).is_some_and(|third| self.token_text(third.token) == "in")
         };
         if let Some(at) = (0..sigs.len()).find(quantifies) {
             let message = message!("`{}` must be written as `any` or `all`", word(at));
             let help = message!("write `any x in list: condition` or `all x in list: condition`");
-            return Some(super::unexpected(sigs[at].token.span(file), message, help));
+            return Some(super::unexpected_token(sigs[at].token.span(file), message, help));
         }
         let number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
         if self.found == ":"
-            && number(self.before().map(|token| token.kind))
+            && number(self.token_before().map(|token| token.kind))
             && number(self.cx.sigs.get(self.at + 1).map(|sig| sig.token.kind))
         {
             let help = message!(
                 "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\""
             );
-            return self.unexpected(message!("a time of day is not a value"), help);
+            return self.unexpected_token(message!("a time of day is not a value"), help);
         }
         None
     }

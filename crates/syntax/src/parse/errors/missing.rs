@@ -1,63 +1,63 @@
 //! Diagnostics for a missing `when`, `case` or `->`.
 
-use super::super::context::unexpected;
+use super::super::context::unexpected_token;
 use super::super::terminals::is_reserved;
 use super::super::{Rule, foreign};
-use super::Failure;
+use super::ParseFailure;
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-impl Failure<'_, '_> {
-    pub(super) fn no_when(&self) -> Option<Diagnostic> {
+impl ParseFailure<'_, '_> {
+    pub(super) fn missing_when(&self) -> Option<Diagnostic> {
         let (span, found) = (self.span, self.found);
         if self.rule == Rule::router_statement {
-            return self.no_case();
+            return self.missing_router_case_word();
         }
         if matches!(found, "salience" | "order" | "weight" | "rank") {
             let message = message!("the order of routes is set with `priority`, not `{found}`");
-            return Some(foreign::syntax(span, message, "priority"));
+            return Some(foreign::foreign_syntax_error(span, message, "priority"));
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = message!("the condition of a route must follow `when`, not `{found}`");
             return match found {
-                "unless" => self.unexpected(
+                "unless" => self.unexpected_token(
                     message,
                     message!("write `when CONDITION unless EXCEPTION`, or `when not (…)`"),
                 ),
-                _ => Some(foreign::syntax(span, message, "when")),
+                _ => Some(foreign::foreign_syntax_error(span, message, "when")),
             };
         }
         if matches!(found, ":" | "=" | "{") {
             let message = message!("expected `when` and a condition, found `{found}`");
-            return self.unexpected(message, message!("write `route NAME when CONDITION -> HANDLER`"));
+            return self.unexpected_token(message, message!("write `route NAME when CONDITION -> HANDLER`"));
         }
         if found == "->" || found == "=>" {
             let help =
                 message!("write `when` and a condition before `->`; for the rest write `default -> HANDLER`");
-            return self.unexpected(message!("this route has no condition"), help);
+            return self.unexpected_token(message!("this route has no condition"), help);
         }
-        if self.at_end() {
+        if self.is_at_end() {
             return None;
         }
-        if let Some(joined) = foreign::name_of_words(self.cx.text, self.span.range().start) {
-            return self.unexpected(
+        if let Some(joined) = foreign::joined_name(self.cx.text, self.span.range().start) {
+            return self.unexpected_token(
                 message!("a name is one word, but `{found}` is a second word"),
                 message!("write `{joined}`"),
             );
         }
-        let message = message!("expected `when` before the condition, found {}", self.found_words());
-        let diagnostic = self.unexpected(message, message!("write `when` before the condition"))?;
+        let message = message!("expected `when` before the condition, found {}", self.describe_found());
+        let diagnostic = self.unexpected_token(message, message!("write `when` before the condition"))?;
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
     /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`.
-    pub(super) fn no_case(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_router_case_word(&self) -> Option<Diagnostic> {
         let wrong = |token: Token| {
             let message =
-                message!("the fallback case of a router is `otherwise`, not `{}`", self.text(token));
-            Some(foreign::syntax(token.span(self.cx.file), message, "otherwise"))
+                message!("the fallback case of a router is `otherwise`, not `{}`", self.token_text(token));
+            Some(foreign::foreign_syntax_error(token.span(self.cx.file), message, "otherwise"))
         };
         match self.found {
             "default" | "else" | "_" => return wrong(self.token),
@@ -65,36 +65,40 @@ impl Failure<'_, '_> {
             _ => return None,
         }
         // A misspelt `otherwise` was parsed as part of the previous destination.
-        let word = self.before().filter(|token| token.kind == TokenKind::Word);
-        if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
+        let word = self.token_before().filter(|token| token.kind == TokenKind::Word);
+        if let Some(word) = word.filter(|word| nearest(self.token_text(*word), ["otherwise"]).is_some()) {
             return wrong(word);
         }
         let help =
             message!("write `when` and a condition before `->`; for the rest write `otherwise -> NODE`");
-        self.unexpected(message!("this case has no condition"), help)
+        self.unexpected_token(message!("this case has no condition"), help)
     }
 
     /// Returns a diagnostic for a condition without `->` after it. The author may have meant
     /// another word or symbol as the arrow.
-    pub(super) fn no_arrow(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_arrow(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let mistake = |span: Span| {
             let what = &self.cx.text[span.range()];
-            Some(foreign::syntax(span, message!("the handler must follow `->`, not `{what}`"), "->"))
+            Some(foreign::foreign_syntax_error(
+                span,
+                message!("the handler must follow `->`, not `{what}`"),
+                "->",
+            ))
         };
-        if let Some(diagnostic) = self.no_condition() {
+        if let Some(diagnostic) = self.foreign_condition() {
             return Some(diagnostic);
         }
         if self.found == ":" {
             return mistake(self.span);
         }
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
-        let is = |index: usize, word: &str| self.text(sigs[index].token) == word;
+        let is = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
         let word =
             |word| (0..sigs.len()).rfind(|index| is(*index, word) && (*index == 0 || !is(index - 1, ".")));
         if word("if").is_some() {
-            let message = message!("expected `->` and a handler, found {}", self.found_words());
-            return self.unexpected(message, foreign::NO_IF);
+            let message = message!("expected `->` and a handler, found {}", self.describe_found());
+            return self.unexpected_token(message, foreign::NO_IF_HELP);
         }
         if let Some(then) = word("then") {
             return mistake(sigs[then].token.span(file));
@@ -108,16 +112,16 @@ impl Failure<'_, '_> {
         if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
             return None;
         }
-        let word = self.text(head);
+        let word = self.token_text(head);
         let operand = head.kind.ends_operand()
             && !(head.kind == TokenKind::Word
                 && (is_reserved(word) || rulec_lang::operators::is_reserved_word(word)));
-        if !operand || !self.at_end() && self.found != "{" {
+        if !operand || !self.is_at_end() && self.found != "{" {
             return None;
         }
-        let (span, handler) = (name.span(file), self.text(name));
+        let (span, handler) = (name.span(file), self.token_text(name));
         let message = message!("expected `->` before the handler `{handler}`");
-        let diagnostic = unexpected(span, message, message!("write `-> {handler}`"));
+        let diagnostic = unexpected_token(span, message, message!("write `-> {handler}`"));
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
     }
 }

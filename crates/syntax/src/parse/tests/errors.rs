@@ -1,6 +1,6 @@
 //! The diagnostic for each mistake: its code and the underlined text.
 
-use super::{FILE, clean, findings};
+use super::{FILE, findings, parse_clean};
 use crate::parse::parse;
 use rulec_base::diag::Applicability;
 use rulec_base::parallel::Threads;
@@ -12,7 +12,7 @@ fn check(text: &str, code: &str, place: &str) {
 }
 
 /// Returns the help text of the first diagnostic.
-fn help(text: &str) -> String {
+fn first_help(text: &str) -> String {
     parse(Threads::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
 }
 
@@ -94,7 +94,7 @@ fn slips_in_statements() {
     check("input { a: list<> }", "E0101", "<>");
     // The lexer takes the longest symbol first: `>=` and then `=`.
     check("let a = b as list<int>== c", "E0101", "=");
-    clean("let a = b as list<int>>= c");
+    parse_clean("let a = b as list<int>>= c");
     check("default h", "E0101", "h");
     check("handler h(a: string?)", "E0101", "?");
     check("def f(x) = 1", "E0101", ")");
@@ -130,7 +130,7 @@ fn literals() {
     check("route a when f(text, \"open) -> h\nlet b = 1", "E0103", "\"open) -> h");
     check("let a = 'x'", "E0101", "'x'");
     check("let a = “x”", "E0101", "“x”");
-    clean("let a = \"“x” 'y' （\"");
+    parse_clean("let a = \"“x” 'y' （\"");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn characters() {
     check("let a = \"\u{202E}\"", "W0001", "\u{202E}");
     check("let p\u{0430}ss = 1 let b = p\u{0430}ss", "W0002", "p\u{0430}ss");
     check("// c\nlet a = 1", "E0101", "//");
-    clean("let 查order = 1　let b = `a b`");
+    parse_clean("let 查order = 1　let b = `a b`");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn brackets() {
     let text = "let u = (text == \"x\"\nlet v = text == \"y\")\nlet w = 1";
     assert_eq!(findings(text), [("E0104", "(".to_owned()), ("E0105", ")".to_owned())]);
     let unindented = "table t {\nroute a when x -> h\ndefault -> h\n}\nlet b = (1)";
-    assert_eq!(clean(unindented).len(), 2);
+    assert_eq!(parse_clean(unindented).len(), 2);
 }
 
 #[test]
@@ -183,7 +183,9 @@ fn one_run_reports_every_error() {
 
 #[test]
 fn helps_and_fixes_say_what_to_write() {
-    let check = |text: &str, expected: &str| assert!(help(text).contains(expected), "{text}: {}", help(text));
+    let check = |text: &str, expected: &str| {
+        assert!(first_help(text).contains(expected), "{text}: {}", first_help(text))
+    };
     check("rout a when x -> h", "`route`");
     check("let a = text contians \"x\"", "`contains`");
     check("let when = 1", "`` `when` ``");
@@ -209,7 +211,7 @@ fn helps_and_fixes_say_what_to_write() {
         let mut result = text.to_owned();
         result.replace_range(fix.span.range(), &fix.replacement);
         assert_eq!(result.replace("  ", " "), fixed);
-        clean(&result);
+        parse_clean(&result);
     }
 }
 
@@ -249,21 +251,21 @@ fn deep_nesting_is_refused_quickly() {
 #[test]
 fn what_is_not_too_deep_is_read() {
     let n = 128;
-    clean(&format!("let a = {}1{}", "(".repeat(n), ")".repeat(n)));
-    clean(&format!("let a = {}1{}", "[".repeat(n), "]".repeat(n)));
-    clean(&format!("let a = {} b", "not ".repeat(n)));
-    clean(&format!("let a = {} c", "any x in l: ".repeat(n)));
-    clean(&format!("let a = 1{}", " + 1".repeat(400)));
-    clean(&format!("let a = b{}", " and b".repeat(100_000)));
-    clean(&format!("let a = b{}", " or not b == 1".repeat(20_000)));
-    clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
+    parse_clean(&format!("let a = {}1{}", "(".repeat(n), ")".repeat(n)));
+    parse_clean(&format!("let a = {}1{}", "[".repeat(n), "]".repeat(n)));
+    parse_clean(&format!("let a = {} b", "not ".repeat(n)));
+    parse_clean(&format!("let a = {} c", "any x in l: ".repeat(n)));
+    parse_clean(&format!("let a = 1{}", " + 1".repeat(400)));
+    parse_clean(&format!("let a = b{}", " and b".repeat(100_000)));
+    parse_clean(&format!("let a = b{}", " or not b == 1".repeat(20_000)));
+    parse_clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
 }
 
 /// Regression test: the list was written by hand, and lacked `payload` and `group`.
 #[test]
 fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
-    let help = help("zzzzzzzz a\n");
-    for word in crate::parse::terminals::statements() {
+    let help = first_help("zzzzzzzz a\n");
+    for word in crate::parse::terminals::statement_words() {
         assert!(help.contains(&format!("`{word}`")), "{word}: {help}");
     }
 }

@@ -1,7 +1,7 @@
 //! Random and mutated texts: no panic, no endless loop, and lossless tokens.
 
-use super::{FILE, SUPPORT};
-use crate::lex::{self, TokenKind, tokens};
+use super::{FILE, REFERENCE_RULES};
+use crate::lex::{self, TokenKind, tokenize};
 use crate::parse::parse;
 use rulec_base::parallel::Threads;
 
@@ -9,7 +9,7 @@ use rulec_base::parallel::Threads;
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(super) fn next_below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -17,11 +17,11 @@ impl Random {
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
+        from[self.next_below(from.len())]
     }
 }
 
-pub(super) const SOUP: &[&str] = &[
+pub(super) const TOKEN_SOUP: &[&str] = &[
     "route",
     "when",
     "let",
@@ -115,17 +115,17 @@ pub(super) const SOUP: &[&str] = &[
     "flow",
 ];
 
-fn lossless(text: &str) {
+fn check_lossless(text: &str) {
     let mut at = 0;
-    for token in tokens(text, 0) {
+    for token in tokenize(text, 0) {
         assert!(token.start == at && token.end > at, "{text:?}");
         at = token.end;
     }
     assert_eq!(at as usize, text.len(), "{text:?}");
 }
 
-fn survives(text: &str) {
-    lossless(text);
+fn check_survives(text: &str) {
+    check_lossless(text);
     let parsed = parse(Threads::All, FILE, text);
     for diagnostic in &parsed.diagnostics {
         for label in &diagnostic.labels {
@@ -143,8 +143,8 @@ fn random_token_soup() {
     let mut random = Random(0x5EED);
     for _ in 0..6000 {
         let space = random.pick(&["", " ", " ", "\n"]);
-        let words: Vec<_> = (0..random.below(30) + 1).map(|_| random.pick(SOUP)).collect();
-        survives(&words.join(space));
+        let words: Vec<_> = (0..random.next_below(30) + 1).map(|_| random.pick(TOKEN_SOUP)).collect();
+        check_survives(&words.join(space));
     }
 }
 
@@ -152,19 +152,19 @@ fn random_token_soup() {
 fn random_bytes() {
     let mut random = Random(42);
     for _ in 0..3000 {
-        let bytes: Vec<u8> = (0..random.below(60)).map(|_| random.below(256) as u8).collect();
-        survives(&String::from_utf8_lossy(&bytes));
+        let bytes: Vec<u8> = (0..random.next_below(60)).map(|_| random.next_below(256) as u8).collect();
+        check_survives(&String::from_utf8_lossy(&bytes));
         let ascii: String = bytes.iter().map(|byte| char::from(byte % 96 + 32)).collect();
-        survives(&ascii);
+        check_survives(&ascii);
     }
 }
 
 #[test]
 fn every_truncation_of_the_page() {
-    for (at, c) in SUPPORT.char_indices() {
-        survives(&SUPPORT[..at]);
+    for (at, c) in REFERENCE_RULES.char_indices() {
+        check_survives(&REFERENCE_RULES[..at]);
         if at % 3 == 0 {
-            survives(&format!("{}{}", &SUPPORT[..at], &SUPPORT[at + c.len_utf8()..]));
+            check_survives(&format!("{}{}", &REFERENCE_RULES[..at], &REFERENCE_RULES[at + c.len_utf8()..]));
         }
     }
 }
@@ -173,13 +173,17 @@ fn every_truncation_of_the_page() {
 fn one_wrong_token_harms_one_statement() {
     // Each token in turn is replaced. Most other statements must still parse.
     let mut random = Random(7);
-    let whole = parse(Threads::All, FILE, SUPPORT).statements.len();
-    let tokens: Vec<_> = lex::tokens(SUPPORT, 0).filter(|token| !token.kind.is_trivia()).collect();
+    let whole = parse(Threads::All, FILE, REFERENCE_RULES).statements.len();
+    let tokens: Vec<_> = lex::tokenize(REFERENCE_RULES, 0).filter(|token| !token.kind.is_trivia()).collect();
     for token in &tokens {
         let by = random.pick(&["", ")", "(", "=", "foo", "\"", "}"]);
-        let text = format!("{}{by}{}", &SUPPORT[..token.start as usize], &SUPPORT[token.end as usize..]);
+        let text = format!(
+            "{}{by}{}",
+            &REFERENCE_RULES[..token.start as usize],
+            &REFERENCE_RULES[token.end as usize..]
+        );
         let left = parse(Threads::All, FILE, &text).statements.len();
-        assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(SUPPORT));
+        assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(REFERENCE_RULES));
     }
 }
 
@@ -203,19 +207,20 @@ fn mutilated_rule_files() {
     let files = rule_files();
     assert!(files.len() > 20, "{}", files.len());
     for text in &files {
-        survives(text);
-        let tokens: Vec<_> = lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect();
+        check_survives(text);
+        let tokens: Vec<_> = lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).collect();
         for _ in 0..if tokens.is_empty() { 0 } else { 20 } {
             let mut mutilated = text.clone();
-            let (at, other) = (tokens[random.below(tokens.len())], tokens[random.below(tokens.len())]);
+            let (at, other) =
+                (tokens[random.next_below(tokens.len())], tokens[random.next_below(tokens.len())]);
             let place = at.start as usize..at.end as usize;
-            match random.below(4) {
+            match random.next_below(4) {
                 0 => mutilated.replace_range(place, ""),
                 1 => mutilated.replace_range(place, other.text(text)),
-                2 => mutilated.replace_range(place, random.pick(SOUP)),
-                _ => mutilated.insert_str(place.start, random.pick(SOUP)),
+                2 => mutilated.replace_range(place, random.pick(TOKEN_SOUP)),
+                _ => mutilated.insert_str(place.start, random.pick(TOKEN_SOUP)),
             }
-            survives(&mutilated);
+            check_survives(&mutilated);
         }
     }
 }
@@ -229,7 +234,7 @@ fn comments_and_line_breaks_between_tokens_change_nothing() {
             continue;
         }
         let mut spaced = String::new();
-        for token in tokens(&text, 0) {
+        for token in tokenize(&text, 0) {
             let slice = token.text(&text);
             match token.kind {
                 TokenKind::White => spaced.push_str(&slice.repeat(3)),

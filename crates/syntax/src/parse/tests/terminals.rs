@@ -3,7 +3,7 @@
 
 use super::keywords;
 use crate::lex::{self, MAX_HASHES};
-use crate::parse::terminals::{self, Class};
+use crate::parse::terminals::{self, TerminalClass};
 use crate::parse::{Grammar, Rule, phrase, stream};
 use pest::Parser;
 use rulec_lang::operators;
@@ -11,23 +11,23 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Returns the codes that the lexer gives for a text.
-fn codes(text: &str) -> String {
-    stream::stream(text, 1).codes
+fn lex_codes(text: &str) -> String {
+    stream::tokenize_in_parts(text, 1).codes
 }
 
 /// True if the rule matches exactly these codes.
-fn takes(rule: Rule, codes: &str) -> bool {
+fn rule_matches(rule: Rule, codes: &str) -> bool {
     Grammar::parse(rule, codes).is_ok_and(|pairs| pairs.as_str() == codes)
 }
 
 /// Returns the contents of `grammar/tokens.pest` as generated from the table.
-fn tokens_pest() -> String {
+fn generate_tokens_pest() -> String {
     let code = |code: u8| match char::from(code) {
         plain if plain.is_ascii_alphanumeric() => plain.to_string(),
         _ => format!("\\x{code:02X}"),
     };
-    let range = |from: Class, to: Class| {
-        let (first, last) = terminals::range(from, to);
+    let range = |from: TerminalClass, to: TerminalClass| {
+        let (first, last) = terminals::code_range(from, to);
         format!("'{}'..'{}'", code(first), code(last))
     };
     let mut out = format!(
@@ -37,24 +37,24 @@ fn tokens_pest() -> String {
          name = {{ {} }}\n\
          // A name after `.` or before `:`, where every word will do.\n\
          key = {{ {} }}\n\n",
-        range(Class::Cast, Class::Name),
-        range(Class::Statement, Class::Name)
+        range(TerminalClass::Cast, TerminalClass::Name),
+        range(TerminalClass::Statement, TerminalClass::Name)
     );
-    for (terminal, at) in terminals::all() {
+    for (terminal, at) in terminals::terminals_with_codes() {
         let spelling =
             if terminal.text.is_empty() { String::new() } else { format!("  // `{}`", terminal.text) };
         writeln!(out, "{} = {{ \"{}\" }}{spelling}", terminal.rule, code(at)).expect("a string takes it");
     }
     out.push_str("\n// Without a node, and nothing that anybody is told to be expected.\n");
-    for (terminal, at) in terminals::all().filter(|(terminal, _)| terminal.is_bare()) {
+    for (terminal, at) in terminals::terminals_with_codes().filter(|(terminal, _)| terminal.is_bare()) {
         let name = terminal.rule.trim_start_matches("kw_");
         writeln!(out, "bare_{name} = _{{ \"{}\" }}", code(at)).expect("a string takes it");
     }
     for (name, from, to) in [
-        ("quantity", Class::Quantity, Class::Quantity),
-        ("inner_statement", Class::InnerStatement, Class::InnerStatement),
-        ("plain", Class::Contextual, Class::MemberDot),
-        ("behind_value", Class::Closing, Class::Closing),
+        ("quantity", TerminalClass::Quantity, TerminalClass::Quantity),
+        ("inner_statement", TerminalClass::InnerStatement, TerminalClass::InnerStatement),
+        ("plain", TerminalClass::Contextual, TerminalClass::MemberDot),
+        ("behind_value", TerminalClass::Closing, TerminalClass::Closing),
     ] {
         writeln!(out, "{name} = _{{ {} }}", range(from, to)).expect("a string takes it");
     }
@@ -64,7 +64,7 @@ fn tokens_pest() -> String {
 #[test]
 fn the_grammars_terminals_are_those_of_the_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/grammar/tokens.pest");
-    let wanted = tokens_pest();
+    let wanted = generate_tokens_pest();
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(&*update, "always" | "force")) {
         std::fs::write(path, &wanted).expect("the grammar's folder can be written");
     }
@@ -94,14 +94,14 @@ fn every_rule_has_a_phrase_or_is_never_expected() {
     for rule in Rule::all_rules() {
         let name = format!("{rule:?}");
         let expected = !name.starts_with("bare_") && !silent.contains(&&*name);
-        assert!(!expected || phrase::phrase(*rule).is_some(), "{name}");
+        assert!(!expected || phrase::rule_phrase(*rule).is_some(), "{name}");
     }
 }
 
 #[test]
 fn codes_are_one_ascii_character_and_their_own() {
     let mut seen = HashSet::new();
-    for (terminal, code) in terminals::all() {
+    for (terminal, code) in terminals::terminals_with_codes() {
         assert!(code.is_ascii() && seen.insert(code), "{}", terminal.rule);
         assert_eq!(terminals::terminal(code).rule, terminal.rule);
         if let Some(rule) = terminal.statement {
@@ -112,39 +112,49 @@ fn codes_are_one_ascii_character_and_their_own() {
             continue;
         }
         let word = terminal.text;
-        assert_eq!(codes(word).as_bytes(), [code], "{word}");
-        assert_eq!(terminals::word(word).map(|found| found.rule), Some(terminal.rule));
+        assert_eq!(lex_codes(word).as_bytes(), [code], "{word}");
+        assert_eq!(terminals::find_word(word).map(|found| found.rule), Some(terminal.rule));
         for other in [format!("{word}x"), format!("x{word}"), word[1..].to_owned(), word.to_uppercase()] {
-            let known = terminals::all().any(|(terminal, _)| terminal.text == other);
-            assert_eq!(codes(&other).as_bytes() == [terminals::PLAIN_NAME], !known, "{other}");
+            let known = terminals::terminals_with_codes().any(|(terminal, _)| terminal.text == other);
+            assert_eq!(lex_codes(&other).as_bytes() == [terminals::PLAIN_NAME], !known, "{other}");
         }
     }
-    assert!(terminals::word("x").is_none() && terminals::word("").is_none());
+    assert!(terminals::find_word("x").is_none() && terminals::find_word("").is_none());
     // pest counts line breaks everywhere, so no code may be one.
     assert!(!seen.contains(&b'\n') && !seen.contains(&b'\r'));
 }
 
 /// Returns the words that must be in backquotes where a name is declared.
-fn reserved() -> impl Iterator<Item = &'static str> {
-    let words = terminals::all().map(|(terminal, _)| terminal.text);
+fn reserved_words() -> impl Iterator<Item = &'static str> {
+    let words = terminals::terminals_with_codes().map(|(terminal, _)| terminal.text);
     words.filter(|word| !word.is_empty() && terminals::is_reserved(word))
 }
 
 #[test]
 fn reserved_words_are_no_names() {
-    for word in reserved() {
-        assert!(!takes(Rule::name, &codes(word)) && !takes(Rule::type_name, &codes(word)), "{word}");
-        assert!(takes(Rule::key, &codes(word)) && takes(Rule::name, &codes(&format!("{word}_x"))), "{word}");
+    for word in reserved_words() {
+        assert!(
+            !rule_matches(Rule::name, &lex_codes(word)) && !rule_matches(Rule::type_name, &lex_codes(word)),
+            "{word}"
+        );
+        assert!(
+            rule_matches(Rule::key, &lex_codes(word))
+                && rule_matches(Rule::name, &lex_codes(&format!("{word}_x"))),
+            "{word}"
+        );
         let name_inside = ["payload", "group", "intent"].contains(&word);
-        assert_eq!(takes(Rule::run, &codes(word)), name_inside, "{word}");
-        assert!(takes(Rule::run, &codes(&format!("`{word}`"))), "{word}");
+        assert_eq!(rule_matches(Rule::run, &lex_codes(word)), name_inside, "{word}");
+        assert!(rule_matches(Rule::run, &lex_codes(&format!("`{word}`"))), "{word}");
     }
     for word in keywords().into_iter().chain(["x", "`x`", "查"]).filter(|word| !terminals::is_reserved(word))
     {
-        assert!(takes(Rule::name, &codes(word)) && takes(Rule::key, &codes(word)), "{word}");
-        assert_eq!(takes(Rule::run, &codes(word)), word != "as", "{word}");
+        assert!(
+            rule_matches(Rule::name, &lex_codes(word)) && rule_matches(Rule::key, &lex_codes(word)),
+            "{word}"
+        );
+        assert_eq!(rule_matches(Rule::run, &lex_codes(word)), word != "as", "{word}");
     }
-    assert!(operators::is_reserved_word("not") && takes(Rule::run, &codes("not")));
+    assert!(operators::is_reserved_word("not") && rule_matches(Rule::run, &lex_codes("not")));
 }
 
 #[test]
@@ -153,7 +163,7 @@ fn every_other_token_is_its_terminal() {
     let raw = format!("r{0}\"a\"{0}", "#".repeat(MAX_HASHES));
     let check = |texts: &[&str], rules: &[Rule]| {
         for text in texts {
-            let codes = codes(text);
+            let codes = lex_codes(text);
             assert_eq!(codes.len(), 1, "{text}");
             let terminals = [
                 R::open_paren,
@@ -179,7 +189,7 @@ fn every_other_token_is_its_terminal() {
                 R::key,
             ];
             for rule in terminals {
-                assert_eq!(takes(rule, &codes), rules.contains(&rule), "{text} {rule:?}");
+                assert_eq!(rule_matches(rule, &codes), rules.contains(&rule), "{text} {rule:?}");
             }
         }
     };
@@ -193,7 +203,7 @@ fn every_other_token_is_its_terminal() {
     check(&[";"], &[R::semicolon]);
     check(&[":"], &[R::colon]);
     check(&["."], &[]);
-    assert!(takes(Rule::atom, &codes(".x")) && takes(Rule::member, &codes(".when")));
+    assert!(rule_matches(Rule::atom, &lex_codes(".x")) && rule_matches(Rule::member, &lex_codes(".when")));
     check(&["<"], &[R::less, R::run]);
     check(&[">"], &[R::greater, R::run]);
     check(&["?"], &[R::optional_mark, R::run]);
@@ -209,14 +219,14 @@ fn every_other_token_is_its_terminal() {
     ];
     check(&symbols, &[R::run]);
     check(&["x", "`x`", "priority", "private"], &[R::run, R::name, R::key]);
-    assert!(takes(R::private, &codes("@private")));
+    assert!(rule_matches(R::private, &lex_codes("@private")));
     // `@` and its word must touch, and no other word is allowed.
     for text in ["@ private", "@privately", "@public", "private"] {
-        assert!(!takes(R::private, &codes(text)), "{text}");
+        assert!(!rule_matches(R::private, &lex_codes(text)), "{text}");
     }
     // An unreadable token has a code that no rule accepts.
     for text in ["'a'", "“a”", "\"a", "（", "r\"a"] {
-        assert_eq!(codes(text).as_bytes()[0], terminals::UNREADABLE, "{text}");
+        assert_eq!(lex_codes(text).as_bytes()[0], terminals::UNREADABLE, "{text}");
     }
     check(&["（"], &[]);
 }
@@ -224,8 +234,8 @@ fn every_other_token_is_its_terminal() {
 #[test]
 fn a_code_stands_for_each_token_that_matters() {
     let text = "route a # note\n  when ctx.n >= 3 and ctx.when -> h(x: 1) @private {}";
-    let rules: Vec<_> = codes(text).bytes().map(|code| terminals::terminal(code).rule).collect();
-    let tokens = lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).count();
+    let rules: Vec<_> = lex_codes(text).bytes().map(|code| terminals::terminal(code).rule).collect();
+    let tokens = lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).count();
     assert_eq!(rules.len(), tokens);
     let expected = "kw_route plain_name kw_when plain_name member_dot plain_name symbol number plain_name plain_name dot \
                     kw_when arrow plain_name open_paren plain_name colon number close_paren at_sign kw_private \

@@ -9,7 +9,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Cost, Op, Quantity, Search, TestMode};
 use rulec_lang::value::Value;
 use rulec_sema::hir::Const;
-use rulec_sema::normal::{Ask, ExprId, NConst, NExpr, Part};
+use rulec_sema::normal::{ExprId, NConst, NExpr, Part, TestKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
@@ -70,9 +70,9 @@ impl Lowering<'_> {
         let constant = pred.right.and_then(|right| self.const_of(right));
         let generic = Ok((Check::Generic, left));
         let op = match (pred.ask, pred.mode.quantity) {
-            (Ask::Truth, _) => return Ok((Check::Truth, left)),
-            (Ask::Op(op), None) => op,
-            (Ask::Op(op), Some(_)) => return self.search(op, pred.mode, constant, left),
+            (TestKind::Truth, _) => return Ok((Check::Truth, left)),
+            (TestKind::Op(op), None) => op,
+            (TestKind::Op(op), Some(_)) => return self.search(op, pred.mode, constant, left),
         };
         if let Some(cmp) = Cmp::from_op(op) {
             return match (constant, self.const_of(left)) {
@@ -208,13 +208,13 @@ fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>
 fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,
-        Search::Glob => Glob::with_mode(word, mode).weight(),
-        Search::Regex => text::parsed(word, mode.fold).map_or(0, |hir| text::automaton_states(&hir)),
+        Search::Glob => Glob::with_mode(word, mode).match_cost(),
+        Search::Regex => text::parse_cached(word, mode.fold).map_or(0, |hir| text::automaton_states(&hir)),
     }
 }
 
 /// Returns a placeholder, which stays in the chunk if no route uses the predicate.
-fn unasked(ask: Ask) -> Pred {
+fn unasked(ask: TestKind) -> Pred {
     Pred {
         check: Check::Generic,
         left: Operand::Missing,

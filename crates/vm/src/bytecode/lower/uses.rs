@@ -5,7 +5,7 @@
 use super::LowerError;
 use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
-use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Normal, Part};
+use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, QuantifierLevels, TestKind};
 
 /// Facts about one part: a condition, predicate or value.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Info {
     /// Cost of evaluating the part: the maximum of its own cost and its children's costs.
     pub cost: Cost,
     /// Enclosing loops whose elements the part reads, in the normal form or in the author's source.
-    pub free: Levels,
+    pub free: QuantifierLevels,
     /// Approximate number of instructions that the part adds to the code of each user.
     pub size: u32,
     /// Nesting depth of the part's operands that have no block of their own.
@@ -32,7 +32,7 @@ impl Info {
         uses: 0,
         asks: 0,
         cost: Cost::Scalar,
-        free: Levels::NONE,
+        free: QuantifierLevels::EMPTY,
         size: 1,
         height: 0,
         has_truths: false,
@@ -179,12 +179,12 @@ impl UseAnalysis {
                 let info = self.info(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.has_truths |= info.has_truths;
-                sum.free = sum.free.with(match bound_level(normal, part, child) {
-                    Some(level) => info.free.outside(level),
+                sum.free = sum.free.union(match bound_level(normal, part, child) {
+                    Some(level) => info.free.without_level(level),
                     None => info.free,
                 });
             });
-            sum.free = sum.free.with(own_reads(normal, part));
+            sum.free = sum.free.union(own_reads(normal, part));
             let _ = each_child(normal, part, &mut |child: Part| {
                 let is_body = bound_level(normal, part, child).is_some();
                 self.own_if_once(normal, child, is_body || !sum.is_closed());
@@ -268,10 +268,10 @@ fn is_truth(normal: &Normal, part: Part) -> bool {
 
 /// Returns the enclosing loops whose elements the part itself reads, in the normal form or in the
 /// author's source. The reads of its children are not included.
-fn own_reads(normal: &Normal, part: Part) -> Levels {
+fn own_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Var(level)) => Some(Levels::new(*level)),
+            Some(NExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
             Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
             Some(NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
             _ => None,
@@ -304,12 +304,12 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {
             // A comparison with a scalar cannot compare large values.
-            Some(NPred { ask: Ask::Op(Op::Eq), left, right, mode })
+            Some(NPred { ask: TestKind::Op(Op::Eq), left, right, mode })
                 if !mode.text.is_plain() || ![Some(*left), *right].into_iter().flatten().any(is_scalar) =>
             {
                 Cost::Lookup
             }
-            Some(NPred { ask: Ask::Op(op), .. }) => op.info().cost,
+            Some(NPred { ask: TestKind::Op(op), .. }) => op.info().cost,
             _ => Cost::Scalar,
         },
         Part::Cond(id) => match normal.conds.get(id as usize) {
@@ -321,7 +321,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
 
 /// Visits every direct child of a part.
 fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
-    normal.each_part(part, visit).ok_or(LowerError::Malformed(match part {
+    normal.for_each_child(part, visit).ok_or(LowerError::Malformed(match part {
         Part::Expr(_) => "unknown value",
         Part::Pred(_) => "unknown predicate",
         Part::Cond(_) => "unknown condition",

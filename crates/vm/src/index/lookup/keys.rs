@@ -83,7 +83,8 @@ impl<'a> Lookup<'a> {
                 ONE_FORM | if is_own { OWN_TEXT } else { 0 }
             }
             [form] => {
-                let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text).as_bytes();
+                let prepared =
+                    verifier.texts().get_or_prepare(form.text, self.epoch, form.mode, text).as_bytes();
                 self.search(subject, prepared, &mut buffers, hits);
                 ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
             }
@@ -112,13 +113,13 @@ impl<'a> Lookup<'a> {
         let mut state = ONE_FORM;
         for form in forms {
             let texts = verifier.texts();
-            texts.get(form.text, self.epoch, form.mode, text);
-            let prepared = texts.kept(form.text, text);
+            texts.get_or_prepare(form.text, self.epoch, form.mode, text);
+            let prepared = texts.get_kept(form.text, text);
             if subject.is_own(form, prepared.as_bytes(), text) {
                 state |= OWN_TEXT;
             }
             match scanned {
-                Some(first) if texts.kept(first.text, text) == prepared => continue,
+                Some(first) if texts.get_kept(first.text, text) == prepared => continue,
                 Some(_) => state &= !ONE_FORM,
                 None => scanned = Some(form),
             }
@@ -194,7 +195,7 @@ impl<'a> Lookup<'a> {
         for element in elements {
             let keys = match element {
                 Value::Str(text) => {
-                    let number = named.get(verifier.texts().passing(form.mode, text).as_bytes());
+                    let number = named.get(verifier.texts().prepare_transient(form.mode, text).as_bytes());
                     number.map_or(&[][..], |number| element_keys.get(number))
                 }
                 // A time equals texts in many notations, so the message may have any of the keys.
@@ -240,9 +241,9 @@ impl<'a> Lookup<'a> {
     fn classify_prepared<V: Verifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
         let TextForm { mode, text: kept } = attribute.form;
         match verifier.operand(attribute.operand) {
-            Value::Str(text) => {
-                attribute.classes.class_of(&Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
-            }
+            Value::Str(text) => attribute
+                .classes
+                .class_of(&Value::Str(verifier.texts().get_or_prepare(kept, self.epoch, mode, text))),
             other => attribute.classes.class_of(&other),
         }
     }
