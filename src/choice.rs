@@ -105,7 +105,10 @@ impl NoAnswer {
     pub fn to_message(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
-                message!("no model has answered: the message has no `{ANSWERS_FIELD}.{choice}`")
+                message!(
+                    "no model has answered: the message has no `{ANSWERS}.{choice}`",
+                    ANSWERS = ANSWERS_FIELD
+                )
             }
             NoAnswer::NoText { found } => {
                 message!("the answer must be the id of a branch, but is {found}")

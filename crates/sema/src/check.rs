@@ -35,7 +35,7 @@ pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;
 pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 
-use crate::hir::{self, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure, Program, Term};
+use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
 use hashbrown::{HashMap, HashSet};
@@ -474,17 +474,17 @@ impl<'a> Checker<'a> {
     /// Measures a node with every `let` expanded; reports an error if it is too large.
     fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
-        if measure.nodes > MAX_CONDITION_NODES || measure.depth > MAX_CONDITION_DEPTH {
-            return self.report_too_large(span, measure.nodes > MAX_CONDITION_NODES);
+        if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
+            return self.report_too_large(span, measure.nodes > MAX_NODES);
         }
         Ok(measure)
     }
 
     fn report_too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
         let message = if wide {
-            message!("with its definitions expanded, this has more than {MAX_CONDITION_NODES} parts")
+            message!("with its definitions expanded, this has more than {MAX_NODES} parts")
         } else {
-            message!("with its definitions expanded, this is nested more than {MAX_CONDITION_DEPTH} deep")
+            message!("with its definitions expanded, this is nested more than {MAX_DEPTH} deep")
         };
         let help = message!(
             "definitions that use each other several times grow quickly; split the condition over several routes"

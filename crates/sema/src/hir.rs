@@ -21,7 +21,7 @@ pub use payload::{
     BindingId, BindingRoot, Block, Correction, DottedPath, Each, Field as PayloadField, Limits, Object,
     ObjectPath, ObjectStep, Payload, Requirement, Shape,
 };
-pub use size::{MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure};
+pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
 
@@ -121,7 +121,7 @@ pub struct Program {
 /// The name of the table that contains the routes outside any `table`.
 pub const ROUTES_TABLE: &str = "routes";
 /// The longest allowed chain of `goto`s. Engines evaluate the target table of a `goto` recursively.
-pub const MAX_JUMP_CHAIN: usize = 64;
+pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS_TABLE: &str = "flows";
 /// The name of the message field from which choices read the outputs of workflow steps.

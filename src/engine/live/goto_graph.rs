@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
 use rulec_base::{broken_invariant, message};
-use rulec_sema::hir::{MAX_JUMP_CHAIN, Outcome, Program, TableId, TableKind};
+use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
 /// A jump: the source table and the target table.
 pub(super) type Jump = (TableId, TableId);
@@ -77,11 +77,8 @@ impl GotoGraph {
             return Err((Code::JumpCycle, message!("these jumps form a cycle")));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
-        if deepest(&from_target) + deepest(&to_source) + 1 > MAX_JUMP_CHAIN {
-            return Err((
-                Code::JumpsTooDeep,
-                message!("jumps lead through more than {MAX_JUMP_CHAIN} tables"),
-            ));
+        if deepest(&from_target) + deepest(&to_source) + 1 > MAX_JUMPS {
+            return Err((Code::JumpsTooDeep, message!("jumps lead through more than {MAX_JUMPS} tables")));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::constant::{constant_expr, list_expr};
 use super::fields::NarrowingReason;
 use super::path::read_as_declared;
 use super::read::{accepted_kinds, typed_read};
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_CONDITION_NODES};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
                         expr.span = span;
                     }
                 }
-                if replaced.made > MAX_CONDITION_NODES {
+                if replaced.made > MAX_NODES {
                     return self.report_too_large(span, true);
                 }
                 let Substitution { filled, given, .. } = replaced;
@@ -343,7 +343,7 @@ struct Substitution<'s> {
     args: &'s [Expr],
     /// The number of nodes of each argument.
     sizes: Vec<u64>,
-    /// The number of nodes copied so far; copying stops after [`MAX_CONDITION_NODES`].
+    /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     made: u64,
     /// Tests whose right operand was substituted and must be checked again: the operator, its mode,
     /// and both operands.
@@ -396,7 +396,7 @@ impl Substitution<'_> {
         match &mut expr.kind {
             ExprKind::Param(at) => {
                 let at = *at as usize;
-                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_CONDITION_NODES) {
+                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_NODES) {
                     self.made = self.made.saturating_add(self.sizes[at]);
                     *expr = arg.clone();
                 }

@@ -6,7 +6,7 @@ use super::constant::{
 use super::fields::NarrowingReason;
 use super::names::is_text_path;
 use super::path::ConstantPath;
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_CONDITION_NODES};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -105,9 +105,7 @@ impl<'a> Checker<'a> {
 
     /// Returns a constant, or reports an error if nested constants made it too large or too deep.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
-        if constant_json_of(&expr)
-            .is_some_and(|json| nested_size(json, MAX_CONDITION_NODES) > MAX_CONDITION_NODES)
-        {
+        if constant_json_of(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.report_too_large(expr.span, true);
         }
         if constant_json_of(&expr).is_some_and(|json| is_deeper(json, rulec_base::json::MAX_DEPTH)) {

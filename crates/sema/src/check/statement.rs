@@ -1,7 +1,7 @@
 //! Checks routes, tables and their targets.
 
 use super::{AlreadyReported, Checked, Checker, join_names};
-use crate::hir::{self, Argument, MAX_JUMP_CHAIN, Outcome, ROUTES_TABLE, TableId, TableKind};
+use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES_TABLE, TableId, TableKind};
 use crate::resolve::{duplicate_error, topological_sort};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -298,10 +298,10 @@ impl<'a> Checker<'a> {
         let mut depth = vec![0_usize; jumps.len()];
         for at in order {
             depth[at] = jumps[at].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
-            if depth[at] == MAX_JUMP_CHAIN + 1 {
-                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMP_CHAIN).copied().unwrap_or(0);
+            if depth[at] == MAX_JUMPS + 1 {
+                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
-                    let message = message!("jumps lead through more than {MAX_JUMP_CHAIN} tables");
+                    let message = message!("jumps lead through more than {MAX_JUMPS} tables");
                     self.emit(
                         Code::JumpsTooDeep,
                         *place,

@@ -1,9 +1,7 @@
 //! Declared types: named types, the merged `input` blocks, declared handlers.
 
 use super::names::OwnedPath;
-use super::{
-    AlreadyReported, Checked, Checker, DeclaredInput, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Measure,
-};
+use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure};
 use crate::hir;
 use crate::resolve::{HandlerDecl, Symbol, topological_sort};
 use hashbrown::HashMap;
@@ -52,12 +50,12 @@ impl<'a> Checker<'a> {
                 depth: sum.depth.max(own.depth.saturating_add(used.depth)),
             });
             let Measure { nodes, depth } = sizes[at];
-            let ty = match nodes <= MAX_CONDITION_NODES && depth <= MAX_CONDITION_DEPTH {
+            let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
                 true => self.resolve_type(node).ok(),
                 false => {
                     // The size is reset, so that types that use this type are not reported too.
                     sizes[at] = Measure::default();
-                    self.report_too_large(name.span, nodes > MAX_CONDITION_NODES).ok()
+                    self.report_too_large(name.span, nodes > MAX_NODES).ok()
                 }
             };
             self.types.insert(&name.node, ty);

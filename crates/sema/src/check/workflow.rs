@@ -127,8 +127,9 @@ impl<'a> Checker<'a> {
             if workflow.size(&self.program) > MAX_GRAPH_SIZE {
                 let message = message!("the workflow `{}` is too large", workflow.name);
                 let help = message!(
-                    "a workflow may have at most {MAX_GRAPH_SIZE} nodes, next nodes and router targets together; \
-                    split it"
+                    "a workflow may have at most {MAX_GRAPH} nodes, next nodes and router targets together; \
+                    split it",
+                    MAX_GRAPH = MAX_GRAPH_SIZE
                 );
                 self.emit(Code::WorkflowStalls, workflow.span, message, help);
                 continue;

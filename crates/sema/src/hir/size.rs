@@ -11,9 +11,9 @@ pub struct Measure {
 }
 
 /// The greatest number of nodes of an expanded condition.
-pub const MAX_CONDITION_NODES: u64 = 100_000;
+pub const MAX_NODES: u64 = 100_000;
 /// The greatest depth of an expanded condition; limited because evaluators are recursive.
-pub const MAX_CONDITION_DEPTH: u32 = 256;
+pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {
     /// Measures a node with every `let` expanded. `lets` has the measures of the `let` bodies.

@@ -59,7 +59,7 @@ impl<'p> Verifier<'p> {
         program.input.iter().try_for_each(verify_distinct_fields)?;
         verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.part()) {
-            let measure = verifier.verify_expression(body, 0, MAX_CONDITION_NODES)?;
+            let measure = verifier.verify_expression(body, 0, MAX_NODES)?;
             verifier.lets.push(measure);
         }
         for (table, bindings) in tables.iter().zip(&verifier.tables) {
@@ -145,12 +145,12 @@ impl<'p> Verifier<'p> {
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
                     ensure(is_presence(usable), "a branch tests for more than presence")?;
-                    self.verify_expression(Part::Cond(usable), bindings, MAX_CONDITION_NODES)?;
-                    self.verify_expression(Part::Cond(cond), bindings, MAX_CONDITION_NODES)?;
+                    self.verify_expression(Part::Cond(usable), bindings, MAX_NODES)?;
+                    self.verify_expression(Part::Cond(cond), bindings, MAX_NODES)?;
                 }
                 Ok(())
             }
-            _ => self.verify_expression(Part::Cond(condition), bindings, MAX_CONDITION_NODES).map(drop),
+            _ => self.verify_expression(Part::Cond(condition), bindings, MAX_NODES).map(drop),
         }
     }
 
@@ -160,10 +160,7 @@ impl<'p> Verifier<'p> {
         let measure = Measure::new(part, &self.lets);
         // A value may be twice as deep: an expression of the greatest depth, with a definition in
         // it.
-        ensure(
-            measure.nodes <= most && measure.depth <= 2 * MAX_CONDITION_DEPTH,
-            "a condition is too large",
-        )?;
+        ensure(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)
     }

@@ -90,7 +90,10 @@ impl<'a> Checker<'a> {
         }
         let (message, help) = match deep {
             true => (
-                message!("groups and `each` blocks are nested more than {MAX_ITEM_DEPTH} levels deep here"),
+                message!(
+                    "groups and `each` blocks are nested more than {MAX_NESTED} levels deep here",
+                    MAX_NESTED = MAX_ITEM_DEPTH
+                ),
                 message!(
                     "include the innermost groups directly, or judge the inner objects by a payload of their own"
                 ),
