@@ -64,7 +64,7 @@ fn ratios() {
             });
             let vm = nanoseconds(messages.len(), || {
                 for message in messages {
-                    let mut vm = Vm::json(case.rules.bytecode(), &[], black_box(message), &mut scratch);
+                    let mut vm = Vm::over_json(case.rules.bytecode(), &[], black_box(message), &mut scratch);
                     black_box(vm.decide(TableId(0)));
                 }
             });

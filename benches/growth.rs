@@ -6,7 +6,7 @@
 #[path = "../tests/support/growth.rs"]
 mod growth;
 
-use growth::{Comes, kinds};
+use growth::{FindingCount, all_kinds};
 use rulec::{CompileError, Compiler, Rules};
 use std::hint::black_box;
 
@@ -14,15 +14,16 @@ fn main() {
     // `cargo bench` adds an argument.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let [kind, number] = arguments.as_slice() else {
-        kinds().for_each(|(name, ..)| println!("{name}"));
+        all_kinds().for_each(|(name, ..)| println!("{name}"));
         return;
     };
-    let (Some((name, source, comes)), Ok(number)) = (kinds().find(|(name, ..)| name == kind), number.parse())
+    let (Some((name, source, comes)), Ok(number)) =
+        (all_kinds().find(|(name, ..)| name == kind), number.parse())
     else {
         panic!("there is no kind `{kind}`, or `{number}` is no number");
     };
     let compiled = compile_counted(&source(number));
-    assert_eq!(compiled.is_ok(), *comes == Comes::Right, "{name}");
+    assert_eq!(compiled.is_ok(), *comes == FindingCount::Right, "{name}");
 }
 
 /// The function whose instructions callgrind counts.

@@ -35,9 +35,9 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Maximum size of an artifact. An artifact of a million rules needs a tenth of this limit.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
-const FORMAT: u32 = 11;
+const FORMAT_VERSION: u32 = 11;
 /// Length of a SHA-256 hash in bytes.
-const HASH: usize = 32;
+const HASH_BYTES: usize = 32;
 
 /// The reason why a file cannot be loaded as an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,8 +112,8 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
 
 /// Returns the SHA-256 of the content, as the header states it; `None` if this is not a readable
 /// artifact. The hash identifies the rules in the artifact.
-pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
-    parted(artifact).ok().map(|parted| *parted.hash)
+pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
+    split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
 /// The signature of an artifact's header and hash, with the key that made it.
@@ -126,10 +126,10 @@ pub struct Signed {
 
 /// The parts of an artifact; neither hash nor signature is verified yet.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
-struct Parted<'a> {
+struct ArtifactSections<'a> {
     header: &'a [u8],
     signed: Option<Signed>,
-    hash: &'a [u8; HASH],
+    hash: &'a [u8; HASH_BYTES],
     body: &'a [u8],
 }
 
@@ -162,12 +162,12 @@ pub fn write(
 
     let version = env!("CARGO_PKG_VERSION");
     let mut file = MAGIC.to_vec();
-    file.extend(FORMAT.to_le_bytes());
-    file.extend(vocabulary().to_le_bytes());
+    file.extend(FORMAT_VERSION.to_le_bytes());
+    file.extend(vocabulary_hash().to_le_bytes());
     file.push(version.len() as u8);
     file.extend(version.bytes());
     let hash = Sha256::digest(&body);
-    match sign(&to_sign(&file, &hash)) {
+    match sign(&bytes_to_sign(&file, &hash)) {
         None => file.push(0),
         Some(Signed { key, signature }) => {
             file.push(1);
@@ -182,7 +182,7 @@ pub fn write(
 
 /// Decodes an artifact after checking its hash, and verifies the decoded program.
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
-    let Parted { hash, body, .. } = parted(artifact)?;
+    let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
     if Sha256::digest(body)[..] != hash[..] {
         return Err(ArtifactError::Damaged);
     }
@@ -213,13 +213,13 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
 }
 
 /// Splits an artifact into its parts. An artifact of another version of rulec is an error.
-fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
+fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
     let (words, rest) = rest.split_first_chunk::<8>().ok_or(ArtifactError::Damaged)?;
     let (length, rest) = rest.split_first().ok_or(ArtifactError::Damaged)?;
     let (version, rest) = rest.split_at_checked(usize::from(*length)).ok_or(ArtifactError::Damaged)?;
-    if *format != FORMAT.to_le_bytes() || *words != vocabulary().to_le_bytes() {
+    if *format != FORMAT_VERSION.to_le_bytes() || *words != vocabulary_hash().to_le_bytes() {
         // The version is shown to a person, so unprintable bytes are removed.
         let version: String =
             String::from_utf8_lossy(version).chars().filter(char::is_ascii_graphic).collect();
@@ -237,8 +237,8 @@ fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
         }
         _ => return Err(ArtifactError::Damaged),
     };
-    let (hash, body) = rest.split_first_chunk::<HASH>().ok_or(ArtifactError::Damaged)?;
-    Ok(Parted { header, signed, hash, body })
+    let (hash, body) = rest.split_first_chunk::<HASH_BYTES>().ok_or(ArtifactError::Damaged)?;
+    Ok(ArtifactSections { header, signed, hash, body })
 }
 
 /// Reports whether one of the keys signed the artifact; false if no keys are given. Only the
@@ -251,13 +251,13 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
     if keys.is_empty() {
         return Ok(false);
     }
-    let Parted { header, signed, hash, .. } = parted(artifact)?;
-    let (signed, message) = (signed.ok_or(ArtifactError::Unsigned)?, to_sign(header, hash));
+    let ArtifactSections { header, signed, hash, .. } = split_sections(artifact)?;
+    let (signed, message) = (signed.ok_or(ArtifactError::Unsigned)?, bytes_to_sign(header, hash));
     if keys.iter().any(|key| key.verifies(&message, &signed)) {
         return Ok(true);
     }
     let name = hexadecimal(&signed.key);
-    Err(if keys.iter().any(|key| key.is(&signed.key)) {
+    Err(if keys.iter().any(|key| key.has_bytes(&signed.key)) {
         ArtifactError::Forged(name)
     } else {
         ArtifactError::Untrusted(name)
@@ -265,7 +265,7 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
 }
 
 /// Returns the bytes to sign. The prefix keeps the signature from being valid in another protocol.
-fn to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
+fn bytes_to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
     [b"rulec artifact signature\0", header, hash].concat()
 }
 
@@ -276,7 +276,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
 /// function by its index in a table, so a changed table must change the hash.
-fn vocabulary() -> u64 {
+fn vocabulary_hash() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

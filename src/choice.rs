@@ -45,7 +45,7 @@ use rulec_base::message;
 use rulec_sema::hir::{self, ANSWERS_FIELD, TableKind};
 use serde_json::Value as Json;
 
-const TEXT: &str = "text";
+const TEXT_FIELD: &str = "text";
 
 /// A choice whose branch a language model selects: `choice NAME ask "question" { … }`.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl Question {
             None => {
                 let message = message!(
                     "the rules contain no choice `{name}` that a model makes; {}",
-                    hint(rules, name)
+                    unknown_question_hint(rules, name)
                 );
                 Err(UnknownChoice { name: name.to_owned(), message })
             }
@@ -191,8 +191,8 @@ impl Question {
         match &mut known {
             Json::Null => return None,
             Json::Object(fields) => {
-                if message.get(TEXT).is_some_and(Json::is_string) {
-                    fields.remove(TEXT);
+                if message.get(TEXT_FIELD).is_some_and(Json::is_string) {
+                    fields.remove(TEXT_FIELD);
                 }
                 fields.remove(ANSWERS_FIELD);
                 if fields.is_empty() {
@@ -226,7 +226,8 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
-        let hint = suggested(name, &names, message!("for example, `choice NAME {{ default branch ID … }}`"));
+        let hint =
+            suggest_name(name, &names, message!("for example, `choice NAME {{ default branch ID … }}`"));
         UnknownChoice {
             name: name.to_owned(),
             message: message!("the rules contain no choice `{name}`; {hint}"),
@@ -235,16 +236,16 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
 }
 
 /// Suggests a fix for a name for which the rules have no choice that a model makes.
-fn hint(rules: &Rules, name: &str) -> Message {
+fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();
-    suggested(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))
+    suggest_name(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))
 }
 
 /// Suggests the nearest of the names, or lists all names, or shows `example` if there are none.
-fn suggested(name: &str, names: &[&str], example: Message) -> Message {
+fn suggest_name(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),
         None if names.is_empty() => message!("no choice is declared: {example}"),

@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// Maximum length of a condition in bytes.
-const MAX_BYTES: usize = 4096;
+const MAX_CONDITION_BYTES: usize = 4096;
 /// Name of the single route that a condition is compiled to.
-const RULE: &str = "holds";
+const RULE_NAME: &str = "holds";
 
 /// A compiled condition.
 ///
@@ -79,12 +79,12 @@ impl Condition {
                 message!("write a condition, or leave it out"),
             ));
         }
-        if text.len() > MAX_BYTES {
-            let message = message!("the condition has {} bytes, more than {MAX_BYTES}", text.len());
+        if text.len() > MAX_CONDITION_BYTES {
+            let message = message!("the condition has {} bytes, more than {MAX_CONDITION_BYTES}", text.len());
             return Err(ConditionError::new(message, message!("write a shorter one")));
         }
-        let text = paths_of(text)?;
-        let rules = Rules::from_text(&format!("route {RULE} when (\n{text}\n) -> {RULE}"))
+        let text = replace_placeholders(text)?;
+        let rules = Rules::from_text(&format!("route {RULE_NAME} when (\n{text}\n) -> {RULE_NAME}"))
             .map_err(|error| ConditionError::from_compile(&error))?;
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
@@ -103,7 +103,7 @@ impl Condition {
 }
 
 /// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed.
-fn paths_of(text: &str) -> Result<String, ConditionError> {
+fn replace_placeholders(text: &str) -> Result<String, ConditionError> {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -114,14 +114,14 @@ fn paths_of(text: &str) -> Result<String, ConditionError> {
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let quoted = quote.filter(|quote| behind.starts_with(*quote));
         made.push_str(&before[..before.len() - quoted.map_or(0, char::len_utf8)]);
-        path_of(path.trim(), &mut made)?;
+        append_path(path.trim(), &mut made)?;
         rest = &behind[quoted.map_or(0, char::len_utf8)..];
     }
     made.push_str(rest);
     Ok(made)
 }
 
-fn path_of(path: &str, made: &mut String) -> Result<(), ConditionError> {
+fn append_path(path: &str, made: &mut String) -> Result<(), ConditionError> {
     for (at, name) in path.split('.').enumerate() {
         if name.is_empty() || name.contains(['`', '\n', '"', '\'']) {
             let message = message!("`${{{path}}}` is not a path");
@@ -172,7 +172,7 @@ mod tests {
             "${a`b}",
             "x == ${a.b",
             "x matches \"(\"",
-            &"x".repeat(MAX_BYTES + 1),
+            &"x".repeat(MAX_CONDITION_BYTES + 1),
         ] {
             let error = Condition::compile(text).expect_err(text);
             assert!(!error.message.is_empty(), "{text}");

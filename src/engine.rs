@@ -47,7 +47,7 @@ use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index, TablePlan};
 use serde::Serialize;
 use serde_json::Value as Json;
-use set::{RuleSet, Shared};
+use set::{RuleSet, SharedRuleSet};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,19 +55,24 @@ use std::sync::Arc;
 /// A compiled rule set. It is cheap to clone and can be shared between threads.
 #[derive(Clone)]
 pub struct Rules {
-    shared: Arc<Shared>,
+    shared: Arc<SharedRuleSet>,
     tier: Tier,
     indexing: Indexing,
 }
 
 impl std::fmt::Debug for Rules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Rules({} routes, generation {})", self.set().program.rules.len(), self.set().generation)
+        write!(
+            f,
+            "Rules({} routes, generation {})",
+            self.rule_set().program.rules.len(),
+            self.rule_set().generation
+        )
     }
 }
 
 impl Rules {
-    fn set(&self) -> &RuleSet {
+    fn rule_set(&self) -> &RuleSet {
         &self.shared.set
     }
 
@@ -114,7 +119,7 @@ impl Rules {
     /// Reads every field that the rules use, so that several decisions on one message share the
     /// work.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
-        self.set().prepare(message)
+        self.rule_set().prepare(message)
     }
 
     /// Explains the decision of the top-level routes.
@@ -138,7 +143,7 @@ impl Rules {
     /// # Errors
     /// If there is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry<'_>, UnknownEntry> {
-        match self.set().program.table_named(name) {
+        match self.rule_set().program.table_named(name) {
             Some(table) => Ok(self.table(table)),
             None => {
                 let names: Vec<&str> = self.entries().collect();
@@ -154,10 +159,12 @@ impl Rules {
     #[doc(hidden)]
     pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
         let of_kind = |table: &&Table| table.kind == kind;
-        match self.set().program.table_named(name) {
-            Some(table) if self.set().program.tables[table.index()].kind == kind => Ok(self.table(table)),
+        match self.rule_set().program.table_named(name) {
+            Some(table) if self.rule_set().program.tables[table.index()].kind == kind => {
+                Ok(self.table(table))
+            }
             _ => {
-                let tables = self.set().program.tables.iter().filter(of_kind);
+                let tables = self.rule_set().program.tables.iter().filter(of_kind);
                 Err(UnknownEntry::new(name, &tables.map(|table| &*table.name).collect::<Vec<_>>()))
             }
         }
@@ -165,66 +172,66 @@ impl Rules {
 
     /// Returns the names of all entries: tables, choices, routers and flows.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
-        let tables = self.set().program.tables.iter();
+        let tables = self.rule_set().program.tables.iter();
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
     }
 
     /// Returns the names of all handlers that a decision can select, so that a registry can check
     /// them.
     pub fn targets(&self) -> BTreeSet<&str> {
-        let tables = self.set().program.tables.iter().zip(0..);
+        let tables = self.rule_set().program.tables.iter().zip(0..);
         let choosing = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
-        entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
+        entry::reachable_handlers(&self.rule_set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
     /// Returns all permissions that a handler requires; empty if its `handler` statement names
     /// none.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
-        self.set().program.required_permissions(handler)
+        self.rule_set().program.required_permissions(handler)
     }
 
     /// Returns the message with the values of `@private` fields masked, for logs.
     pub fn masked_message(&self, message: &Json) -> Json {
-        trace::masked_message(&self.set().program, message)
+        trace::mask_message(&self.rule_set().program, message)
     }
 
     /// Returns the warnings that the compiler reported for these rules.
     pub fn warnings(&self) -> &[Diagnostic] {
-        &self.set().warnings
+        &self.rule_set().warnings
     }
 
     /// Returns the source texts that the spans of warnings and explanations refer to.
     pub fn sources(&self) -> &SourceMap {
-        &self.set().sources
+        &self.rule_set().sources
     }
 
     /// Returns the generation: a number that is unique in this process and greater for later rule
     /// sets.
     pub fn generation(&self) -> u64 {
-        self.set().generation
+        self.rule_set().generation
     }
 
     /// Returns the typed program, for tools.
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
-        &self.set().program
+        &self.rule_set().program
     }
 
     /// Returns the normal form, for tools.
     #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
-        self.set().normal()
+        self.rule_set().normal()
     }
 
     /// Returns the bytecode, for tools.
     #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
-        &self.set().bytecode
+        &self.rule_set().bytecode
     }
 
     /// Returns the host functions, in the order of their declarations in the program.
     pub(crate) fn hosts(&self) -> &[Host] {
-        &self.set().hosts
+        &self.rule_set().hosts
     }
 
     /// Prepares the configured engine now instead of on first use. For [`Tier::Jit`], this compiles
@@ -236,9 +243,9 @@ impl Rules {
         self.tier.available()?;
         #[cfg(feature = "jit")]
         if self.tier == Tier::Jit {
-            let set = self.set();
+            let set = self.rule_set();
             set.tier_up
-                .compiled(&set.bytecode)
+                .compile_if_needed(&set.bytecode)
                 .map_err(|error| TierUnavailable::new(self.tier, error.to_message()))?;
         }
         Ok(())
@@ -248,21 +255,21 @@ impl Rules {
     /// configured. The blocks of a payload are short, and machine code would reserve memory for all
     /// slots in each block.
     #[doc(hidden)]
-    pub fn judging_backend(&self) -> Backend {
+    pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
-        self.set().backend(tier, Indexing::Never, TableId(0), false)
+        self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
     /// Returns the machine code, if it is compiled.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
-        self.set().code().map(|code| &**code)
+        self.rule_set().machine_code().map(|code| &**code)
     }
 
     /// Returns how decisions find each rule (by key, by bitmap or by scanning), for tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
-        index::plan(self.set().normal(), self.set().bytecode.chunk())
+        index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())
     }
 
     /// Returns the same rules with another engine. [`Tier::Jit`] compiles them on first use.
@@ -280,6 +287,6 @@ impl Rules {
     /// Returns the index, for tools; builds it if necessary.
     #[doc(hidden)]
     pub fn index(&self) -> &Index {
-        self.set().index()
+        self.rule_set().index()
     }
 }

@@ -18,7 +18,7 @@ impl DiskLoader {
     /// If `root` does not exist or is not a folder.
     pub fn new(root: &Path) -> Result<Self, LoadError> {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let root = root.canonicalize().map_err(|error| refused(&error))?;
+        let root = root.canonicalize().map_err(|error| io_load_error(&error))?;
         match root.is_dir() {
             true => Ok(DiskLoader { root }),
             false => Err(LoadError::Unreadable("it is no folder".to_owned())),
@@ -35,7 +35,7 @@ impl DiskLoader {
 
 impl Loader for DiskLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        let path = self.root.join(path).canonicalize().map_err(|error| refused(&error))?;
+        let path = self.root.join(path).canonicalize().map_err(|error| io_load_error(&error))?;
         if !path.starts_with(&self.root) {
             return Err(LoadError::OutsideRoot);
         }
@@ -52,7 +52,7 @@ pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     // The file may grow while it is being read, and some files report size 0, so limit the read
     // too.
     let mut bytes = Vec::with_capacity(size as usize);
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| io_load_error(&error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len() as u64));
     }
@@ -66,8 +66,8 @@ pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
     let mut options = File::options();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    let file = options.read(true).open(path).map_err(|error| refused(&error))?;
-    let metadata = file.metadata().map_err(|error| refused(&error))?;
+    let file = options.read(true).open(path).map_err(|error| io_load_error(&error))?;
+    let metadata = file.metadata().map_err(|error| io_load_error(&error))?;
     match metadata.is_file() {
         true => Ok((file, metadata.len())),
         false if metadata.is_dir() => Err(LoadError::Folder),
@@ -75,7 +75,7 @@ pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
     }
 }
 
-fn refused(error: &std::io::Error) -> LoadError {
+fn io_load_error(error: &std::io::Error) -> LoadError {
     match error.kind() {
         ErrorKind::NotFound => LoadError::NotFound,
         ErrorKind::PermissionDenied => LoadError::Unreadable("you have no permission to read it".to_owned()),

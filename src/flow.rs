@@ -130,7 +130,7 @@ impl FlowMatcher {
         if rules.program().flows.is_empty() {
             return Err(MatcherError::NoFlow);
         }
-        let intents = intents(rules.program()).into();
+        let intents = merge_intent_flows(rules.program()).into();
         Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
     }
 
@@ -179,12 +179,12 @@ impl FlowMatcher {
     /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
     /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
-        let (hit, mut exceeded) = self.keyword(text);
+        let (hit, mut exceeded) = self.match_keyword_flow(text);
         let found = match hit {
             Some(hit) => FlowSelection::Keyword(hit),
             None => {
                 let (found, beyond) = self.search_intent(text);
-                limits::add(&mut exceeded, beyond);
+                limits::merge_exceeded(&mut exceeded, beyond);
                 found
             }
         };
@@ -202,9 +202,12 @@ impl FlowMatcher {
         if verdict.chosen().is_some()
             && let Some(best) = ranked.next()
         {
-            return (FlowSelection::Intent(self.hit(best)), exceeded);
+            return (FlowSelection::Intent(self.to_intent_hit(best)), exceeded);
         }
-        (FlowSelection::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
+        (
+            FlowSelection::Nothing { nearest: ranked.map(|ranked| self.to_intent_hit(ranked)).collect() },
+            exceeded,
+        )
     }
 
     /// Returns the classifier's verdict on a text; `None` without a classifier, or if the text
@@ -212,25 +215,25 @@ impl FlowMatcher {
     fn classify(&self, text: &str) -> (Option<Verdict<'_>>, Vec<Exceeded>) {
         let Some(classifier) = &self.classifier else { return (None, Vec::new()) };
         let arena = Arena::new(&self.rules.program().limits);
-        if arena.analyses(text, self.intents.len() as u64) {
+        if arena.allows_text_analysis(text, self.intents.len() as u64) {
             return (Some(classifier.classify(text)), Vec::new());
         }
         let mut exceeded = Vec::new();
-        limits::add(&mut exceeded, arena.exceeded());
+        limits::merge_exceeded(&mut exceeded, arena.exceeded());
         (None, exceeded)
     }
 
     /// Explains how a flow was selected: first each pattern, then the scores of the intent flows.
     /// Fields marked `@private` are masked unless `show_private`. `None` if the rules hold no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
-        let mut explanation = self.entry()?.explain(message, show_private);
+        let mut explanation = self.flows_entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
             return Some(explanation);
         };
-        let Some(verdict) = self.classify(text_of(message)).0 else { return Some(explanation) };
+        let Some(verdict) = self.classify(message_text(message)).0 else { return Some(explanation) };
         let ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0).map(|ranked| {
             let chosen = verdict.chosen() == Some(ranked.id);
-            let IntentHit { id, name, score } = self.hit(ranked);
+            let IntentHit { id, name, score } = self.to_intent_hit(ranked);
             RankedIntent { name, id, score, chosen }
         });
         let ranked: Vec<RankedIntent> = ranked.collect();
@@ -241,18 +244,20 @@ impl FlowMatcher {
     }
 
     /// Returns the entry that tests the patterns of all flows; every rule set with a flow has one.
-    fn entry(&self) -> Option<Entry<'_>> {
+    fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }
 
-    fn keyword(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {
-        let Some(entry) = self.entry().filter(|entry| !entry.is_empty()) else { return (None, Vec::new()) };
+    fn match_keyword_flow(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {
+        let Some(entry) = self.flows_entry().filter(|entry| !entry.is_empty()) else {
+            return (None, Vec::new());
+        };
         let decision = entry.decide(&json!({"text": text}));
         let hit = decision.statement().and_then(|chosen| FlowHit::from_choice(self.rules.program(), chosen));
         (hit, decision.exceeded().to_vec())
     }
 
-    fn hit(&self, ranked: &Ranked<'_>) -> IntentHit {
+    fn to_intent_hit(&self, ranked: &Ranked<'_>) -> IntentHit {
         let name = self.intents.get(ranked.index).map(|flow| flow.name.clone()).unwrap_or_default();
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
@@ -308,14 +313,14 @@ impl FlowMatcher {
 }
 
 /// Returns the field `text` of a message; empty if there is none.
-fn text_of(message: &Json) -> &str {
+fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
 /// Returns the intent flows, merging flows with the same id. Separate flows with one id would get
 /// similar scores, so the classifier would abstain, and a language model could not choose between
 /// them.
-fn intents(program: &Program) -> Vec<IntentFlow> {
+fn merge_intent_flows(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
     let mut places = hashbrown::HashMap::new();
     for flow in &program.flows {

@@ -50,9 +50,9 @@ use judgement::Findings;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
-use rulec_eval::trace::Truths;
+use rulec_eval::trace::ConditionCoverage;
 use rulec_lang::limits;
-use rulec_lang::schema::{InputViolation, breaches};
+use rulec_lang::schema::{InputViolation, find_input_violations};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Payload, Program};
 use run::{CorrectedViolation, Pass};
@@ -127,7 +127,7 @@ impl JudgeError {
     }
 }
 
-fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> Message {
+fn unknown_name_hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> Message {
     let names: Vec<&str> = names.collect();
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),
@@ -138,9 +138,9 @@ fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> 
 
 /// Creates the error for an unknown payload kind, with a suggestion. Unstable.
 #[doc(hidden)]
-pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
+pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
-    JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, message!("kinds")) }
+    JudgeError::UnknownKind { name: name.to_owned(), hint: unknown_name_hint(name, names, message!("kinds")) }
 }
 
 impl Judge {
@@ -158,7 +158,7 @@ impl Judge {
                 strict: false,
                 blind: OnceLock::new(),
             }),
-            None => Err(unknown_kind(program, kind)),
+            None => Err(unknown_kind_error(program, kind)),
         }
     }
 
@@ -167,15 +167,19 @@ impl Judge {
     /// # Errors
     /// If an option is not declared, or is not of its declared type.
     pub fn options(self, mut options: Json) -> Result<Judge, JudgeError> {
-        if let (Some(record), Json::Object(given)) = (self.declared("options")?, &mut options) {
+        if let (Some(record), Json::Object(given)) = (self.declared_input("options")?, &mut options) {
             if let Some(name) = given.keys().find(|name| record.get(name).is_none()) {
-                let hint = hint(name, record.fields.iter().map(|field| &*field.name), message!("options"));
+                let hint = unknown_name_hint(
+                    name,
+                    record.fields.iter().map(|field| &*field.name),
+                    message!("options"),
+                );
                 return Err(JudgeError::UnknownOption { name: name.clone(), hint });
             }
             // An option given as null counts as not set.
             given.retain(|_, value| !value.is_null());
         }
-        self.fitting("options", options)
+        self.set_checked_input("options", options)
     }
 
     /// Sets the context: the input `context` of the rules.
@@ -191,8 +195,8 @@ impl Judge {
     /// # Errors
     /// If the rules declare no such input, or the value is not of its declared type.
     pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
-        self.declared(name)?;
-        self.fitting(name, value)
+        self.declared_input(name)?;
+        self.set_checked_input(name, value)
     }
 
     /// Makes warnings count as violations.
@@ -203,18 +207,22 @@ impl Judge {
 
     /// Returns the fields of a declared input. `None` if the input is not a record, or if the rules
     /// declare no inputs at all.
-    fn declared(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
+    fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
             Some(field) => Ok(field.ty.fields()),
             None => {
-                let hint = hint(name, input.fields.iter().map(|field| &*field.name), message!("inputs"));
+                let hint = unknown_name_hint(
+                    name,
+                    input.fields.iter().map(|field| &*field.name),
+                    message!("inputs"),
+                );
                 Err(JudgeError::UnknownInput { name: name.to_owned(), hint })
             }
         }
     }
 
-    fn fitting(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
+    fn set_checked_input(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         let field = self.rules.program().input.as_ref().and_then(|input| input.get(name)).cloned();
         let mut message = self.input.as_object().cloned().unwrap_or_default();
         message.insert(name.to_owned(), value);
@@ -222,7 +230,7 @@ impl Judge {
         if let Some(field) = field {
             let record = RecordType::from_iter([field]);
             if let Some(InputViolation { path, expected, found, .. }) =
-                breaches(&record, &message).into_iter().next()
+                find_input_violations(&record, &message).into_iter().next()
             {
                 return Err(JudgeError::WrongType { path, expected, found });
             }
@@ -249,13 +257,13 @@ impl Judge {
         let kind = self.payload();
         let violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
-        let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
-        let (corrections, corrected) = mended(payload, &found);
+        let Pass { found, mut warned, mut unchecked, mut exceeded } = self.run_pass(payload, false);
+        let (corrections, corrected) = correct_copy(payload, &found);
         let mut remaining = Vec::new();
         if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
-            let again = self.pass(corrected, false);
+            let again = self.run_pass(corrected, false);
             (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
-            limits::add(&mut exceeded, again.exceeded);
+            limits::merge_exceeded(&mut exceeded, again.exceeded);
         }
         let findings = Findings {
             violations: violations(found),
@@ -270,14 +278,14 @@ impl Judge {
     }
 
     /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
-    fn pass(&self, payload: &Json, traced: bool) -> Pass {
-        let mut pass = run::run(self, payload, traced, None);
+    fn run_pass(&self, payload: &Json, traced: bool) -> Pass {
+        let mut pass = run::run_checks(self, payload, traced, None);
         if !self.strict {
             let warns = |found: &mut CorrectedViolation| found.warning;
             pass.warned = pass.found.extract_if(.., warns).collect();
         }
-        pass.found = sorted(pass.found);
-        pass.warned = sorted(pass.warned);
+        pass.found = sort_violations(pass.found);
+        pass.warned = sort_violations(pass.warned);
         pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
         pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
         pass
@@ -286,12 +294,12 @@ impl Judge {
     /// Checks the uncorrected payload and adds the result of every evaluated condition to `truths`,
     /// for coverage.
     #[doc(hidden)]
-    pub fn count(&self, payload: &Json, truths: &mut Truths) {
-        run::run(self, payload, false, Some(truths));
+    pub fn count_conditions(&self, payload: &Json, truths: &mut ConditionCoverage) {
+        run::run_checks(self, payload, false, Some(truths));
     }
 
     /// Returns the rules of the kind that read an input that was not given.
-    fn blind(&self) -> &UncheckedPaths {
+    fn unchecked_paths(&self) -> &UncheckedPaths {
         self.blind
             .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
     }
@@ -299,10 +307,10 @@ impl Judge {
     /// Explains each violated rule: its condition, with the values that the condition read.
     /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let Pass { found, mut warned, .. } = self.pass(payload, true);
-        let (corrections, corrected) = mended(payload, &found);
+        let Pass { found, mut warned, .. } = self.run_pass(payload, true);
+        let (corrections, corrected) = correct_copy(payload, &found);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            warned = self.pass(&corrected, true).warned;
+            warned = self.run_pass(&corrected, true).warned;
         }
         let why = |warning| {
             move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
@@ -321,7 +329,7 @@ impl Judge {
 
     /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
-        schema::build(&self.rules, self.payload())
+        schema::build_schema(&self.rules, self.payload())
     }
 }
 
@@ -332,16 +340,16 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
 
 /// Applies corrections to a copy of the payload. Returns the applied corrections and the copy.
 /// Without violations, there are no corrections and no copy.
-fn mended(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option<Json>) {
+fn correct_copy(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option<Json>) {
     if found.is_empty() {
         return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
-    (repair::apply(&mut corrected, found), Some(corrected))
+    (repair::apply_corrections(&mut corrected, found), Some(corrected))
 }
 
 /// Sorts violations by rule, then by path, and removes duplicates.
-fn sorted(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
+fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
     found.sort_by(|a, b| {
         (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
     });

@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 /// Name of the tool that runs a flow; the prompt also contains the name.
-const FLOW_EXECUTOR: &str = "flow_executor";
+const FLOW_EXECUTOR_TOOL: &str = "flow_executor";
 /// Name of the tool that chooses a branch; its prompt also contains the name.
-const CHOOSE_BRANCH: &str = "choose_branch";
+const CHOOSE_BRANCH_TOOL: &str = "choose_branch";
 /// Name of the tool parameter in which the model gives its reason.
 pub const REASON: &str = "because";
 
@@ -32,7 +32,7 @@ impl PickTool {
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> PickTool {
         let (ids, lines): (Vec<_>, Vec<_>) =
-            options.into_iter().map(|(id, meaning)| (id.to_owned(), item(id, meaning))).unzip();
+            options.into_iter().map(|(id, meaning)| (id.to_owned(), list_item(id, meaning))).unzip();
         PickTool {
             name: name.to_owned(),
             description: description.to_owned(),
@@ -48,7 +48,7 @@ impl PickTool {
     /// [`intent_prompt`] fits.
     pub fn flow_executor<'a>(ids: impl IntoIterator<Item = &'a str>) -> PickTool {
         PickTool {
-            name: FLOW_EXECUTOR.to_owned(),
+            name: FLOW_EXECUTOR_TOOL.to_owned(),
             description:
                 "Runs one business flow. Call it when what the user wants is what a flow of the Intent \
                           Flows section does, and leave it alone when none fits."
@@ -67,8 +67,8 @@ impl PickTool {
         question: &str,
         branches: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> PickTool {
-        let description = format!("Answers the question: {}", one_line(question));
-        PickTool::new(CHOOSE_BRANCH, &description, "branch", branches)
+        let description = format!("Answers the question: {}", collapse_white_space(question));
+        PickTool::new(CHOOSE_BRANCH_TOOL, &description, "branch", branches)
     }
 
     /// Replaces the description of the tool.
@@ -126,7 +126,7 @@ impl PickTool {
                 json!({"type": "string", "description": "Why, in a sentence or two for the user."});
             required.insert(0, REASON);
         }
-        function(&self.name, &self.description, properties, &required)
+        tool_definition(&self.name, &self.description, properties, &required)
     }
 
     /// Returns the value of `tool_choice` in a request with this tool: the tool itself if the model
@@ -141,7 +141,7 @@ impl PickTool {
 }
 
 /// Returns a tool definition in the format of the chat-completions API.
-pub(super) fn function(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
+pub(super) fn tool_definition(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "function",
         "function": {
@@ -161,7 +161,7 @@ pub(super) fn function(name: &str, description: &str, properties: Value, require
 /// `flows` are pairs of id and description. Keyword flows are matched without a model and need no
 /// entry.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
-    intent_prompt_for(FLOW_EXECUTOR, flows)
+    intent_prompt_for(FLOW_EXECUTOR_TOOL, flows)
 }
 
 /// Like [`intent_prompt`], for a tool with another name.
@@ -169,10 +169,10 @@ pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
     }
-    let lines: Vec<_> = flows.iter().map(|(id, description)| item(id, description)).collect();
+    let lines: Vec<_> = flows.iter().map(|(id, description)| list_item(id, description)).collect();
     format!(
         "### Intent Flows\nIf one of these flows is what the user wants, call the tool {} with its id:\n{}\n",
-        code(tool),
+        markdown_code(tool),
         lines.join("\n")
     )
 }
@@ -181,9 +181,9 @@ pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
 /// [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
     format!(
-        "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH}` with the branch that fits. \
+        "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH_TOOL}` with the branch that fits. \
          A message that is a JSON object holds what is known.\n",
-        one_line(question)
+        collapse_white_space(question)
     )
 }
 
@@ -193,16 +193,16 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
 }
 
 /// Formats a list item of a prompt: the id as Markdown code, then its meaning.
-fn item(id: &str, meaning: &str) -> String {
-    let meaning = one_line(meaning).replace('`', "'");
+fn list_item(id: &str, meaning: &str) -> String {
+    let meaning = collapse_white_space(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };
-    format!("- {}{colon}{meaning}", code(id))
+    format!("- {}{colon}{meaning}", markdown_code(id))
 }
 
 /// Formats a text as Markdown code. The delimiters have more backticks than any run inside the
 /// text.
-fn code(text: &str) -> String {
-    let text = one_line(text);
+fn markdown_code(text: &str) -> String {
+    let text = collapse_white_space(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     if longest == 0 {
         return format!("`{text}`");
@@ -212,7 +212,7 @@ fn code(text: &str) -> String {
 }
 
 /// Replaces each run of white space and control characters by one space.
-fn one_line(text: &str) -> String {
+fn collapse_white_space(text: &str) -> String {
     let blank = |c: char| c.is_whitespace() || c.is_control();
     text.split(blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -14,21 +14,21 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-fn count() {
+fn count_allocation() {
     // The thread-local counter may already be destroyed while its thread ends.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
 // SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count_allocation();
         // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -39,16 +39,16 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count_allocation();
         // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-const INPUT: &str = r#"
+const INPUT_DECLARATION: &str = r#"
 input {
   text: string
   ctx: {
@@ -91,10 +91,10 @@ const CONDITIONS: &[&str] = &[
     r#"hour(ctx.at) > 99"#,
 ];
 
-fn program(settings: &str, input: bool) -> String {
+fn rule_text(settings: &str, input: bool) -> String {
     let mut source = String::from(settings);
     if input {
-        source.push_str(INPUT);
+        source.push_str(INPUT_DECLARATION);
     }
     for (at, condition) in CONDITIONS.iter().enumerate() {
         if input && condition.contains("missing_not_read") {
@@ -110,7 +110,7 @@ fn program(settings: &str, input: bool) -> String {
     source
 }
 
-fn messages() -> Vec<Json> {
+fn sample_messages() -> Vec<Json> {
     let ctx = json!({
         "n": 4, "name": "Größe 文件", "tags": ["a", "b"], "at": "2024-05-01T10:00:00Z",
         "items": [{"price": 3, "name": "x"}, {"price": 7.5}], "user": {"role": "admin", "age": 33},
@@ -125,17 +125,17 @@ fn messages() -> Vec<Json> {
 }
 
 /// Counts the allocations that `call` makes on this thread.
-fn allocations(call: impl FnOnce()) -> usize {
+fn count_allocations(call: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     call();
     ALLOCATIONS.get() - before
 }
 
 fn check(settings: &str, input: bool, column: Column) {
-    let source = program(settings, input);
+    let source = rule_text(settings, input);
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
     let rules = column.compile(&rules);
-    let messages = messages();
+    let messages = sample_messages();
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let decide = |message: &Json| drop(black_box(rules.decide(message)));
     for _ in 0..3 {
@@ -158,12 +158,12 @@ fn check(settings: &str, input: bool, column: Column) {
     let context = || format!("{column:?}, settings {settings:?}, input {input}");
     for ((message, record), line) in messages.iter().zip(&records).zip(&lines) {
         assert_eq!(rules.decide(message).breaches(), [], "{}", context());
-        assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
+        assert_eq!(count_allocations(|| decide(message)), 0, "{message}: {}", context());
         let by_record = || drop(black_box(rules.main().decide_prepared(record)));
-        assert_eq!(allocations(by_record), 0, "record of {message}: {}", context());
-        assert_eq!(allocations(|| choose(record)), 0, "choice by a record of {message}: {}", context());
-        assert_eq!(allocations(|| decide_held(message)), 0, "{message}, by a session: {}", context());
-        assert_eq!(allocations(|| decide_line(line)), 0, "{line}, by a session: {}", context());
+        assert_eq!(count_allocations(by_record), 0, "record of {message}: {}", context());
+        assert_eq!(count_allocations(|| choose(record)), 0, "choice by a record of {message}: {}", context());
+        assert_eq!(count_allocations(|| decide_held(message)), 0, "{message}, by a session: {}", context());
+        assert_eq!(count_allocations(|| decide_line(line)), 0, "{line}, by a session: {}", context());
     }
 }
 
@@ -182,5 +182,5 @@ fn decisions_allocate_nothing() {
 
 #[test]
 fn the_allocator_counts() {
-    assert_eq!(allocations(|| drop(black_box(Box::new(1)))), 1);
+    assert_eq!(count_allocations(|| drop(black_box(Box::new(1)))), 1);
 }

@@ -13,14 +13,14 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
 
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 
 /// Returns the size of the pages that hold `size` bytes and one guard page.
-fn pages(size: usize) -> usize {
-    size.next_multiple_of(PAGE) + PAGE
+fn page_count(size: usize) -> usize {
+    size.next_multiple_of(PAGE_BYTES) + PAGE_BYTES
 }
 
-struct Fence;
+struct FenceAllocator;
 
 /// True for texts and other byte buffers of at least 16 bytes. No code reads shorter buffers
 /// several bytes at a time.
@@ -30,13 +30,13 @@ fn is_fenced(layout: Layout) -> bool {
 
 // SAFETY: each fenced allocation has its own pages, large enough, until it is freed. The system
 // allocator serves all other allocations.
-unsafe impl GlobalAlloc for Fence {
+unsafe impl GlobalAlloc for FenceAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_fenced(layout) {
             // SAFETY: the caller upholds the contract of `alloc`.
             return unsafe { System.alloc(layout) };
         }
-        let (length, rights) = (pages(layout.size()), libc::PROT_READ | libc::PROT_WRITE);
+        let (length, rights) = (page_count(layout.size()), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: the pages are new and not shared. The last page is made unreadable, and the
         // returned bytes end where that page begins.
         unsafe {
@@ -45,8 +45,8 @@ unsafe impl GlobalAlloc for Fence {
             if start == libc::MAP_FAILED {
                 return null_mut();
             }
-            let fence = start.cast::<u8>().add(length - PAGE);
-            if libc::mprotect(fence.cast(), PAGE, libc::PROT_NONE) != 0 {
+            let fence = start.cast::<u8>().add(length - PAGE_BYTES);
+            if libc::mprotect(fence.cast(), PAGE_BYTES, libc::PROT_NONE) != 0 {
                 return null_mut();
             }
             fence.sub(layout.size())
@@ -59,20 +59,20 @@ unsafe impl GlobalAlloc for Fence {
             if !is_fenced(layout) {
                 return System.dealloc(pointer, layout);
             }
-            let length = pages(layout.size());
-            libc::munmap(pointer.add(layout.size()).add(PAGE).sub(length).cast(), length);
+            let length = page_count(layout.size());
+            libc::munmap(pointer.add(layout.size()).add(PAGE_BYTES).sub(length).cast(), length);
         }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Fence = Fence;
+static ALLOCATOR: FenceAllocator = FenceAllocator;
 
 const WORDS: [&str; 6] =
     ["q", "ab", "Kiosk", "sixteen bytes so", "查订单ab", "thirty-two bytes of text, so many"];
 
 /// Returns routes that search the text with every operator.
-fn rules() -> Rules {
+fn compile_rules() -> Rules {
     let tests = WORDS.iter().flat_map(|word| {
         [
             format!("text contains \"{word}\" and n == 3"),
@@ -94,7 +94,7 @@ fn rules() -> Rules {
 
 #[test]
 fn no_engine_reads_behind_a_text() {
-    let rules = rules();
+    let rules = compile_rules();
     let columns: Vec<Rules> = COLUMNS.iter().map(|column| column.compile(&rules)).collect();
     let mut chosen = BTreeSet::new();
     for word in WORDS {

@@ -11,21 +11,21 @@
 #[path = "support/growth.rs"]
 mod growth;
 
-use growth::{Comes, kinds};
+use growth::{FindingCount, all_kinds};
 use rulec::Compiler;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-struct Counting;
+struct CountingAllocator;
 
 /// Number of bytes that all threads requested, because several threads compile a large source. This
 /// file has only one test, so that no other test adds to the count.
-static BYTES: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        ALLOCATED_BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -37,39 +37,40 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // Only the growth counts; the old size was counted before.
-        BYTES.fetch_add(size.saturating_sub(layout.size()), Ordering::Relaxed);
+        ALLOCATED_BYTES.fetch_add(size.saturating_sub(layout.size()), Ordering::Relaxed);
         // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Returns the number of bytes requested while `source` compiles.
-fn bytes(name: &str, source: &str, comes: Comes) -> usize {
+fn allocated_bytes(name: &str, source: &str, comes: FindingCount) -> usize {
     let compiler = Compiler::new().allow_missing_functions();
-    let before = BYTES.load(Ordering::Relaxed);
+    let before = ALLOCATED_BYTES.load(Ordering::Relaxed);
     let compiled = compiler.compile_text(source);
-    let bytes = BYTES.load(Ordering::Relaxed) - before;
+    let bytes = ALLOCATED_BYTES.load(Ordering::Relaxed) - before;
     let error = compiled.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let shown: String = error.chars().take(300).collect();
-    assert_eq!(compiled.is_ok(), comes == Comes::Right, "{name}: {shown}");
+    assert_eq!(compiled.is_ok(), comes == FindingCount::Right, "{name}: {shown}");
     bytes
 }
 
 #[test]
 fn compiling_takes_memory_in_proportion_to_the_file() {
-    const FEW: usize = 60;
+    const FEW_STATEMENTS: usize = 60;
     /// Number of mistakes in a source. Misspelt names are compared with known names up to a bound,
     /// which this number reaches.
-    const FEW_WRONG: usize = 300;
+    const FEW_WRONG_STATEMENTS: usize = 300;
     // Initialise the global state that all compilations share.
-    bytes("first", "route r when text matches r\"a\" -> h", Comes::Right);
+    allocated_bytes("first", "route r when text matches r\"a\" -> h", FindingCount::Right);
     let mut wrong = Vec::new();
-    for (name, source, comes) in kinds() {
-        let n = if *comes == Comes::Right { FEW } else { FEW_WRONG };
-        let (few, many) = (bytes(name, &source(n), *comes), bytes(name, &source(4 * n), *comes));
+    for (name, source, comes) in all_kinds() {
+        let n = if *comes == FindingCount::Right { FEW_STATEMENTS } else { FEW_WRONG_STATEMENTS };
+        let (few, many) =
+            (allocated_bytes(name, &source(n), *comes), allocated_bytes(name, &source(4 * n), *comes));
         // Training the classifier takes memory for intents × words: see docs/limits.md.
         if many > 6 * few && *name != "intent" {
             wrong.push(format!("{name}: {few} bytes, and {many} for four times as much"));

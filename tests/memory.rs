@@ -10,59 +10,59 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
     /// Number of bytes that this thread has allocated now, and the peak of this number.
-    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+    static HELD_AND_PEAK_BYTES: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
-fn hold(bytes: isize) {
+fn add_held_bytes(bytes: isize) {
     // The thread-local counter may already be destroyed while its thread ends.
-    let _ = HELD.try_with(|held| {
+    let _ = HELD_AND_PEAK_BYTES.try_with(|held| {
         let (now, most) = held.get();
         held.set((now + bytes, most.max(now + bytes)));
     });
 }
 
 // SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        hold(layout.size() as isize);
+        add_held_bytes(layout.size() as isize);
         // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        hold(-(layout.size() as isize));
+        add_held_bytes(-(layout.size() as isize));
         // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // If the block cannot grow in place, the old and the new block exist together for a moment.
-        hold(size as isize);
-        hold(-(layout.size() as isize));
+        add_held_bytes(size as isize);
+        add_held_bytes(-(layout.size() as isize));
         // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Returns the peak number of bytes that `work` adds to the bytes allocated before.
-fn most_held<T>(work: impl FnOnce() -> T) -> usize {
-    let (before, _) = HELD.get();
-    HELD.set((before, before));
+fn peak_held_bytes<T>(work: impl FnOnce() -> T) -> usize {
+    let (before, _) = HELD_AND_PEAK_BYTES.get();
+    HELD_AND_PEAK_BYTES.set((before, before));
     let made = black_box(work());
-    let (_, most) = HELD.get();
+    let (_, most) = HELD_AND_PEAK_BYTES.get();
     drop(made);
     (most - before) as usize
 }
 
 /// Returns a message of at most `bytes` bytes, whose list `l` repeats one element.
-fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &str) -> String {
+fn build_message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &str) -> String {
     let mut text = format!("{{\"text\":\"a\",\"l\":{open}");
     for at in 0.. {
         let element = element(at);
@@ -80,7 +80,7 @@ fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &
 #[test]
 fn a_message_takes_a_factor_of_its_bytes() {
     /// Maximum ratio of memory to message size, as promised in docs/limits.md.
-    const MOST: f64 = 48.0;
+    const MAX_BYTES_PER_MESSAGE_BYTE: f64 = 48.0;
     let one = |element: &'static str| move |_| element.to_owned();
     let objects = json::MAX_OBJECTS - 1;
     let worst = move |at| if at < objects { "{\"\":1}" } else { "1" }.to_owned();
@@ -91,22 +91,22 @@ fn a_message_takes_a_factor_of_its_bytes() {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
     rules.decide_line(b"{}").expect("it is JSON");
     for (name, text) in [
-        ("numbers", message(bytes, "[", one("1"), "]")),
+        ("numbers", build_message(bytes, "[", one("1"), "]")),
         // While a list grows, its old and new buffers exist at the same time.
-        ("grown numbers", message((9 << 20) + 100, "[", one("1"), "]")),
-        ("texts", message(bytes, "[", one("\"\""), "]")),
-        ("lists", message(bytes, "[", one("[1]"), "]")),
-        ("objects", message(bytes, "[", worst, "]")),
-        ("keys", message(bytes, "{", |at| format!("\"{at:x}\":1"), "}")),
+        ("grown numbers", build_message((9 << 20) + 100, "[", one("1"), "]")),
+        ("texts", build_message(bytes, "[", one("\"\""), "]")),
+        ("lists", build_message(bytes, "[", one("[1]"), "]")),
+        ("objects", build_message(bytes, "[", worst, "]")),
+        ("keys", build_message(bytes, "{", |at| format!("\"{at:x}\":1"), "}")),
         ("one text", format!("{{\"l\":\"{}\"}}", "a".repeat(bytes - 8))),
     ] {
         assert!(text.len() <= bytes);
-        let tree = most_held(|| json::parse_object(&text).expect("it is JSON"));
-        let line = most_held(|| rules.decide_line(text.as_bytes()).expect("it is JSON"));
+        let tree = peak_held_bytes(|| json::parse_object(&text).expect("it is JSON"));
+        let line = peak_held_bytes(|| rules.decide_line(text.as_bytes()).expect("it is JSON"));
         for (how, held) in [("tree", tree), ("line", line)] {
             let factor = held as f64 / text.len() as f64;
             println!("{name:14} {how} {factor:5.1}");
-            if factor > MOST {
+            if factor > MAX_BYTES_PER_MESSAGE_BYTE {
                 wrong.push(format!("{name}, read as a {how}: {factor:.1} times its bytes"));
             }
         }
@@ -118,12 +118,12 @@ fn a_message_takes_a_factor_of_its_bytes() {
 #[test]
 fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let element = |_: usize| "{\"\":1}".to_owned();
-    let text = message(json::MAX_BYTES, "[", element, "]");
+    let text = build_message(json::MAX_BYTES, "[", element, "]");
     let rules = Rules::from_text("route r when text == \"b\" -> h").expect("it compiles");
     let expected = json::parse_object(&text).expect_err("they are too many");
     assert_eq!((expected.kind().code().as_str(), expected.path()), ("E0608", "l[499999]"));
     assert_eq!(text.as_bytes()[expected.offset()], b'"');
-    assert!(most_held(|| json::parse_object(&text).map(drop).expect_err("too many")) < 600 << 20);
+    assert!(peak_held_bytes(|| json::parse_object(&text).map(drop).expect_err("too many")) < 600 << 20);
     assert_eq!(rules.decide_line(text.as_bytes()).map(drop), Err(expected));
     // Braces inside strings do not count as objects.
     let braces = format!("{{\"text\":\"{}\"}}", "{".repeat(4 << 20));
@@ -140,7 +140,7 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
             .fold("lower(x) == \"b\"".to_owned(), |inner, _| format!("[{inner} and x != \"c\"][0]"));
         let rules = Rules::from_text(&format!("route r when any x in l: {inner} -> h")).expect("it compiles");
         rules.decide_line(b"{}").expect("it is JSON");
-        most_held(|| rules.decide_line(line.as_bytes()).expect("it is JSON"))
+        peak_held_bytes(|| rules.decide_line(line.as_bytes()).expect("it is JSON"))
     };
     let (few, many) = (held(3), held(8));
     assert!(few > 8_000_000, "{few} bytes: nothing was built");
@@ -153,7 +153,7 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
 fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
     let rules = LiveRules::from_text(Compiler::new(), "input { n: int }\ndefault -> h").expect("it compiles");
     rules.insert("route warm when n == 0 -> h").expect("it fits");
-    let held = most_held(|| rules.insert("route a when n == 1 -> h").expect("it fits"));
+    let held = peak_held_bytes(|| rules.insert("route a when n == 1 -> h").expect("it fits"));
     println!("{held} bytes");
     assert!(held < 40_000, "{held} bytes");
 }
@@ -163,7 +163,7 @@ fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
 #[test]
 fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {
     /// Length of the text. The thread does not retain this much memory for its next decision.
-    const LETTERS: usize = 1 << 20;
+    const LETTER_COUNT: usize = 1 << 20;
     let held = |depth: usize, open: &str, close: &str| {
         let inner = (1..=depth).rev().fold("lower(x0 as string) == \"b\"".to_owned(), |inner, at| {
             let quantifier = if at % 2 == 0 { "any" } else { "all" };
@@ -173,14 +173,15 @@ fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {
         });
         let condition = inner.replace("(x0 as list<any>)", "ctx.l");
         let rules = Rules::from_text(&format!("route r when {condition} -> h")).expect("it compiles");
-        let list = (0..depth).fold(format!("\"{}\"", "A".repeat(LETTERS)), |list, _| format!("[{list}]"));
+        let list =
+            (0..depth).fold(format!("\"{}\"", "A".repeat(LETTER_COUNT)), |list, _| format!("[{list}]"));
         rules.decide_line(b"{}").expect("it is JSON");
         let line = format!("{{\"ctx\":{{\"l\":{list}}}}}");
-        most_held(|| assert_eq!(rules.decide_line(line.as_bytes()).expect("it is JSON").exceeded(), []))
+        peak_held_bytes(|| assert_eq!(rules.decide_line(line.as_bytes()).expect("it is JSON").exceeded(), []))
     };
     for (open, close) in [("[", "][0]"), ("[not (", ")][0]"), ("(if [", "][0] then 1 else 2) == 1")] {
         let (few, many) = (held(3, open, close), held(10, open, close));
-        assert!(few >= LETTERS, "{few} bytes: nothing was built");
-        assert!(many < few + 8 * LETTERS, "{open}: {many} bytes ten deep, {few} three deep");
+        assert!(few >= LETTER_COUNT, "{few} bytes: nothing was built");
+        assert!(many < few + 8 * LETTER_COUNT, "{open}: {many} bytes ten deep, {few} three deep");
     }
 }

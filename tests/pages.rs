@@ -16,23 +16,23 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An allocator that places page-aligned allocations 4 GiB apart, as in a process with much memory.
-struct Far;
+struct FarAllocator;
 
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 /// Number of page-aligned allocations so far (`GIVEN`) and currently live (`HELD`).
-static GIVEN: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED_PAGES: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: the kernel returns each mapping only once, and `dealloc` unmaps it. All other calls are
 // forwarded to the system allocator.
-unsafe impl GlobalAlloc for Far {
+unsafe impl GlobalAlloc for FarAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() < PAGE {
+        if layout.align() < PAGE_BYTES {
             // SAFETY: the caller upholds the contract of `alloc`.
             return unsafe { System.alloc(layout) };
         }
         HELD.fetch_add(1, Ordering::SeqCst);
-        let at = (0x2000 + GIVEN.fetch_add(1, Ordering::SeqCst)) << 32;
+        let at = (0x2000 + ALLOCATED_PAGES.fetch_add(1, Ordering::SeqCst)) << 32;
         let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: without `MAP_FIXED` the address is only a hint, so no mapping is replaced.
         let pages =
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Far {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        if layout.align() < PAGE {
+        if layout.align() < PAGE_BYTES {
             // SAFETY: the caller upholds the contract of `dealloc`.
             return unsafe { System.dealloc(pointer, layout) };
         }
@@ -52,11 +52,11 @@ unsafe impl GlobalAlloc for Far {
 }
 
 #[global_allocator]
-static ALLOCATOR: Far = Far;
+static ALLOCATOR: FarAllocator = FarAllocator;
 
 /// Returns routes that share conditions. Each shared condition is compiled to a function; together
 /// the functions take more than one page.
-fn shared() -> String {
+fn shared_rules() -> String {
     let condition =
         |at: u32| format!("(n * {at} > 90 or text contains \"a{at}\" or text starts_with \"b{at}\")");
     let route =
@@ -66,13 +66,13 @@ fn shared() -> String {
 
 const TEXT: &str = "route many when n * 2 > 9 and text contains \"a\" -> many(n: n)\ndefault -> few";
 
-fn answers(rules: &Rules) -> Vec<String> {
+fn decide_all(rules: &Rules) -> Vec<String> {
     let messages = [json!({"n": 7, "text": "a"}), json!({"n": 7, "text": "b"}), json!({"n": 1}), json!({})];
     messages.iter().map(|message| serde_json::to_string(&rules.decide(message)).expect("JSON")).collect()
 }
 
 /// Returns the memory mappings of this process that are both writable and executable.
-fn both() -> Vec<String> {
+fn decide_both() -> Vec<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel tells");
     assert!(maps.contains(" r-xp "), "a process has executable pages");
     let rights = |line: &&str| {
@@ -86,17 +86,17 @@ fn both() -> Vec<String> {
 #[test]
 fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     let rules = Rules::from_text(TEXT).expect("it compiles");
-    let expected = answers(&rules.with_tier(Tier::Reference));
+    let expected = decide_all(&rules.with_tier(Tier::Reference));
     let compiled = rules.with_tier(Tier::Jit);
     compiled.warm_up().expect("this machine has executable pages");
     assert_eq!(compiled.main().backend(false), Backend::Jit);
-    assert_eq!((answers(&compiled), both()), (expected.clone(), Vec::new()));
+    assert_eq!((decide_all(&compiled), decide_both()), (expected.clone(), Vec::new()));
 
-    let many = Rules::from_text(&shared()).expect("it compiles");
-    let (given, held) = (GIVEN.load(Ordering::SeqCst), HELD.load(Ordering::SeqCst));
+    let many = Rules::from_text(&shared_rules()).expect("it compiles");
+    let (given, held) = (ALLOCATED_PAGES.load(Ordering::SeqCst), HELD.load(Ordering::SeqCst));
     let by_code = many.with_tier(Tier::Jit);
     by_code.warm_up().expect("code may lie anywhere");
-    assert!(GIVEN.load(Ordering::SeqCst) > given + 2, "several pieces of memory");
+    assert!(ALLOCATED_PAGES.load(Ordering::SeqCst) > given + 2, "several pieces of memory");
     for message in (0..40).map(|n| json!({"n": n, "m": n % 3, "text": format!("a{n}")})) {
         let [code, reference] = [&by_code, &many.with_tier(Tier::Reference)]
             .map(|rules| serde_json::to_string(&rules.decide(&message)).expect("JSON"));
@@ -117,11 +117,11 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     assert!(!error.to_string().is_empty());
     // Code compiled before the call still runs. In automatic mode the VM decides, however many
     // decisions are made.
-    assert_eq!(answers(&compiled), expected);
+    assert_eq!(decide_all(&compiled), expected);
     for _ in 0..5_000 {
-        assert_eq!(answers(&rules), expected);
+        assert_eq!(decide_all(&rules), expected);
     }
     assert_ne!(rules.main().backend(false), Backend::Jit);
-    assert_eq!(answers(&rules.with_tier(Tier::Jit)), expected);
+    assert_eq!(decide_all(&rules.with_tier(Tier::Jit)), expected);
     assert_eq!(HELD.load(Ordering::SeqCst), held, "what could not be made executable is freed");
 }

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_fuzz::forge::{hash_at, rehashed};
+use rulec_fuzz::forge::{hash_offset, rehash};
 use rulec_fuzz::{agree, compiler, messages, samples};
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     });
     let Some((which, changes)) = bytes.split_first() else { return };
     let mut artifact = artifacts[usize::from(*which) % artifacts.len()].clone();
-    let start = hash_at(&artifact) + 32;
+    let start = hash_offset(&artifact) + 32;
     for change in changes.chunks_exact(4) {
         let [low, high, operation, byte] = change else { continue };
         let at = start + usize::from(u16::from_le_bytes([*low, *high])) % (artifact.len() - start);
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         }
     }
-    match compiler().load_artifact(&rehashed(artifact)) {
+    match compiler().load_artifact(&rehash(artifact)) {
         Ok(rules) => messages().iter().for_each(|message| agree(&rules, message)),
         Err(error) => assert!(!error.diagnostics().is_empty()),
     }

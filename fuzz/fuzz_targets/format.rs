@@ -8,4 +8,4 @@ mod layout;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| drop(layout::formatted("the text", text)));
+fuzz_target!(|text: &str| drop(layout::check_formatted("the text", text)));

@@ -86,14 +86,14 @@ impl VerifyingKey {
         })
     }
 
-    pub(super) fn is(&self, bytes: &[u8; 32]) -> bool {
+    pub(super) fn has_bytes(&self, bytes: &[u8; 32]) -> bool {
         self.0.as_bytes() == bytes
     }
 
     /// True if the private key of this public key made the signature.
     pub(super) fn verifies(&self, message: &[u8], signed: &super::Signed) -> bool {
         // Strict verification rejects any second valid signature for the same message and key.
-        self.is(&signed.key)
+        self.has_bytes(&signed.key)
             && self.0.verify_strict(message, &Signature::from_bytes(&signed.signature)).is_ok()
     }
 }

@@ -29,13 +29,13 @@ pub fn reasons(
             let trace = entry.explain(message, false).trace;
             let alone = trace.routes.len() == 1;
             let nothing = (!trace.chose).then(|| message!("No branch matches."));
-            trace.routes.iter().map(|branch| sentence(branch, alone)).chain(nothing).collect()
+            trace.routes.iter().map(|branch| branch_sentence(branch, alone)).chain(nothing).collect()
         }
     };
     Ok(sentences.into_iter())
 }
 
-fn sentence(branch: &RouteTrace, alone: bool) -> Message {
+fn branch_sentence(branch: &RouteTrace, alone: bool) -> Message {
     let name = &branch.route;
     let parts = match branch.when.kind {
         NodeKind::AllUsable | NodeKind::AnyUsable => branch.when.children.as_slice(),
@@ -49,7 +49,7 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
     }
     if branch.chosen {
         let held = parts.iter().filter(|part| part.note.is_none() && part.result == Mark::True);
-        return message!("`{name}` is chosen: {}.", listed(held, true));
+        return message!("`{name}` is chosen: {}.", conditions_clause(held, true));
     }
     let failed: Vec<&TraceNode> =
         parts.iter().filter(|part| part.note.is_none() && part.result == Mark::False).collect();
@@ -66,12 +66,12 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
             Some(why) => message!("`{name}` is not chosen: {why}."),
         };
     }
-    message!("`{name}` is not chosen: {}.", listed(failed.into_iter(), false))
+    message!("`{name}` is not chosen: {}.", conditions_clause(failed.into_iter(), false))
 }
 
 /// Formats conditions as a clause: their texts, and that they hold or, if `hold` is false, do not
 /// hold.
-fn listed<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
+fn conditions_clause<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();
     let one = texts.len() == 1;

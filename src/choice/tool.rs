@@ -4,7 +4,7 @@
 use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
 use crate::payload::type_schema;
-use crate::prompt::function;
+use crate::prompt::tool_definition;
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::{ExprKind, Part, Program, Table};
 use serde_json::{Map, Value as Json, json};
@@ -36,12 +36,12 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
         "" => answers,
         docs => format!("{docs} {answers}"),
     };
-    Ok(function(name, &description, Json::Object(properties(program, table)), &[]))
+    Ok(tool_definition(name, &description, Json::Object(read_properties(program, table)), &[]))
 }
 
 /// Collects the message fields that a table reads, as the properties of a JSON Schema object.
-fn properties(program: &Program, table: &Table) -> Map<String, Json> {
-    let mut tree = Field::default();
+fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
+    let mut tree = ReadField::default();
     let mut lets = HashSet::new();
     let rules = table.order.iter().map(|rule| &program.rules[rule.index()]);
     let mut open: Vec<Part<'_>> = rules.map(|rule| Part::Cond(&rule.condition)).collect();
@@ -52,7 +52,7 @@ fn properties(program: &Program, table: &Table) -> Map<String, Json> {
                 if let ExprKind::Slot(slot) = &expr.kind {
                     let slot = &program.slots[slot.index()];
                     if slot.root.is_none() {
-                        tree.add(&slot.path, slot.kinds);
+                        tree.add_path(&slot.path, slot.kinds);
                     }
                 }
             }
@@ -60,36 +60,36 @@ fn properties(program: &Program, table: &Table) -> Map<String, Json> {
         }
         open.extend(part.parts());
     }
-    tree.properties()
+    tree.to_properties()
 }
 
 /// A field of the message: the kinds of value that conditions read it as, and its nested fields
 /// that conditions read.
 #[derive(Default)]
-struct Field {
+struct ReadField {
     kinds: Option<KindSet>,
-    fields: BTreeMap<Arc<str>, Field>,
+    fields: BTreeMap<Arc<str>, ReadField>,
 }
 
-impl Field {
-    fn add(&mut self, path: &[Arc<str>], kinds: KindSet) {
+impl ReadField {
+    fn add_path(&mut self, path: &[Arc<str>], kinds: KindSet) {
         match path {
             [] => self.kinds = Some(self.kinds.map_or(kinds, |known| known.union(kinds))),
-            [first, rest @ ..] => self.fields.entry(first.clone()).or_default().add(rest, kinds),
+            [first, rest @ ..] => self.fields.entry(first.clone()).or_default().add_path(rest, kinds),
         }
     }
 
-    fn properties(&self) -> Map<String, Json> {
-        self.fields.iter().map(|(name, field)| (name.to_string(), field.schema())).collect()
+    fn to_properties(&self) -> Map<String, Json> {
+        self.fields.iter().map(|(name, field)| (name.to_string(), field.to_schema())).collect()
     }
 
-    fn schema(&self) -> Json {
+    fn to_schema(&self) -> Json {
         match (self.fields.is_empty(), self.kinds) {
-            (true, Some(kinds)) => type_schema(&Ty::plain(kinds)),
+            (true, Some(kinds)) => type_schema(&Ty::from_kinds(kinds)),
             (true, None) => json!({}),
             // The field is read both as a dict and as another kind, so any value is allowed.
             (false, Some(kinds)) if kinds != KindSet::DICT => json!({}),
-            (false, _) => json!({"type": "object", "properties": self.properties()}),
+            (false, _) => json!({"type": "object", "properties": self.to_properties()}),
         }
     }
 }

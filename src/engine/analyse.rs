@@ -31,8 +31,8 @@ impl Rules {
 
     /// Analyses the rules like [`Rules::analyse`], with options.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
-        let set = self.set();
-        let mut findings = self.subject(options, rulec_analysis::analyse);
+        let set = self.rule_set();
+        let mut findings = self.with_subject(options, rulec_analysis::analyse);
         let mut allows = set.allows.clone();
         findings.retain(|finding| !allows.suppresses(&finding.diagnostic));
         findings.extend(allows.unused_suppressions(true).map(Finding::from));
@@ -53,13 +53,13 @@ impl Rules {
     /// If no entry has this name.
     pub fn overlaps(&self, table: &str) -> Result<Overlaps, UnknownEntry> {
         let table = self.entry(table)?.id();
-        Ok(self.subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
+        Ok(self.with_subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
     }
 
     /// Calls `ask` with the rules as the subject of an analysis, including functions that evaluate
     /// messages.
-    fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&AnalysisSubject<'_>) -> T) -> T {
-        let set = self.set();
+    fn with_subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&AnalysisSubject<'_>) -> T) -> T {
+        let set = self.rule_set();
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
         let ids: HashMap<(TableId, &str), RuleId> = ids.collect();
@@ -102,7 +102,7 @@ impl Rules {
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn diff(&self, new: &Rules) -> Diff {
-        let (old, new) = (self.by_reference(), new.by_reference());
+        let (old, new) = (self.with_reference_tier(), new.with_reference_tier());
         let decide = |rules: &Rules, sessions: &RefCell<HashMap<TableId, Session>>, table, message: &Json| {
             let mut sessions = sessions.borrow_mut();
             let session = sessions.entry(table).or_insert_with(|| rules.table(table).session());
@@ -113,8 +113,8 @@ impl Rules {
         let before = |table, message: &Json| decide(&old, &sessions[0], table, message);
         let after = |table, message: &Json| decide(&new, &sessions[1], table, message);
         diff::diff(
-            &Version { program: &old.set().program, decide: &before },
-            &Version { program: &new.set().program, decide: &after },
+            &Version { program: &old.rule_set().program, decide: &before },
+            &Version { program: &new.rule_set().program, decide: &after },
         )
     }
 
@@ -129,12 +129,12 @@ impl Rules {
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn cost(&self) -> Vec<TableCost> {
-        let set = self.set();
+        let set = self.rule_set();
         table_costs(&set.program, set.normal())
     }
 
     /// Returns the same rules, set to decide with the reference evaluator.
-    fn by_reference(&self) -> Rules {
+    fn with_reference_tier(&self) -> Rules {
         self.with_tier(Tier::Reference)
     }
 }
@@ -167,7 +167,7 @@ impl Entry<'_> {
         explain_why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(
             |known| {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                UnknownEntry::statement(route, &known)
+                UnknownEntry::unknown_statement(route, &known)
             },
         )
     }

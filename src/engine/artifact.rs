@@ -1,7 +1,7 @@
 //! Building artifacts from rules, and loading artifacts.
 
 use super::Rules;
-use super::compile::{CompileError, Compiler, lower};
+use super::compile::{CompileError, Compiler, compile_rule_set};
 use super::set::RuleSet;
 #[cfg(feature = "signatures")]
 use crate::artifact::signature::{SigningKey, VerifyingKey};
@@ -39,7 +39,7 @@ impl Rules {
     /// without compilation. `strip_source` leaves out the source text; explanations then give the
     /// position of a condition but not its text.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
-        let set = self.set();
+        let set = self.rule_set();
         artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
     }
 
@@ -47,7 +47,7 @@ impl Rules {
     /// key. Equal rules and keys give equal bytes.
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
-        let set = self.set();
+        let set = self.rule_set();
         artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |header| {
             Some(key.sign(header))
         })
@@ -82,7 +82,7 @@ impl Compiler {
     /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
     /// function is missing or has other types.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        text::with_parse_cache(|| self.load(bytes))
+        text::with_parse_cache(|| self.load_bytes(bytes))
     }
 
     /// Loads an artifact from a file, like [`load_artifact`](Compiler::load_artifact).
@@ -91,7 +91,7 @@ impl Compiler {
     /// If the file cannot be read, and as [`load_artifact`](Compiler::load_artifact).
     pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let path = path.as_ref();
-        let unreadable = |message: &dyn Argument| CompileError::unreadable(path, message);
+        let unreadable = |message: &dyn Argument| CompileError::unreadable_file(path, message);
         let mut bytes = Vec::new();
         let (file, _) = open_regular(path).map_err(|error| unreadable(&error))?;
         let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
@@ -106,7 +106,7 @@ impl Compiler {
 
     /// Reads rule sources and their imports. Returns an error if keys are trusted, because texts
     /// are not signed.
-    pub(super) fn read(
+    pub(super) fn read_sources(
         &self,
         threads: Threads,
         loader: &dyn Loader,
@@ -125,9 +125,9 @@ impl Compiler {
     }
 
     /// Reports whether a trusted key signed the artifact; false if no keys are trusted.
-    fn authenticate(&self, bytes: &[u8]) -> Result<bool, CompileError> {
+    fn is_signed_by_trusted_key(&self, bytes: &[u8]) -> Result<bool, CompileError> {
         #[cfg(feature = "signatures")]
-        return artifact::authenticate(bytes, &self.trusted).map_err(|error| refused(&error));
+        return artifact::authenticate(bytes, &self.trusted).map_err(|error| artifact_error(&error));
         #[cfg(not(feature = "signatures"))]
         {
             let _ = bytes;
@@ -135,49 +135,49 @@ impl Compiler {
         }
     }
 
-    fn load(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        let is_signed = self.authenticate(bytes)?;
+    fn load_bytes(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+        let is_signed = self.is_signed_by_trusted_key(bytes)?;
         let Contents { program, sources, warnings } =
-            artifact::read(bytes).map_err(|error| refused(&error))?;
+            artifact::read(bytes).map_err(|error| artifact_error(&error))?;
         let mut found = Vec::new();
-        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
-        let set = lower(Threads::All, program, Some(sources.len()), &mut found, link);
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
+        let set = compile_rule_set(Threads::All, program, Some(sources.len()), &mut found, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
-            return Ok(self.compiled(set, sources, warnings));
+            return Ok(self.with_sources(set, sources, warnings));
         }
         // The rules compiled when the artifact was built, so errors without a span mean damage.
         found.retain(Diagnostic::is_error);
         match found.iter().find(|error| error.span().is_none()) {
-            Some(error) => Err(damaged(&error.message)),
+            Some(error) => Err(damaged_error(&error.message)),
             None => Err(CompileError::new([warnings, found].concat(), sources)),
         }
     }
 }
 
-fn refused(error: &ArtifactError) -> CompileError {
+fn artifact_error(error: &ArtifactError) -> CompileError {
     match error {
-        ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.to_message())
+        ArtifactError::Foreign => load_diagnostic(Code::NoArtifact, &error.to_message())
             .help(message!("`rulec build` compiles rules to such a file"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
-            cannot_load(Code::ArtifactVersion, &error.to_message()).help(AGAIN).into()
+            load_diagnostic(Code::ArtifactVersion, &error.to_message()).help(REBUILD_HELP).into()
         }
         ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
-            cannot_load(Code::ArtifactUntrusted, &error.to_message()).help(SIGN).into()
+            load_diagnostic(Code::ArtifactUntrusted, &error.to_message()).help(SIGN_HELP).into()
         }
-        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(&error.to_message()),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged_error(&error.to_message()),
     }
 }
 
-const AGAIN: Message = message!("build it again from the rules: `rulec build`");
+const REBUILD_HELP: Message = message!("build it again from the rules: `rulec build`");
 
-const SIGN: Message = message!("sign it with a key that is trusted here: `rulec build --sign KEY`");
+const SIGN_HELP: Message = message!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
-fn damaged(what: &dyn Argument) -> CompileError {
-    cannot_load(Code::ArtifactDamaged, what).help(AGAIN).into()
+fn damaged_error(what: &dyn Argument) -> CompileError {
+    load_diagnostic(Code::ArtifactDamaged, what).help(REBUILD_HELP).into()
 }
 
-fn cannot_load(code: Code, what: &dyn Argument) -> Diagnostic {
+fn load_diagnostic(code: Code, what: &dyn Argument) -> Diagnostic {
     Diagnostic::without_place(code, message!("the compiled rules cannot be loaded: {what}"))
 }

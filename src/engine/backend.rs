@@ -63,8 +63,13 @@ impl Engine for Evaluator<'_> {
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
         outcome.has_values().then(|| {
-            let (args, missing_args) = self.arguments(outcome);
-            Box::new(Details { args, missing_args, next: self.next_nodes(outcome), ..Details::default() })
+            let (args, missing_args) = self.eval_arguments(outcome);
+            Box::new(Details {
+                args,
+                missing_args,
+                next: self.eval_next_nodes(outcome),
+                ..Details::default()
+            })
         })
     }
 

@@ -1,7 +1,7 @@
 //! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
-use super::host_registry::{HostFunction, Registry};
-use super::set::{RuleSet, Shared};
+use super::host_registry::{HostFunction, HostRegistry};
+use super::set::{RuleSet, SharedRuleSet};
 use super::{Indexing, Rules, Tier};
 use crate::files::DiskLoader;
 use rulec_base::diag::{Argument, Code, Diagnostic, Message, join_lines};
@@ -37,7 +37,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Compiler {
     root: Option<PathBuf>,
-    registry: Registry,
+    registry: HostRegistry,
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
@@ -134,7 +134,7 @@ impl Compiler {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
         };
-        let unreadable = |message: &dyn Argument| CompileError::unreadable(path, message);
+        let unreadable = |message: &dyn Argument| CompileError::unreadable_file(path, message);
         let disk = DiskLoader::new(root).map_err(|error| match (&self.root, error) {
             (None, error) => unreadable(&error),
             (Some(root), LoadError::NotFound) => {
@@ -146,7 +146,7 @@ impl Compiler {
         })?;
         let name = match &self.root {
             None => path.file_name().map(PathBuf::from),
-            Some(root) => within(root, path),
+            Some(root) => relative_to_root(root, path),
         };
         let Some(name) = name else {
             return Err(unreadable(&message!("it is outside the root folder")));
@@ -174,19 +174,19 @@ impl Compiler {
 
     fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         let threads = Threads::All;
-        let mut loaded = self.read(threads, loader, path)?;
+        let mut loaded = self.read_sources(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Suppressions::new(&loaded);
         // The syntax trees are large and no longer needed. Another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.finish(threads, loaded, program, found, &mut allows);
+        let finish = || self.compile_checked(threads, loaded, program, found, &mut allows);
         threads.run_both(statements, || drop(trees), finish).1
     }
 
     /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
     /// `look`. Editors need them even if compilation fails. Trusted keys are not checked.
     #[doc(hidden)]
-    pub fn compile_seen<T>(
+    pub fn compile_and_inspect<T>(
         &self,
         loader: &dyn Loader,
         path: &str,
@@ -197,17 +197,17 @@ impl Compiler {
             let (program, found) = check::check(&loaded);
             let (seen, mut allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
             loaded.units.clear();
-            (self.finish(Threads::All, loaded, program, found, &mut allows), seen)
+            (self.compile_checked(Threads::All, loaded, program, found, &mut allows), seen)
         })
     }
 
     /// Returns the host functions that a program declares; reports missing and mismatched ones.
-    pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
-        self.registry.link(program, self.unlinked, diagnostics)
+    pub(super) fn link_hosts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
+        self.registry.link_hosts(program, self.unlinked, diagnostics)
     }
 
     /// Compiles a checked program and collects its diagnostics.
-    pub(super) fn finish(
+    pub(super) fn compile_checked(
         &self,
         threads: Threads,
         loaded: Loaded,
@@ -217,8 +217,8 @@ impl Compiler {
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
-        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
-        let compiled = lower(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
+        let compiled = compile_rule_set(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
         allows.remove_suppressed(&mut diagnostics);
         diagnostics.extend(allows.unused_suppressions(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
@@ -226,37 +226,37 @@ impl Compiler {
         let sources = loaded.sources;
         match compiled {
             Some(set) => {
-                Ok(self.compiled(RuleSet { allows: std::mem::take(allows), ..set }, sources, diagnostics))
+                Ok(self.with_sources(RuleSet { allows: std::mem::take(allows), ..set }, sources, diagnostics))
             }
             None => Err(CompileError { diagnostics, sources }),
         }
     }
 
     /// Adds source texts and warnings to a rule set, and wraps it as [`Rules`].
-    pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
-        self.rules(RuleSet { sources, warnings, ..set })
+    pub(super) fn with_sources(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
+        self.wrap_rule_set(RuleSet { sources, warnings, ..set })
     }
 
     /// Wraps a rule set as [`Rules`] with the engine settings of this compiler.
-    pub(super) fn rules(&self, set: RuleSet) -> Rules {
-        Rules { shared: Arc::new(Shared::new(set)), tier: self.tier, indexing: self.indexing }
+    pub(super) fn wrap_rule_set(&self, set: RuleSet) -> Rules {
+        Rules { shared: Arc::new(SharedRuleSet::new(set)), tier: self.tier, indexing: self.indexing }
     }
 }
 
-pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
+pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// Compiles a checked program and links its host functions; `None` if there are errors. If `files`
 /// is given (the number of source files), the conditions are then packed into bytes to save memory.
-pub(super) fn lower(
+pub(super) fn compile_rule_set(
     threads: Threads,
     mut program: Program,
     files: Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
     link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
 ) -> Option<RuleSet> {
-    if fails(diagnostics) {
+    if has_errors(diagnostics) {
         return None;
     }
     let statements = program.rules.len();
@@ -267,27 +267,27 @@ pub(super) fn lower(
         Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => Some(code),
             Err(error) => {
-                diagnostics.push(too_complex(&error.to_message()));
+                diagnostics.push(complexity_diagnostic(&error.to_message()));
                 None
             }
         },
         Err(error) => {
-            diagnostics.push(lowering_failed(&program, &error));
+            diagnostics.push(lowering_diagnostic(&program, &error));
             None
         }
     };
-    let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
+    let bytecode = bytecode.filter(|_| !has_errors(diagnostics))?;
     // Decisions need only the bytecode and the index. Syntax trees and normal form are rebuilt on
     // demand.
     let pack = || files.map(|files| program.pack_conditions(files));
-    let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+    let index = || Index::is_worthwhile(&normal).then(|| index::build_index(&normal, bytecode.chunk()));
     let (_, index) = threads.run_both(statements, pack, index);
     drop(normal);
     Some(RuleSet::new(program, bytecode, hosts, index))
 }
 
 /// Returns `path` relative to `root`; `None` if it is outside the root.
-fn within(root: &Path, path: &Path) -> Option<PathBuf> {
+fn relative_to_root(root: &Path, path: &Path) -> Option<PathBuf> {
     let here =
         |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
     // The file itself may be missing; the loader reports that error.
@@ -295,7 +295,7 @@ fn within(root: &Path, path: &Path) -> Option<PathBuf> {
     Some(folder.strip_prefix(here(root)?).ok()?.join(path.file_name()?))
 }
 
-fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
+fn lowering_diagnostic(program: &Program, error: &LowerError) -> Diagnostic {
     let place = match error {
         LowerError::Regex(pattern, _) => {
             program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, known)| known.place)
@@ -304,11 +304,11 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
     };
     match place {
         Some(place) => check::regex_too_large(place),
-        None => too_complex(&error.to_message()),
+        None => complexity_diagnostic(&error.to_message()),
     }
 }
 
-fn too_complex(error: &dyn Argument) -> Diagnostic {
+fn complexity_diagnostic(error: &dyn Argument) -> Diagnostic {
     Diagnostic::without_place(Code::TooComplex, message!("the rules are too complex: {error}"))
         .help(message!("split the largest conditions over several routes"))
 }
@@ -327,7 +327,7 @@ impl CompileError {
     }
 
     /// Creates the error that a file cannot be read.
-    pub(super) fn unreadable(path: &Path, message: &dyn Argument) -> CompileError {
+    pub(super) fn unreadable_file(path: &Path, message: &dyn Argument) -> CompileError {
         let message = message!("`{}` cannot be read: {message}", path.display());
         Diagnostic::without_place(Code::FileUnreadable, message).into()
     }

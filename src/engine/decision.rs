@@ -2,8 +2,8 @@
 
 mod serialize;
 
-use super::set::Handle;
-use rulec_eval::decision::{Chosen, Details, Trail};
+use super::set::RuleSetHandle;
+use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
 use rulec_lang::limits::Exceeded;
@@ -29,14 +29,14 @@ use std::time::Duration;
 /// - A router has `next` and `loopback`.
 #[derive(Clone)]
 pub struct Decision {
-    pub(super) rules: Arc<Handle>,
+    pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
     /// The segment of live rules that contains the statement; `None` for the base of live rules,
     /// and for rules that cannot be edited.
-    pub(super) segment: Option<Arc<Handle>>,
+    pub(super) segment: Option<Arc<RuleSetHandle>>,
     /// The chosen statement, by its id in the program of that segment or rule set.
     pub(super) chosen: Option<Chosen>,
-    pub(super) tables: Trail,
+    pub(super) tables: TableTrail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
     pub(super) generation: u64,
     /// Rarely needed data of the decision; `None` for most decisions.
@@ -65,7 +65,7 @@ pub struct NextNodes<'d> {
     pub loopback: bool,
 }
 
-static EMPTY: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
+static NO_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
 
 impl std::fmt::Debug for Decision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,16 +80,16 @@ impl std::fmt::Debug for Decision {
 
 impl Decision {
     /// Returns the chosen statement and the program that contains the statement.
-    fn picked(&self) -> Option<(&Program, Chosen)> {
+    fn chosen_statement(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))
     }
 
     pub(super) fn outcome(&self) -> Option<&Outcome> {
-        self.picked().and_then(|(program, chosen)| chosen.outcome(program))
+        self.chosen_statement().and_then(|(program, chosen)| chosen.outcome(program))
     }
 
-    fn detail<T>(&self, list: impl Fn(&Details) -> &[T]) -> &[T] {
+    fn details_list<T>(&self, list: impl Fn(&Details) -> &[T]) -> &[T] {
         self.details.as_deref().map_or(&[], list)
     }
 
@@ -100,7 +100,7 @@ impl Decision {
 
     /// Returns the name of the chosen route, `default`, or `None` if no statement was chosen.
     pub fn chosen(&self) -> Option<&str> {
-        self.picked().map(|(program, chosen)| chosen.name(program))
+        self.chosen_statement().map(|(program, chosen)| chosen.name(program))
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
@@ -112,7 +112,7 @@ impl Decision {
 
     /// True if the default of a table was chosen.
     pub fn is_default(&self) -> bool {
-        matches!(self.picked(), Some((_, Chosen::Default(_))))
+        matches!(self.chosen_statement(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
@@ -138,7 +138,7 @@ impl Decision {
 
     /// Returns the arguments for the chosen handler; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
-        self.details.as_deref().map_or(&*EMPTY, |details| &details.args)
+        self.details.as_deref().map_or(&*NO_ARGS, |details| &details.args)
     }
 
     /// Deserializes the handler's arguments into a type of the program.
@@ -165,7 +165,7 @@ impl Decision {
     pub fn metadata(&self) -> &Map<String, Json> {
         match self.outcome() {
             Some(Outcome::Handler { metadata, .. }) => metadata,
-            _ => &EMPTY,
+            _ => &NO_ARGS,
         }
     }
 
@@ -186,7 +186,7 @@ impl Decision {
 
     /// Returns the flow whose pattern matched.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
-        let (program, chosen) = self.picked()?;
+        let (program, chosen) = self.chosen_statement()?;
         FlowHit::from_choice(program, chosen)
     }
 
@@ -194,7 +194,7 @@ impl Decision {
     pub fn next(&self) -> Option<NextNodes<'_>> {
         match self.outcome()? {
             Outcome::Next { loopback, .. } => {
-                Some(NextNodes { nodes: self.detail(|details| &details.next), loopback: *loopback })
+                Some(NextNodes { nodes: self.details_list(|details| &details.next), loopback: *loopback })
             }
             _ => None,
         }
@@ -214,37 +214,38 @@ impl Decision {
     /// Returns the handler's arguments for logs: values that come from `@private` fields are
     /// masked.
     pub fn masked_args(&self) -> Map<String, Json> {
-        match self.picked().and_then(|(program, chosen)| Some((program, chosen.outcome(program)?))) {
-            Some((program, outcome)) => trace::masked_args(program, outcome, self.args()),
+        match self.chosen_statement().and_then(|(program, chosen)| Some((program, chosen.outcome(program)?)))
+        {
+            Some((program, outcome)) => trace::mask_args(program, outcome, self.args()),
             None => Map::new(),
         }
     }
 
     /// Returns a message for logs: the values of `@private` fields are masked.
     pub fn masked_message(&self, message: &Json) -> Json {
-        trace::masked_message(&self.rules.program, message)
+        trace::mask_message(&self.rules.program, message)
     }
 
     /// Returns the violations of the `input` declaration in the message.
     pub fn breaches(&self) -> &[InputViolation] {
-        self.detail(|details| &details.breaches)
+        self.details_list(|details| &details.breaches)
     }
 
     /// Returns the names of required handler arguments whose values were missing; these arguments
     /// are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
-        self.detail(|details| &details.missing_args).iter().map(|name| &**name)
+        self.details_list(|details| &details.missing_args).iter().map(|name| &**name)
     }
 
     /// Returns the host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
-        self.detail(|details| &details.failures)
+        self.details_list(|details| &details.failures)
     }
 
     /// Returns the limits that were exceeded during the decision, each once. A value over a limit
     /// counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
-        self.detail(|details| &details.exceeded)
+        self.details_list(|details| &details.exceeded)
     }
 
     /// Returns the time that this decision spent in host functions.

@@ -3,14 +3,14 @@
 use super::backend::{Backend, Engine};
 use super::decision::Decision;
 use super::input::{Input, PreparedMessage};
-use super::set::{Handle, RuleSet};
+use super::set::{RuleSet, RuleSetHandle};
 use super::strategy::{Indexing, Tier};
 use rulec_base::json::{self, JsonError};
 use rulec_eval::decision::{Choice, Details};
 #[cfg(feature = "jit")]
 use rulec_jit::EntryCode;
 use rulec_sema::hir::{RuleId, TableId};
-use rulec_vm::input::{Fill, Plan};
+use rulec_vm::input::{InputPlan, SlotFiller};
 use rulec_vm::vm::{Message, Scratch, Vm};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -54,7 +54,7 @@ impl EngineChoice {
             Some(backend) => backend,
             None => {
                 let backend = rules.backend(self.tier, self.indexing, self.table, is_tree);
-                if backend != Backend::Vm || !rules.awaits_code(self.tier, is_tree) {
+                if backend != Backend::Vm || !rules.may_get_machine_code(self.tier, is_tree) {
                     *known = Some(backend);
                 }
                 backend
@@ -64,7 +64,7 @@ impl EngineChoice {
 
     /// Returns the plan that reads messages into slots; `None` for the reference evaluator, which
     /// needs a JSON tree.
-    pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r Plan> {
+    pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
@@ -72,7 +72,7 @@ impl EngineChoice {
     /// rules prepared the message, the form is its slots. Otherwise, and for the reference
     /// evaluator, the form is its JSON tree.
     #[inline]
-    fn input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
+    fn select_input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
             Input::Slots(prepared.slots(), &prepared.breaches)
         } else {
@@ -81,12 +81,17 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for a message in any of its forms and returns the decision.
-    pub fn decide(&mut self, rules: &Arc<Handle>, scratch: &mut Scratch, input: Input<'_>) -> Decision {
-        let (entry, breaches) = (self.table, rules.breaches(input));
+    pub fn decide(
+        &mut self,
+        rules: &Arc<RuleSetHandle>,
+        scratch: &mut Scratch,
+        input: Input<'_>,
+    ) -> Decision {
+        let (entry, breaches) = (self.table, rules.input_violations(input));
         let decide = |engine: &mut dyn Engine| engine.decide_with_details(entry, &rules.program);
-        let (choice, mut details) = self.run(rules, scratch, input, decide);
+        let (choice, mut details) = self.run_with_engine(rules, scratch, input, decide);
         Details::add_breaches(&mut details, breaches);
-        let tables = choice.tables(&rules.program, entry);
+        let tables = choice.visited_tables(&rules.program, entry);
         let (chosen, generation) = (choice.chosen, rules.generation);
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
     }
@@ -94,11 +99,11 @@ impl EngineChoice {
     /// Evaluates the entry for a prepared message.
     pub fn decide_prepared(
         &mut self,
-        rules: &Arc<Handle>,
+        rules: &Arc<RuleSetHandle>,
         scratch: &mut Scratch,
         prepared: &PreparedMessage<'_>,
     ) -> Decision {
-        let input = self.input(rules, prepared);
+        let input = self.select_input(rules, prepared);
         self.decide(rules, scratch, input)
     }
 
@@ -121,34 +126,35 @@ impl EngineChoice {
         }
         #[cfg(not(feature = "jit"))]
         let _ = generation;
-        self.choose_slow(rules, scratch, prepared)
+        self.choose_with_engine(rules, scratch, prepared)
     }
 
     #[inline(never)]
-    fn choose_slow(
+    fn choose_with_engine(
         &mut self,
         rules: &RuleSet,
         scratch: &mut Scratch,
         prepared: &PreparedMessage<'_>,
     ) -> Choice {
-        let (input, table) = (self.input(rules, prepared), self.table);
+        let (input, table) = (self.select_input(rules, prepared), self.table);
         #[cfg(feature = "jit")]
         if matches!(input, Input::Slots(..)) && self.backend(rules, false) == Backend::Jit {
-            self.code = rules.code().and_then(|code| EntryCode::new(code, table));
+            self.code = rules.machine_code().and_then(|code| EntryCode::new(code, table));
         }
-        self.run(rules, scratch, input, |engine| engine.decide(table))
+        self.run_with_engine(rules, scratch, input, |engine| engine.decide(table))
     }
 
     /// Evaluates the entry for a message given as JSON text and returns the decision.
     pub fn decide_line(
         &mut self,
-        rules: &Arc<Handle>,
+        rules: &Arc<RuleSetHandle>,
         scratch: &mut Scratch,
         text: &[u8],
     ) -> Result<Decision, JsonError> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch
-                .read(plan, text, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
+            && let Some(decision) = scratch.read_json_text(plan, text, |fill, scratch| {
+                Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+            })
         {
             return Ok(decision);
         }
@@ -160,14 +166,14 @@ impl EngineChoice {
     /// `without_lock` receives the closure that decides and must run it.
     pub fn decide_value<T: Serialize>(
         &mut self,
-        rules: &Arc<Handle>,
+        rules: &Arc<RuleSetHandle>,
         scratch: &mut Scratch,
         message: &T,
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
         if let Some(plan) = self.plan(rules)
             && let Some(decision) = scratch.read_value(plan, message, |fill, scratch| {
-                let (input, mut decision) = (Input::filled(fill)?, None);
+                let (input, mut decision) = (Input::from_filled_slots(fill)?, None);
                 without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
                 decision
             })
@@ -184,20 +190,21 @@ impl EngineChoice {
     /// message must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
-        rules: &Arc<Handle>,
+        rules: &Arc<RuleSetHandle>,
         scratch: &mut Scratch,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
         let plan = self.plan(rules)?;
-        scratch
-            .fill(plan, data, source, |fill, scratch| Some(self.decide(rules, scratch, Input::filled(fill)?)))
+        scratch.fill_slots(plan, data, source, |fill, scratch| {
+            Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+        })
     }
 
     /// Returns every route of the entry whose condition holds, in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
-        self.run(rules, scratch, input, |engine| engine.matched(table))
+        self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
     /// Returns every route that holds for a message that `source` reads from `data` into slots.
@@ -207,10 +214,10 @@ impl EngineChoice {
         rules: &RuleSet,
         scratch: &mut Scratch,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
         let plan = self.plan(rules)?;
-        scratch.fill(plan, data, source, |fill, scratch| {
+        scratch.fill_slots(plan, data, source, |fill, scratch| {
             Some(self.matched(rules, scratch, Input::Slots(fill.slots(), &[])))
         })
     }
@@ -218,7 +225,7 @@ impl EngineChoice {
     /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often
     /// one call, and an indirect call would be noticeable for small rule sets.
     #[inline(always)]
-    fn run<T>(
+    fn run_with_engine<T>(
         &mut self,
         rules: &RuleSet,
         scratch: &mut Scratch,
@@ -233,13 +240,13 @@ impl EngineChoice {
                     }
                     #[cfg(feature = "jit")]
                     Backend::Jit => {
-                        if let Some(code) = rules.code() {
-                            return work(&mut code.json(&rules.hosts, tree, scratch));
+                        if let Some(code) = rules.machine_code() {
+                            return work(&mut code.over_json(&rules.hosts, tree, scratch));
                         }
                     }
                     _ => {}
                 }
-                let mut vm = Vm::json(&rules.bytecode, &rules.hosts, tree, scratch);
+                let mut vm = Vm::over_json(&rules.bytecode, &rules.hosts, tree, scratch);
                 rules.lend_index(&mut vm, self.indexing);
                 work(&mut vm)
             }
@@ -247,11 +254,11 @@ impl EngineChoice {
                 // The reference evaluator never gets slots, because it needs a JSON tree.
                 #[cfg(feature = "jit")]
                 if self.backend(rules, false) == Backend::Jit
-                    && let Some(code) = rules.code()
+                    && let Some(code) = rules.machine_code()
                 {
-                    return work(&mut code.slots(&rules.hosts, slots, scratch));
+                    return work(&mut code.over_slots(&rules.hosts, slots, scratch));
                 }
-                let mut vm = Vm::slots(&rules.bytecode, &rules.hosts, slots, scratch);
+                let mut vm = Vm::over_slots(&rules.bytecode, &rules.hosts, slots, scratch);
                 rules.lend_index(&mut vm, self.indexing);
                 work(&mut vm)
             }
@@ -271,8 +278,10 @@ impl RuleSet {
         }
         #[cfg(feature = "jit")]
         match tier {
-            Tier::Jit if self.tier_up.compiled(&self.bytecode).is_ok() => return Backend::Jit,
-            Tier::Auto if self.tier_up.pays(is_tree) && matches!(self.tier_up.code(), Some(Ok(_))) => {
+            Tier::Jit if self.tier_up.compile_if_needed(&self.bytecode).is_ok() => return Backend::Jit,
+            Tier::Auto
+                if self.tier_up.is_worthwhile(is_tree) && matches!(self.tier_up.code(), Some(Ok(_))) =>
+            {
                 return Backend::Jit;
             }
             _ => {}
@@ -284,11 +293,11 @@ impl RuleSet {
 
     /// Reports whether the JIT may still replace the VM for this rule set. Also counts the
     /// decision, because the number of decisions triggers compilation.
-    fn awaits_code(&self, tier: Tier, is_tree: bool) -> bool {
+    fn may_get_machine_code(&self, tier: Tier, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
         if tier == Tier::Auto
             && self.may_compile
-            && self.tier_up.pays(is_tree)
+            && self.tier_up.is_worthwhile(is_tree)
             && self.tier_up.code().is_none()
         {
             self.tier_up.count_decision(&self.bytecode);
@@ -303,7 +312,7 @@ impl RuleSet {
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,
-            Indexing::Auto => self.index.get().is_some_and(|index| index.serves(table)),
+            Indexing::Auto => self.index.get().is_some_and(|index| index.is_faster_for(table)),
             Indexing::Always => true,
         }
     }

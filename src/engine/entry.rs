@@ -5,14 +5,14 @@ use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
 use super::session::Session;
-use super::set::{Handle, Shared};
+use super::set::{RuleSetHandle, SharedRuleSet};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
-use rulec_eval::trace::{SkippedCondition, Tracer, Truths};
+use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
 use rulec_vm::vm::Scratch;
 use serde::Serialize;
@@ -29,14 +29,17 @@ pub struct UnknownEntry {
 
 impl UnknownEntry {
     pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
-        let message =
-            message!("there is no entry `{name}`; {}", hint(name, known, message!("the entries are")));
+        let message = message!(
+            "there is no entry `{name}`; {}",
+            known_names_hint(name, known, message!("the entries are"))
+        );
         UnknownEntry { message }
     }
 
     /// Creates the error that an entry has no statement with this name.
-    pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
-        let message = message!("there is no route `{name}`; {}", hint(name, known, message!("there are")));
+    pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
+        let message =
+            message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));
         UnknownEntry { message }
     }
 
@@ -47,7 +50,7 @@ impl UnknownEntry {
 }
 
 /// Suggests the nearest of the known names, or lists all of them.
-fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
+fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
         (None, []) => message!("the rules declare none"),
@@ -59,7 +62,7 @@ fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
 /// An entry: a table of a rule set, bound to its rules so that it can decide.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
-    pub(super) rules: &'r Shared,
+    pub(super) rules: &'r SharedRuleSet,
     pub(super) tier: Tier,
     pub(super) indexing: Indexing,
     pub(super) table: TableId,
@@ -84,22 +87,25 @@ impl<'r> Entry<'r> {
 
     /// Returns the names of all handlers that this entry can select, also through jumps.
     pub fn targets(&self) -> BTreeSet<&'r str> {
-        targets(self.program(), vec![self.table])
+        reachable_handlers(self.program(), vec![self.table])
     }
 
     /// Opens a session, which resolves the engine once and keeps its own working memory.
     pub fn session(&self) -> Session {
-        Session::new(Handle::new(&self.rules.set), self.choice())
+        Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    fn choice(&self) -> EngineChoice {
+    fn new_engine_choice(&self) -> EngineChoice {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
     /// Runs `work` with the engine choice, the rules and the working memory of this thread.
-    fn with_thread<T>(&self, work: impl FnOnce(EngineChoice, &Arc<Handle>, &mut Scratch) -> T) -> T {
-        ThreadWorkspace::with(|ThreadWorkspace { thread, scratch, .. }| {
-            work(self.choice(), self.rules.owner(*thread), scratch)
+    fn with_thread_workspace<T>(
+        &self,
+        work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
+    ) -> T {
+        ThreadWorkspace::with_current(|ThreadWorkspace { thread, scratch, .. }| {
+            work(self.new_engine_choice(), self.rules.thread_handle(*thread), scratch)
         })
     }
 
@@ -112,7 +118,9 @@ impl<'r> Entry<'r> {
 
     /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&self, message: &Json) -> Decision {
-        self.with_thread(|mut choice, rules, scratch| choice.decide(rules, scratch, Input::Tree(message)))
+        self.with_thread_workspace(|mut choice, rules, scratch| {
+            choice.decide(rules, scratch, Input::Tree(message))
+        })
     }
 
     /// Decides for a message given as JSON text. The result equals parsing with
@@ -122,7 +130,7 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// The errors of `parse_object_bytes`, also for fields that no rule reads.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.with_thread(|mut choice, rules, scratch| choice.decide_line(rules, scratch, text))
+        self.with_thread_workspace(|mut choice, rules, scratch| choice.decide_line(rules, scratch, text))
     }
 
     /// Decides for any value that serializes to a JSON object. The result equals
@@ -144,7 +152,7 @@ impl<'r> Entry<'r> {
         message: &T,
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
-        self.with_thread(|mut choice, rules, scratch| {
+        self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide_value(rules, scratch, message, without_lock)
         })
     }
@@ -152,14 +160,17 @@ impl<'r> Entry<'r> {
     /// Decides for a message that the same rules prepared. A message that other rules prepared is
     /// read again.
     pub fn decide_prepared(&self, message: &PreparedMessage<'_>) -> Decision {
-        self.with_thread(|mut choice, rules, scratch| choice.decide_prepared(rules, scratch, message))
+        self.with_thread_workspace(|mut choice, rules, scratch| {
+            choice.decide_prepared(rules, scratch, message)
+        })
     }
 
     /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
     /// Only the condition of a jump itself is evaluated.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
-        let ids = self
-            .with_thread(|mut choice, rules, scratch| choice.matched(rules, scratch, Input::Tree(message)));
+        let ids = self.with_thread_workspace(|mut choice, rules, scratch| {
+            choice.matched(rules, scratch, Input::Tree(message))
+        });
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
     }
 
@@ -182,7 +193,7 @@ impl<'r> Entry<'r> {
         }
         let set = &self.rules.set;
         let skipped = set.with_evaluator(message, |evaluator| {
-            Tracer::new(evaluator, &set.sources, false).skipped(self.table)
+            Tracer::new(evaluator, &set.sources, false).skipped_conditions(self.table)
         });
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
             tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
@@ -195,7 +206,8 @@ impl<'r> Entry<'r> {
     /// route that surely holds. A jump counts as all handlers of its table. The names are sorted,
     /// without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
-        let possible = self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible(self.table));
+        let possible =
+            self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
         let names = possible.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
             Some(Outcome::Handler { name, .. }) => Some(&**name),
             _ => None,
@@ -215,13 +227,13 @@ impl<'r> Entry<'r> {
     /// Evaluates the decision and adds the result of every evaluated condition to `truths`, for
     /// coverage. This includes conditions inside computed arguments.
     #[doc(hidden)]
-    pub fn count(&self, message: &Json, truths: &mut Truths) {
-        self.rules.set.with_evaluator(message, |evaluator| truths.see_decision(evaluator, self.table));
+    pub fn count_conditions(&self, message: &Json, truths: &mut ConditionCoverage) {
+        self.rules.set.with_evaluator(message, |evaluator| truths.count_decision(evaluator, self.table));
     }
 }
 
 /// Returns the names of all handlers that the tables can select, also through jumps.
-pub(super) fn targets(program: &Program, mut open: Vec<TableId>) -> BTreeSet<&str> {
+pub(super) fn reachable_handlers(program: &Program, mut open: Vec<TableId>) -> BTreeSet<&str> {
     let (mut targets, mut seen) = (BTreeSet::new(), BTreeSet::new());
     while let Some(id) = open.pop() {
         if !seen.insert(id) {

@@ -163,22 +163,22 @@ host_functions! {
 
 /// The host functions that the embedding program registered, by name.
 #[derive(Clone, Default)]
-pub(super) struct Registry {
-    functions: BTreeMap<String, Registered>,
+pub(super) struct HostRegistry {
+    functions: BTreeMap<String, RegisteredHost>,
 }
 
 #[derive(Clone)]
-struct Registered {
+struct RegisteredHost {
     /// The kinds that each argument accepts; `None` for a function that takes any values.
     args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,
 }
 
-impl Registry {
+impl HostRegistry {
     pub(super) fn add<Args, F: HostFunction<Args>>(&mut self, name: &str, function: F) {
         let args = Some(Cow::Borrowed(F::ARGS));
-        let registered = Registered { args, result: F::RESULT, function: function.erased() };
+        let registered = RegisteredHost { args, result: F::RESULT, function: function.erased() };
         self.functions.insert(name.to_owned(), registered);
     }
 
@@ -187,14 +187,14 @@ impl Registry {
     pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
         let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
         // An empty set of result kinds passes every check; results are converted when called.
-        let registered = Registered { args, result: KindSet::EMPTY, function };
+        let registered = RegisteredHost { args, result: KindSet::EMPTY, function };
         self.functions.insert(name.to_owned(), registered);
     }
 
     /// Returns the declared functions in the order of their declarations, including the built-in
     /// request analysis. Reports missing functions and type mismatches. If `unlinked`, every
     /// function of the embedding program is replaced by one that returns null.
-    pub(super) fn link(
+    pub(super) fn link_hosts(
         &self,
         program: &Program,
         unlinked: bool,
@@ -203,12 +203,12 @@ impl Registry {
         let mut link = |declared: &Extern| {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
-                Some(feature) => match text_analysis::function(&program.analysis, feature) {
+                Some(feature) => match text_analysis::build_function(&program.analysis, feature) {
                     Ok(function) => Some(Host {
                         name,
                         result,
                         function,
-                        work: Some(text_analysis::work(&program.analysis, feature)),
+                        work: Some(text_analysis::max_work_per_byte(&program.analysis, feature)),
                     }),
                     Err(diagnostic) => {
                         diagnostics.push(diagnostic);

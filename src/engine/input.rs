@@ -2,7 +2,7 @@
 
 use rulec_lang::schema::InputViolation;
 use rulec_lang::value::Value;
-use rulec_vm::input::Fill;
+use rulec_vm::input::SlotFiller;
 use rulec_vm::vm::SlotValues;
 use serde_json::Value as Json;
 
@@ -38,7 +38,7 @@ pub(crate) enum Input<'m> {
 impl<'m> Input<'m> {
     /// Returns the slot values that a source has read into `fill`. `None` if the message violates
     /// the `input` declaration, because violations are computed from the whole JSON tree.
-    pub fn filled(fill: &'m Fill<'_>) -> Option<Input<'m>> {
+    pub fn from_filled_slots(fill: &'m SlotFiller<'_>) -> Option<Input<'m>> {
         fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
     }
 }

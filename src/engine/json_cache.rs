@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 
 /// Cache of the serialized decisions of a rule set; each is serialized on first use.
 #[derive(Default)]
-pub(crate) struct AnswerCache(OnceLock<Box<[Answer]>>);
+pub(crate) struct AnswerCache(OnceLock<Box<[CachedAnswer]>>);
 
 /// The fields of one serialized decision without the braces, empty until they are first needed.
-type Answer = OnceLock<Box<[u8]>>;
+type CachedAnswer = OnceLock<Box<[u8]>>;
 
 impl AnswerCache {
     /// Returns the cached JSON fields of the decision in which `entry` chose the statement
     /// `chosen`, or no statement. The statement must belong to the entry's own table. Calls `write`
     /// only the first time.
     #[inline]
-    pub fn get(
+    pub fn get_or_write(
         &self,
         program: &Program,
         entry: TableId,
@@ -25,7 +25,7 @@ impl AnswerCache {
         write: impl FnOnce() -> Vec<u8>,
     ) -> Option<&[u8]> {
         let (rules, tables) = (program.rules.len(), program.tables.len());
-        let all = self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| Answer::new()).collect());
+        let all = self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| CachedAnswer::new()).collect());
         let at = match chosen {
             Some(Chosen::Rule(rule)) => rule.index(),
             Some(Chosen::Default(table)) => rules + table.index(),

@@ -22,7 +22,7 @@ mod writer;
 pub use edit::Edit;
 pub use error::{EditError, UnknownStatement};
 
-use super::entry::targets;
+use super::entry::reachable_handlers;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
 use base::Base;
@@ -37,7 +37,7 @@ use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
 use snapshot::Snapshot;
-use source_edits::Files;
+use source_edits::KeptFiles;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,10 +75,10 @@ use writer::Writer;
 /// ```
 #[derive(Clone)]
 pub struct LiveRules {
-    shared: Arc<Shared>,
+    shared: Arc<LiveState>,
 }
 
-struct Shared {
+struct LiveState {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
@@ -103,7 +103,7 @@ pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 /// edited, because the source texts do not contain everything that was compiled.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
-        let writer = Writer::new(Base::fixed(rules), CountedFields::Uses(CountedUses::default()));
+        let writer = Writer::new(Base::uneditable(rules), CountedFields::Uses(CountedUses::default()));
         LiveRules::with_writer(Compiler::new(), writer, true)
     }
 }
@@ -122,17 +122,17 @@ impl LiveRules {
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
-        LiveRules::load(compiler, loader, Files::new(path, None))
+        LiveRules::load(compiler, loader, KeptFiles::new(path, None))
     }
 
-    fn load(compiler: Compiler, loader: &dyn Loader, files: Files) -> Result<LiveRules, CompileError> {
-        let (base, known) = base::compile(&compiler, loader, &files, |_| true, Threads::All)?;
+    fn load(compiler: Compiler, loader: &dyn Loader, files: KeptFiles) -> Result<LiveRules, CompileError> {
+        let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, Threads::All)?;
         Ok(LiveRules::with_writer(compiler, Writer::new(base, known), false))
     }
 
     fn with_writer(compiler: Compiler, writer: Writer, fixed: bool) -> LiveRules {
         LiveRules {
-            shared: Arc::new(Shared {
+            shared: Arc::new(LiveState {
                 compiler,
                 snapshot: ArcSwap::new(writer.snapshot()),
                 writer: Mutex::new(writer),
@@ -152,7 +152,7 @@ impl LiveRules {
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
-        LiveRules::load(compiler, &disk, Files::new(&name, Some(disk.clone())))
+        LiveRules::load(compiler, &disk, KeptFiles::new(&name, Some(disk.clone())))
     }
 
     /// Compiles a text without imports.
@@ -173,13 +173,13 @@ impl LiveRules {
 
     /// Decides with the top-level routes, outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
-        decide::decide(&self.shared.snapshot.load(), TableId(0), message)
+        decide::decide_in_snapshot(&self.shared.snapshot.load(), TableId(0), message)
     }
 
     /// Decides for a message given as JSON text; see
     /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        decide::decide_line(&self.shared.snapshot.load(), TableId(0), text)
+        decide::decide_line_in_snapshot(&self.shared.snapshot.load(), TableId(0), text)
     }
 
     /// Decides with the entry of this name.
@@ -189,7 +189,7 @@ impl LiveRules {
     pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
         let snapshot = self.shared.snapshot.load();
         let table = snapshot.base.rules.entry(entry)?.id();
-        Ok(decide::decide(&snapshot, table, message))
+        Ok(decide::decide_in_snapshot(&snapshot, table, message))
     }
 
     /// Returns the names of all top-level routes whose conditions hold, in evaluation order.
@@ -255,7 +255,7 @@ impl LiveRules {
     /// caller keeps `guard` alive. It is called for each handler that the statement can select,
     /// also through jumps. A server uses a guard to refuse handlers that it does not have.
     pub fn guard(&self, guard: &Arc<Guard>) {
-        let mut guards = self.shared.guards();
+        let mut guards = self.shared.lock_guards();
         guards.retain(|guard| guard.strong_count() > 0);
         guards.push(Arc::downgrade(guard));
     }
@@ -284,7 +284,7 @@ impl LiveRules {
         loop {
             let base = Arc::clone(&shared.snapshot.load().base);
             let parsed: Result<Vec<ParsedEdit<'_>>, EditError> =
-                edits.iter().map(|edit| edit.parse(base.rules.sources())).collect();
+                edits.iter().map(|edit| edit.parse_edit(base.rules.sources())).collect();
             let mut parsed = parsed?;
             if parsed.is_empty() {
                 return Ok(());
@@ -356,8 +356,8 @@ impl LiveRules {
     /// # Errors
     /// If there is no such table.
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
-        let writer = self.shared.lock();
-        let table = table_of(&writer.base().rules, table)?;
+        let writer = self.shared.lock_writer();
+        let table = route_table_id(&writer.base().rules, table)?;
         Ok(writer.contains(table, name))
     }
 
@@ -365,10 +365,10 @@ impl LiveRules {
     /// separate files are not included.
     pub fn texts(&self) -> Vec<(String, String)> {
         let (base, changes) = {
-            let writer = self.shared.lock();
+            let writer = self.shared.lock_writer();
             (Arc::clone(writer.base()), writer.changes())
         };
-        changes.apply(&base.rules, &base.edit_points)
+        changes.apply_to_texts(&base.rules, &base.edit_points)
     }
 
     /// Recompiles everything with all edits so far, and waits until it is done. Other threads can
@@ -378,29 +378,29 @@ impl LiveRules {
     /// If the edited texts do not compile. The rules then continue unchanged. Because every edit
     /// was checked before, this error is a bug in this library.
     pub fn merge(&self) -> Result<(), CompileError> {
-        let writer = self.shared.wait_until_idle(self.shared.lock());
+        let writer = self.shared.wait_until_idle(self.shared.lock_writer());
         self.shared.merge_now(writer)
     }
 
     /// Waits until the current background work, a merge or a compaction, is done.
     pub fn wait_for_merge(&self) {
-        drop(self.shared.wait_until_idle(self.shared.lock()));
+        drop(self.shared.wait_until_idle(self.shared.lock_writer()));
     }
 
     /// Returns the error of the last merge, if it failed. No edit is lost then: the rules still
     /// decide with all edits and can be edited further.
     pub fn merge_error(&self) -> Option<CompileError> {
-        self.shared.lock().merge_error().cloned()
+        self.shared.lock_writer().merge_error().cloned()
     }
 
     /// Returns the number of edits that are not merged yet.
     pub fn pending(&self) -> usize {
-        self.shared.lock().pending()
+        self.shared.lock_writer().pending()
     }
 }
 
 /// Returns the id of the table `name`; an error if this entry is not a table of routes.
-fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
+fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
         TableKind::Routes => Ok(entry.id()),
@@ -410,16 +410,16 @@ fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
 
 /// Returns the targets (handlers or tables) of a route or default; for a table, the targets of all
 /// its routes.
-fn targets_of(statement: &Statement) -> Vec<&Target> {
+fn statement_targets(statement: &Statement) -> Vec<&Target> {
     match &statement.kind {
         StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
-        StatementKind::Table { statements, .. } => statements.iter().flat_map(targets_of).collect(),
+        StatementKind::Table { statements, .. } => statements.iter().flat_map(statement_targets).collect(),
         _ => Vec::new(),
     }
 }
 
-impl Shared {
-    fn guards(&self) -> MutexGuard<'_, Vec<Weak<Guard>>> {
+impl LiveState {
+    fn lock_guards(&self) -> MutexGuard<'_, Vec<Weak<Guard>>> {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -430,9 +430,9 @@ impl Shared {
         edit: ParsedEdit<'_>,
         written: &Edit,
     ) -> Result<bool, EditError> {
-        let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES_TABLE))?;
+        let table = route_table_id(&base.rules, edit.table.unwrap_or(ROUTES_TABLE))?;
         self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
-        let mut writer = self.lock();
+        let mut writer = self.lock_writer();
         if !Arc::ptr_eq(base, writer.base()) {
             return Ok(false);
         }
@@ -445,13 +445,13 @@ impl Shared {
 
     /// Calls every guard for every handler that the edited statements can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
-        let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
+        let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
             return Ok(());
         }
         let statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
         let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
-        for target in statements.flat_map(targets_of) {
+        for target in statements.flat_map(statement_targets) {
             match target {
                 Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
                 // The guards have already checked the routes that were inserted into that table
@@ -459,12 +459,12 @@ impl Shared {
                 Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
             }
         }
-        handlers.extend(targets(rules.program(), tables));
+        handlers.extend(reachable_handlers(rules.program(), tables));
         let answers = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
         answers.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Writer> {
+    fn lock_writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,12 +5,12 @@ use super::backend::Backend;
 use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
-use super::set::Handle;
+use super::set::RuleSetHandle;
 use rulec_base::json::JsonError;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
 use rulec_sema::hir::RuleId;
-use rulec_vm::input::{Fill, Plan};
+use rulec_vm::input::{InputPlan, SlotFiller};
 use rulec_vm::vm::Scratch;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Session {
-    rules: Arc<Handle>,
+    rules: Arc<RuleSetHandle>,
     choice: EngineChoice,
     scratch: Scratch,
     /// The generation of the session's rules.
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     /// Creates a session with its own reference count on the rules.
-    pub(super) fn new(rules: Arc<Handle>, choice: EngineChoice) -> Session {
+    pub(super) fn new(rules: Arc<RuleSetHandle>, choice: EngineChoice) -> Session {
         Session { generation: rules.generation, rules, choice, scratch: Scratch::new() }
     }
 
@@ -93,7 +93,7 @@ impl Session {
     pub fn decide_from<D: ?Sized>(
         &mut self,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
         self.choice.decide_from(&self.rules, &mut self.scratch, data, source)
     }
@@ -112,7 +112,7 @@ impl Session {
     pub fn matched_from<D: ?Sized>(
         &mut self,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
         self.choice.matched_from(&self.rules, &mut self.scratch, data, source)
     }
@@ -120,7 +120,7 @@ impl Session {
     /// Returns the plan that maps message fields to slots; `None` if messages must be read as JSON
     /// trees. Unstable.
     #[doc(hidden)]
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&InputPlan> {
         self.choice.plan(&self.rules)
     }
 

@@ -18,7 +18,7 @@ use rulec_sema::hir::Program;
 use rulec_sema::normal::{self, Normal};
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index};
-use rulec_vm::input::Plan;
+use rulec_vm::input::InputPlan;
 use serde_json::Value as Json;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ pub(crate) struct RuleSet {
     /// demand.
     pub index: OnceLock<Index>,
     /// The plan that reads messages into slots, built on first use.
-    pub plan: OnceLock<Option<Plan>>,
+    pub plan: OnceLock<Option<InputPlan>>,
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
@@ -50,11 +50,11 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-static GENERATION: AtomicU64 = AtomicU64::new(1);
+static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Returns a new generation: a number greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
-    GENERATION.fetch_add(1, Ordering::Relaxed)
+    NEXT_GENERATION.fetch_add(1, Ordering::Relaxed)
 }
 
 impl RuleSet {
@@ -87,22 +87,24 @@ impl RuleSet {
             present: present.collect(),
             values,
             message,
-            breaches: self.breaches_of(message),
+            breaches: self.find_input_violations(message),
             generation: self.generation,
         }
     }
 
     /// Returns the violations of the `input` declaration in a message.
-    pub fn breaches(&self, input: Input<'_>) -> Vec<InputViolation> {
+    pub fn input_violations(&self, input: Input<'_>) -> Vec<InputViolation> {
         match input {
-            Input::Tree(message) => self.breaches_of(message),
+            Input::Tree(message) => self.find_input_violations(message),
             Input::Slots(_, breaches) => breaches.to_vec(),
         }
     }
 
-    fn breaches_of(&self, message: &Json) -> Vec<InputViolation> {
+    fn find_input_violations(&self, message: &Json) -> Vec<InputViolation> {
         match &self.promises {
-            Some(promises) if !promises.surely_kept(message) => self.program.contract_violations(message),
+            Some(promises) if !promises.is_certainly_satisfied(message) => {
+                self.program.contract_violations(message)
+            }
             _ => Vec::new(),
         }
     }
@@ -116,13 +118,13 @@ impl RuleSet {
     /// Returns the machine code, if it is compiled.
     #[cfg(feature = "jit")]
     #[inline(always)]
-    pub fn code(&self) -> Option<&Arc<JitCode>> {
+    pub fn machine_code(&self) -> Option<&Arc<JitCode>> {
         self.tier_up.code().and_then(Result::ok)
     }
 
     /// Returns the index; builds it if necessary.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| index::build(self.normal(), self.bytecode.chunk()))
+        self.index.get_or_init(|| index::build_index(self.normal(), self.bytecode.chunk()))
     }
 
     /// Returns the normal form; builds it if necessary.
@@ -131,8 +133,8 @@ impl RuleSet {
     }
 
     /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.
-    pub fn plan(&self) -> Option<&Plan> {
-        self.plan.get_or_init(|| Plan::from_program(&self.program)).as_ref()
+    pub fn plan(&self) -> Option<&InputPlan> {
+        self.plan.get_or_init(|| InputPlan::from_program(&self.program)).as_ref()
     }
 }
 
@@ -140,15 +142,15 @@ impl RuleSet {
 /// counter, threads that decide in parallel would contend for its cache line. So each session has
 /// its own handle, and threads use up to [`OWNERS`] handles.
 #[repr(align(128))]
-pub(crate) struct Handle(Arc<RuleSet>);
+pub(crate) struct RuleSetHandle(Arc<RuleSet>);
 
-impl Handle {
-    pub fn new(set: &Arc<RuleSet>) -> Arc<Handle> {
-        Arc::new(Handle(Arc::clone(set)))
+impl RuleSetHandle {
+    pub fn new(set: &Arc<RuleSet>) -> Arc<RuleSetHandle> {
+        Arc::new(RuleSetHandle(Arc::clone(set)))
     }
 }
 
-impl Deref for Handle {
+impl Deref for RuleSetHandle {
     type Target = RuleSet;
 
     fn deref(&self) -> &RuleSet {
@@ -157,22 +159,22 @@ impl Deref for Handle {
 }
 
 /// Number of handles for threads. If there are more threads, several threads share a handle.
-const OWNERS: usize = 32;
+const HANDLE_COUNT: usize = 32;
 
 /// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
-pub(crate) struct Shared {
+pub(crate) struct SharedRuleSet {
     pub set: Arc<RuleSet>,
-    owners: [OnceLock<Arc<Handle>>; OWNERS],
+    owners: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
 }
 
-impl Shared {
-    pub fn new(set: RuleSet) -> Shared {
-        Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
+impl SharedRuleSet {
+    pub fn new(set: RuleSet) -> SharedRuleSet {
+        SharedRuleSet { set: Arc::new(set), owners: [const { OnceLock::new() }; HANDLE_COUNT] }
     }
 
     /// Returns the handle of the rule set for the thread with this number.
     #[inline]
-    pub fn owner(&self, thread: usize) -> &Arc<Handle> {
-        self.owners[thread % OWNERS].get_or_init(|| Handle::new(&self.set))
+    pub fn thread_handle(&self, thread: usize) -> &Arc<RuleSetHandle> {
+        self.owners[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.set))
     }
 }

@@ -58,7 +58,7 @@ impl Tier {
         match self {
             #[cfg(feature = "jit")]
             Tier::Jit => {
-                rulec_jit::available().map_err(|error| TierUnavailable::new(self, error.to_message()))
+                rulec_jit::check_available().map_err(|error| TierUnavailable::new(self, error.to_message()))
             }
             #[cfg(not(feature = "jit"))]
             Tier::Jit => Err(TierUnavailable::new(self, message!("this build is without the feature `jit`"))),

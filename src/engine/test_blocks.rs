@@ -6,7 +6,7 @@ use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
 use rulec_eval::decision::Chosen;
 use rulec_eval::explain::Explanation;
-use rulec_lang::value::{Value, identical};
+use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
 use serde_json::{Map, Value as Json};
 
@@ -33,7 +33,7 @@ impl Rules {
     /// Runs the `test` blocks about decisions of tables. [`run_tests`](fn@crate::run_tests) also
     /// runs the tests of payloads and intent flows.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
-        let tests = &self.set().program.tests;
+        let tests = &self.rule_set().program.tests;
         let parts = tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
         let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
         parallel::map_in_parallel(parts, run).into_iter().flatten().collect()
@@ -42,11 +42,11 @@ impl Rules {
     /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
     fn run_test(&self, test: &Test) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
-        if entry.kind() == TableKind::Flows && self.set().program.has_intents() {
+        if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;
         }
         let decision = entry.decide(&test.message);
-        let program = &self.set().program;
+        let program = &self.rule_set().program;
         let actual = decision.statement();
         let expected = match test.expect {
             Expect::Rule(id) => Some(Chosen::Rule(id)),
@@ -65,22 +65,22 @@ impl Rules {
         // The patterns of one flow are rules with the same name, so compare names, not ids.
         let place =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
-        let came = came(&test.then, &decision);
-        let passed = actual.map(place) == expected.map(place) && is_same(&test.then, &came);
+        let came = actual_outcome(&test.then, &decision);
+        let passed = actual.map(place) == expected.map(place) && is_same_outcome(&test.then, &came);
         let wanted = if test.expect == Expect::Any { String::new() } else { name(expected) };
         Some(TestOutcome {
             name: test.name.to_string(),
             span: test.span,
             passed,
-            expected: shown(wanted, &test.then),
-            actual: Message::verbatim(shown(name(actual), &came)),
+            expected: format_outcome(wanted, &test.then),
+            actual: Message::verbatim(format_outcome(name(actual), &came)),
             explanation: (!passed).then(|| entry.explain(&test.message, true)),
         })
     }
 }
 
 /// Returns the actual outcome of a decision, limited to the parts that the test expects.
-fn came(asked: &Then, decision: &Decision) -> Then {
+fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
     let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
     };
@@ -104,12 +104,11 @@ fn came(asked: &Then, decision: &Decision) -> Then {
 }
 
 /// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
-fn is_same(asked: &Then, came: &Then) -> bool {
+fn is_same_outcome(asked: &Then, came: &Then) -> bool {
     let same = |asked: &Map<String, Json>, came: &Map<String, Json>| {
-        asked
-            .values()
-            .zip(came.values())
-            .all(|(asked, came)| asked == came || identical(Value::from_json(asked), Value::from_json(came)))
+        asked.values().zip(came.values()).all(|(asked, came)| {
+            asked == came || is_identical(Value::from_json(asked), Value::from_json(came))
+        })
     };
     asked.handler == came.handler
         && asked.next == came.next
@@ -118,7 +117,7 @@ fn is_same(asked: &Then, came: &Then) -> bool {
 }
 
 /// Formats a rule and its outcome in the syntax of a test.
-fn shown(rule: String, then: &Then) -> String {
+fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
     let entries = |entries: &Map<String, Json>| -> String {
         entries.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")

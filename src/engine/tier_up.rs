@@ -13,22 +13,22 @@ use std::sync::{Arc, OnceLock};
 /// Number of decisions that triggers compilation. At this count, the VM has spent about as much
 /// time as compilation takes.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
-const HOT: u32 = 10_000;
+const COMPILE_AFTER_DECISIONS: u32 = 10_000;
 /// Maximum number of bytecode instructions to compile; larger rule sets stay with the VM and its
 /// index.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
-const LARGEST: usize = 4_096;
+const MAX_COMPILED_INSTRS: usize = 4_096;
 /// Maximum number of slots to compile, because machine code reserves memory for each slot.
-const MOST_SLOTS: usize = 256;
+const MAX_COMPILED_SLOTS: usize = 256;
 
 /// Minimum score for using machine code on JSON trees. Each arithmetic or comparison instruction
 /// adds 1 to the score if it can jump, otherwise 5. Below this score the VM is as fast, because
 /// field lookups take most of the time.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
-const PAYS_ON_TREES: usize = 150;
+const MIN_TREE_SCORE: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.
-static BUSY: AtomicBool = AtomicBool::new(false);
+static IS_COMPILING: AtomicBool = AtomicBool::new(false);
 
 /// The machine code of a rule set, and the counters that trigger compilation.
 #[derive(Debug)]
@@ -51,13 +51,13 @@ impl TierUp {
             matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
                 || matches!(instr, Instr::Binary { .. } | Instr::Unary { .. })
         };
-        let weight = |instr: &Instr| if instr.target().is_some() { 1 } else { 5 };
+        let weight = |instr: &Instr| if instr.jump_target().is_some() { 1 } else { 5 };
         let weights = chunk.instrs.iter().filter(counts).map(weight);
         Arc::new(TierUp {
             code: OnceLock::new(),
             hotness: AtomicU32::new(0),
-            is_small: chunk.instrs.len() <= LARGEST && chunk.slots.len() <= MOST_SLOTS,
-            pays_on_trees: weights.sum::<usize>() >= PAYS_ON_TREES,
+            is_small: chunk.instrs.len() <= MAX_COMPILED_INSTRS && chunk.slots.len() <= MAX_COMPILED_SLOTS,
+            pays_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
         })
     }
 
@@ -68,22 +68,22 @@ impl TierUp {
     }
 
     /// Returns the machine code; compiles it first if necessary.
-    pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
+    pub fn compile_if_needed(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
     /// Reports whether machine code pays off: for JSON trees if `on_trees`, else for messages
     /// already read into slots.
-    pub fn pays(&self, on_trees: bool) -> bool {
+    pub fn is_worthwhile(&self, on_trees: bool) -> bool {
         self.is_small && (self.pays_on_trees || !on_trees)
     }
 
     /// Counts a decision, and starts compilation when the count reaches [`HOT`].
     pub fn count_decision(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
         let hotness = self.hotness.load(Ordering::Relaxed);
-        if hotness < HOT {
+        if hotness < COMPILE_AFTER_DECISIONS {
             self.hotness.store(hotness + 1, Ordering::Relaxed);
-            if hotness + 1 == HOT {
+            if hotness + 1 == COMPILE_AFTER_DECISIONS {
                 self.spawn_compile(bytecode);
             }
         }
@@ -91,18 +91,18 @@ impl TierUp {
 
     #[cold]
     fn spawn_compile(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
-        if BUSY.swap(true, Ordering::Acquire) {
+        if IS_COMPILING.swap(true, Ordering::Acquire) {
             // Another rule set is being compiled; try again after some more decisions.
-            self.hotness.store(HOT / 2, Ordering::Relaxed);
+            self.hotness.store(COMPILE_AFTER_DECISIONS / 2, Ordering::Relaxed);
             return;
         }
         let (tier_up, bytecode) = (self.clone(), bytecode.clone());
         let work = move || {
-            let _ = tier_up.compiled(&bytecode);
-            BUSY.store(false, Ordering::Release);
+            let _ = tier_up.compile_if_needed(&bytecode);
+            IS_COMPILING.store(false, Ordering::Release);
         };
         if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(work).is_err() {
-            BUSY.store(false, Ordering::Release);
+            IS_COMPILING.store(false, Ordering::Release);
         }
     }
 }

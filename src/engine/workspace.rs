@@ -19,13 +19,13 @@ thread_local! {
     static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 
-static NEXT: AtomicUsize = AtomicUsize::new(0);
+static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 impl ThreadWorkspace {
     /// Runs `work` with the workspace of this thread.
-    pub fn with<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
+    pub fn with_current<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
         let mut workspace = WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
-            let thread = NEXT.fetch_add(1, Ordering::Relaxed);
+            let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
             Box::new(ThreadWorkspace { thread, scratch: Scratch::new(), segments: Vec::new() })
         });
         let result = work(&mut workspace);

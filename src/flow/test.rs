@@ -1,7 +1,7 @@
 //! Runs `test` blocks about flows if the rules have intent flows. Each test message is matched
 //! against the patterns first, then classified.
 
-use super::{FlowMatcher, FlowSelection, text_of};
+use super::{FlowMatcher, FlowSelection, message_text};
 use crate::engine::{Rules, TestOutcome};
 use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
@@ -19,10 +19,10 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     let matcher = FlowMatcher::offline(rules);
     tests
         .filter_map(|test| {
-            let expected = expected(program, test)?;
+            let expected = expected_flow(program, test)?;
             let (passed, actual) = match &matcher {
                 Ok(matcher) => {
-                    let (passed, actual) = found(matcher, &expected, test);
+                    let (passed, actual) = check_selection(matcher, &expected, test);
                     (passed, Message::verbatim(actual))
                 }
                 Err(error) => (false, error.to_message()),
@@ -33,8 +33,8 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
                 span: test.span,
                 passed,
                 expected: match &test.then.score {
-                    Some((sign, bound)) => format!("{} score {sign} {bound}", shown(expected.name())),
-                    None => shown(expected.name()),
+                    Some((sign, bound)) => format!("{} score {sign} {bound}", format_flow(expected.name())),
+                    None => format_flow(expected.name()),
                 },
                 actual,
                 explanation: matcher.as_ref().ok().filter(|_| !passed).and_then(explain),
@@ -44,46 +44,53 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 }
 
 /// The flow that a test expects: a keyword flow by its name, or an intent flow by its name and id.
-enum Wanted<'p> {
+enum ExpectedFlow<'p> {
     Keyword(&'p str),
     Intent(&'p str, &'p str),
     Nothing,
 }
 
-impl<'p> Wanted<'p> {
+impl<'p> ExpectedFlow<'p> {
     fn name(&self) -> Option<&'p str> {
         match self {
-            Wanted::Keyword(name) | Wanted::Intent(name, _) => Some(name),
-            Wanted::Nothing => None,
+            ExpectedFlow::Keyword(name) | ExpectedFlow::Intent(name, _) => Some(name),
+            ExpectedFlow::Nothing => None,
         }
     }
 }
 
-fn expected<'p>(program: &'p Program, test: &Test) -> Option<Wanted<'p>> {
+fn expected_flow<'p>(program: &'p Program, test: &Test) -> Option<ExpectedFlow<'p>> {
     match test.expect {
-        Expect::Rule(rule) => Some(Wanted::Keyword(Chosen::Rule(rule).name(program))),
+        Expect::Rule(rule) => Some(ExpectedFlow::Keyword(Chosen::Rule(rule).name(program))),
         Expect::Flow(flow) => {
             let flow = program.flows.get(flow.index())?;
-            Some(Wanted::Intent(&flow.name, &flow.id))
+            Some(ExpectedFlow::Intent(&flow.name, &flow.id))
         }
-        Expect::Nothing => Some(Wanted::Nothing),
+        Expect::Nothing => Some(ExpectedFlow::Nothing),
         Expect::Default(_) | Expect::Any | Expect::Judgement { .. } => None,
     }
 }
 
-fn found(matcher: &FlowMatcher, wanted: &Wanted<'_>, test: &Test) -> (bool, String) {
-    match (matcher.find(text_of(&test.message)), wanted) {
-        (FlowSelection::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
-        (FlowSelection::Keyword(hit), _) => (false, shown(Some(hit.name))),
+fn check_selection(matcher: &FlowMatcher, wanted: &ExpectedFlow<'_>, test: &Test) -> (bool, String) {
+    match (matcher.find(message_text(&test.message)), wanted) {
+        (FlowSelection::Keyword(hit), ExpectedFlow::Keyword(name)) => {
+            (hit.name == *name, format_flow(Some(hit.name)))
+        }
+        (FlowSelection::Keyword(hit), _) => (false, format_flow(Some(hit.name))),
         // Flows with the same id count as one.
-        (FlowSelection::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
-            None => (true, shown(Some(name))),
-            Some((sign, bound)) => {
-                (is_within(hit.score, sign, *bound), format!("{} score {:.3}", shown(Some(name)), hit.score))
+        (FlowSelection::Intent(hit), ExpectedFlow::Intent(name, id)) if hit.id == *id => {
+            match &test.then.score {
+                None => (true, format_flow(Some(name))),
+                Some((sign, bound)) => (
+                    is_within(hit.score, sign, *bound),
+                    format!("{} score {:.3}", format_flow(Some(name)), hit.score),
+                ),
             }
-        },
-        (FlowSelection::Intent(hit), _) => (false, shown(Some(&hit.name))),
-        (FlowSelection::Nothing { .. }, wanted) => (matches!(wanted, Wanted::Nothing), shown(None)),
+        }
+        (FlowSelection::Intent(hit), _) => (false, format_flow(Some(&hit.name))),
+        (FlowSelection::Nothing { .. }, wanted) => {
+            (matches!(wanted, ExpectedFlow::Nothing), format_flow(None))
+        }
     }
 }
 
@@ -98,6 +105,6 @@ fn is_within(score: f64, sign: &str, bound: f64) -> bool {
 
 /// Formats the expected or actual flow in the syntax of a test; `None` means that no flow was
 /// selected.
-fn shown(name: Option<&str>) -> String {
+fn format_flow(name: Option<&str>) -> String {
     name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS_TABLE}.{name}"))
 }

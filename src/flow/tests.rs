@@ -13,12 +13,12 @@ flow complain "takes complaints" intent ["your service is bad", "我要投诉你
 flow refund_again "for orders by mail" intent ["please return my payment"] -> "refund_v2"
 "#;
 
-fn matcher(text: &str) -> FlowMatcher {
+fn new_matcher(text: &str) -> FlowMatcher {
     FlowMatcher::new(&Rules::from_text(text).unwrap()).unwrap()
 }
 
-fn classified(text: &str) -> FlowMatcher {
-    matcher(text).with_classifier(Options::default()).unwrap()
+fn classifying_matcher(text: &str) -> FlowMatcher {
+    new_matcher(text).with_classifier(Options::default()).unwrap()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn keyword_flows_come_first_on_every_engine() {
 
 #[test]
 fn intent_flows_are_found_by_what_they_mean() {
-    let flows = classified(DESK);
+    let flows = classifying_matcher(DESK);
     for (text, expected) in [
         ("please give me my money back", Some(("refund_v2", "refund"))),
         ("我想退钱", Some(("refund_v2", "refund"))),
@@ -62,14 +62,14 @@ fn intent_flows_are_found_by_what_they_mean() {
         assert_eq!(hit, expected, "{text}: {found:?}");
     }
     // Without a classifier, intent flows are never found.
-    let plain = matcher(DESK);
+    let plain = new_matcher(DESK);
     assert_eq!(plain.find("please give me my money back"), FlowSelection::Nothing { nearest: Vec::new() });
 }
 
 #[test]
 fn what_came_nearest_is_told() {
     let strict = Options { threshold: 1.0, margin: 0.0 };
-    let flows = matcher(DESK).with_classifier(strict).unwrap();
+    let flows = new_matcher(DESK).with_classifier(strict).unwrap();
     let FlowSelection::Nothing { nearest } = flows.find("my money, the money") else { panic!("found") };
     assert_eq!(
         nearest.first().map(|hit| (hit.id.as_str(), hit.name.as_str())),
@@ -81,7 +81,7 @@ fn what_came_nearest_is_told() {
 
 #[test]
 fn a_model_is_told_of_intent_flows_only() {
-    let flows = matcher(DESK);
+    let flows = new_matcher(DESK);
     let ids: Vec<_> = flows.intents().iter().map(|flow| flow.id.as_str()).collect();
     assert_eq!(ids, ["refund_v2", "complain"]);
     let lines: Vec<_> = flows.prompt().lines().skip(2).map(str::to_owned).collect();
@@ -94,7 +94,7 @@ fn a_model_is_told_of_intent_flows_only() {
     assert_eq!(refund.examples, ["I want my money back", "我要退款", "please return my payment"]);
     assert_eq!(refund.keywords, ["退钱"]);
     assert!(flows.intent("complain").is_some() && flows.intent("greeting").is_none());
-    let keyword = classified("flow hello keyword exact [\"hello\"] -> \"greeting\"");
+    let keyword = classifying_matcher("flow hello keyword exact [\"hello\"] -> \"greeting\"");
     assert!(keyword.prompt().is_empty() && keyword.tool().ids().is_empty());
     assert_eq!(keyword.find("good day"), FlowSelection::Nothing { nearest: Vec::new() });
 }
@@ -104,9 +104,9 @@ fn what_cannot_work_is_refused() {
     let rules = Rules::from_text("default -> chat").unwrap();
     let refused = FlowMatcher::new(&rules).unwrap_err();
     assert!(refused.to_string().starts_with("the rules contain no flow; add one"), "{refused}");
-    let bare = matcher("flow odd intent [] -> \"odd\"").with_classifier(Options::default()).unwrap_err();
+    let bare = new_matcher("flow odd intent [] -> \"odd\"").with_classifier(Options::default()).unwrap_err();
     assert!(matches!(&bare, MatcherError::Classifier(TrainError::NoText { id }) if id == "odd"), "{bare}");
     let far = Options { threshold: 7.0, ..Options::default() };
-    let refused = matcher(DESK).with_classifier(far).unwrap_err();
+    let refused = new_matcher(DESK).with_classifier(far).unwrap_err();
     assert!(refused.to_string().contains("`threshold` is 7"), "{refused}");
 }

@@ -1,6 +1,6 @@
 //! Arbitration: which of several simultaneous decisions runs, and what happens to the others.
 
-use super::{JudgeError, unknown_kind};
+use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
     let mut sorted = Vec::with_capacity(decisions.len());
     for (id, kind) in decisions {
         let kind = kind.as_ref();
-        let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
+        let payload = program.payload_named(kind).ok_or_else(|| unknown_kind_error(program, kind))?;
         sorted.push((id.as_ref(), payload));
     }
     sorted.sort_by_key(|(_, payload)| payload.rank.unwrap_or(i64::MAX));

@@ -42,15 +42,15 @@ impl fmt::Display for Change {
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut found = Vec::new();
     for kind in kinds(old) {
-        let mut changes = Changes { kind, found: &mut found };
+        let mut changes = ChangeCollector { kind, found: &mut found };
         let (Ok(before), Ok(after)) = (schema(old, kind), schema(new, kind)) else {
-            changes.add("$", message!("this payload kind no longer exists"));
+            changes.add_change("$", message!("this payload kind no longer exists"));
             continue;
         };
-        changes.schema("$", &before, &after);
+        changes.compare_schemas("$", &before, &after);
         let (before, after) = (strict_rules(old.program(), kind), strict_rules(new.program(), kind));
-        for rule in after.difference(&before).filter(|rule| !is_told(rule)) {
-            changes.add("$", message!("the rule `{rule}` is new"));
+        for rule in after.difference(&before).filter(|rule| !is_field_rule(rule)) {
+            changes.add_change("$", message!("the rule `{rule}` is new"));
         }
     }
     found
@@ -75,40 +75,40 @@ fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
 
 /// True if the rule comes from a field declaration. The comparison of schemas already reports
 /// changes of such rules.
-fn is_told(rule: &str) -> bool {
-    const TOLD: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
-    rule.rsplit('.').next().is_some_and(|last| TOLD.contains(&last))
+fn is_field_rule(rule: &str) -> bool {
+    const FIELD_RULES: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
+    rule.rsplit('.').next().is_some_and(|last| FIELD_RULES.contains(&last))
 }
 
-struct Changes<'c> {
+struct ChangeCollector<'c> {
     kind: &'c str,
     found: &'c mut Vec<Change>,
 }
 
-impl Changes<'_> {
-    fn add(&mut self, path: &str, message: Message) {
+impl ChangeCollector<'_> {
+    fn add_change(&mut self, path: &str, message: Message) {
         let (kind, path) = (self.kind.to_owned(), path.to_owned());
         self.found.push(Change { kind, path, message });
     }
 
     /// Reports the values that the old schema allows and the new schema may reject.
-    fn schema(&mut self, path: &str, old: &Json, new: &Json) {
-        let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
+    fn compare_schemas(&mut self, path: &str, old: &Json, new: &Json) {
+        let lost: Vec<String> = allowed_types(old).difference(&allowed_types(new)).cloned().collect();
         if !lost.is_empty() {
-            self.add(path, message!("it may no longer be {}", list_alternatives(lost)));
+            self.add_change(path, message!("it may no longer be {}", list_alternatives(lost)));
         }
-        self.values(path, old, new);
-        self.range(path, old, new);
+        self.compare_values(path, old, new);
+        self.compare_ranges(path, old, new);
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
-            self.add(path, message!("it may no longer be blank"));
+            self.add_change(path, message!("it may no longer be blank"));
         }
-        let required = |schema: &Json| texts(&schema["required"]);
+        let required = |schema: &Json| text_set(&schema["required"]);
         for name in required(new).difference(&required(old)) {
-            self.add(&format!("{path}.{name}"), message!("it is now required"));
+            self.add_change(&format!("{path}.{name}"), message!("it is now required"));
         }
         let closed = |schema: &Json| schema["additionalProperties"] == false;
         if closed(new) && !closed(old) {
-            self.add(path, message!("undeclared fields are now rejected"));
+            self.add_change(path, message!("undeclared fields are now rejected"));
         }
         let nothing = serde_json::Map::new();
         let fields =
@@ -117,15 +117,16 @@ impl Changes<'_> {
         for (name, before) in fields(old) {
             let place = format!("{path}.{name}");
             match after.get(&name) {
-                Some(after) => self.schema(&place, &before, after),
-                None if closed(new) => {
-                    self.add(&place, message!("the field was removed, and undeclared fields are rejected"))
-                }
+                Some(after) => self.compare_schemas(&place, &before, after),
+                None if closed(new) => self.add_change(
+                    &place,
+                    message!("the field was removed, and undeclared fields are rejected"),
+                ),
                 None => {}
             }
         }
         if !new["items"].is_null() {
-            self.schema(&format!("{path}[]"), &old["items"], &new["items"]);
+            self.compare_schemas(&format!("{path}[]"), &old["items"], &new["items"]);
         }
         let variants = |schema: &Json| schema["allOf"].as_array().cloned().unwrap_or_default();
         let before = variants(old);
@@ -135,7 +136,7 @@ impl Changes<'_> {
                 .iter()
                 .find(|other| other["if"] == variant["if"])
                 .map_or(Json::Null, |other| other["then"].clone());
-            self.add(
+            self.add_change(
                 path,
                 message!(
                     "if it has {when}, it must have {}; before, it had to have {known}",
@@ -145,28 +146,28 @@ impl Changes<'_> {
         }
     }
 
-    fn values(&mut self, path: &str, old: &Json, new: &Json) {
+    fn compare_values(&mut self, path: &str, old: &Json, new: &Json) {
         if !new["const"].is_null() && old["const"] != new["const"] {
-            self.add(path, message!("it must now be {}", new["const"]));
+            self.add_change(path, message!("it must now be {}", new["const"]));
         }
         let Some(allowed) = new["enum"].as_array() else { return };
         match old["enum"].as_array() {
-            None => self.add(path, message!("it must now be one of {}", new["enum"])),
+            None => self.add_change(path, message!("it must now be one of {}", new["enum"])),
             Some(before) => {
                 let lost: Vec<String> =
                     before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
                 if !lost.is_empty() {
-                    self.add(path, message!("it may no longer be {}", list_alternatives(lost)));
+                    self.add_change(path, message!("it may no longer be {}", list_alternatives(lost)));
                 }
             }
         }
     }
 
-    fn range(&mut self, path: &str, old: &Json, new: &Json) {
+    fn compare_ranges(&mut self, path: &str, old: &Json, new: &Json) {
         for (bound, narrower) in [("minimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)] {
             let Some(after) = new[bound].as_f64() else { continue };
             if old[bound].as_f64().is_none_or(|before| (after - before) * narrower > 0.0) {
-                self.add(path, message!("its {bound} is now {}", new[bound]));
+                self.add_change(path, message!("its {bound} is now {}", new[bound]));
             }
         }
     }
@@ -174,11 +175,11 @@ impl Changes<'_> {
 
 /// Returns the type names that a schema allows. A schema without `type` allows all types except the
 /// type in its `not`.
-fn types(schema: &Json) -> BTreeSet<String> {
+fn allowed_types(schema: &Json) -> BTreeSet<String> {
     let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {
         Json::String(one) => BTreeSet::from([one.clone()]),
-        Json::Array(_) => texts(&schema["type"]),
+        Json::Array(_) => text_set(&schema["type"]),
         _ => all.iter().filter(|name| schema["not"]["type"] != **name).map(ToString::to_string).collect(),
     };
     if types.contains("number") {
@@ -187,6 +188,6 @@ fn types(schema: &Json) -> BTreeSet<String> {
     types
 }
 
-fn texts(list: &Json) -> BTreeSet<String> {
+fn text_set(list: &Json) -> BTreeSet<String> {
     list.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }

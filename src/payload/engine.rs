@@ -6,7 +6,7 @@ use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
 use rulec_jit::Machine;
-use rulec_lang::arena::{Arena, Blocks};
+use rulec_lang::arena::{Arena, EachBlocks};
 use rulec_lang::limits::{self, Exceeded, Limit};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
@@ -14,7 +14,7 @@ use rulec_vm::vm::{BindingSlots, Scratch, Vm};
 use serde_json::Value as Json;
 
 /// An engine that evaluates the rules of a payload kind during one pass over a payload.
-pub(super) struct Engine<'a> {
+pub(super) struct PayloadEngine<'a> {
     evaluation: Evaluation<'a>,
     program: &'a Program,
     hosts: &'a [Host],
@@ -32,7 +32,7 @@ enum Evaluation<'a> {
     Compiled(Box<Machine<'a, BindingSlots<'a>>>),
 }
 
-impl<'a> Engine<'a> {
+impl<'a> PayloadEngine<'a> {
     /// Creates the engine for the tier of the rules, with this number of bindings (variables).
     pub fn new(
         rules: &'a Rules,
@@ -40,41 +40,41 @@ impl<'a> Engine<'a> {
         arena: &'a Arena,
         bindings: usize,
         scratch: &'a mut Scratch,
-    ) -> Engine<'a> {
+    ) -> PayloadEngine<'a> {
         let (program, hosts, code) = (rules.program(), rules.hosts(), rules.bytecode());
         let slots = &program.slots;
-        let evaluation = match rules.judging_backend() {
-            Backend::Reference => Evaluation::Reference(scratch.bindings(slots, input, bindings)),
+        let evaluation = match rules.payload_backend() {
+            Backend::Reference => Evaluation::Reference(scratch.bind_slots(slots, input, bindings)),
             #[cfg(feature = "jit")]
             Backend::Jit => match rules.machine_code() {
                 Some(code) => {
-                    Evaluation::Compiled(Box::new(code.bindings(hosts, slots, input, bindings, scratch)))
+                    Evaluation::Compiled(Box::new(code.over_bindings(hosts, slots, input, bindings, scratch)))
                 }
-                None => Evaluation::Vm(Vm::bindings(code, hosts, slots, input, bindings, scratch)),
+                None => Evaluation::Vm(Vm::over_bindings(code, hosts, slots, input, bindings, scratch)),
             },
-            _ => Evaluation::Vm(Vm::bindings(code, hosts, slots, input, bindings, scratch)),
+            _ => Evaluation::Vm(Vm::over_bindings(code, hosts, slots, input, bindings, scratch)),
         };
-        Engine { evaluation, program, hosts, input, arena, calls: None }
+        PayloadEngine { evaluation, program, hosts, input, arena, calls: None }
     }
 
     /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
     /// which [`Engine::enter_blocks`] restores when the block ends. `None` if the list exceeds a
     /// limit.
-    pub fn enter(&mut self, nest: u32, elements: usize) -> Option<Blocks> {
-        let outer = self.arena.blocks();
-        self.enter_blocks(self.arena.inside_each(nest, elements)?);
+    pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
+        let outer = self.arena.enclosing_blocks();
+        self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);
         Some(outer)
     }
 
     /// Sets the current nesting of `each` blocks, on which limits depend, in the arena for
     /// explanations and in the arena of the engine.
-    pub fn enter_blocks(&mut self, blocks: Blocks) {
-        self.arena.enter_blocks(blocks);
+    pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
+        self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {
             Evaluation::Reference(_) => {}
-            Evaluation::Vm(vm) => vm.arena().enter_blocks(blocks),
+            Evaluation::Vm(vm) => vm.arena().set_enclosing_blocks(blocks),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.enter_blocks(blocks),
+            Evaluation::Compiled(machine) => machine.set_enclosing_blocks(blocks),
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Engine<'a> {
     /// Returns the limits that were exceeded so far, each once.
     pub fn exceeded(&mut self) -> Vec<Exceeded> {
         let mut exceeded = self.arena.exceeded();
-        limits::add(
+        limits::merge_exceeded(
             &mut exceeded,
             match &self.evaluation {
                 Evaluation::Reference(_) => Vec::new(),
@@ -110,13 +110,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+    pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
         match &mut self.evaluation {
-            Evaluation::Vm(vm) => vm.value(id),
+            Evaluation::Vm(vm) => vm.eval_value(id),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.value(id),
+            Evaluation::Compiled(machine) => machine.eval_value(id),
             Evaluation::Reference(_) => {
-                self.with_evaluator(|evaluator, program| evaluator.expr(program.value(id)))
+                self.with_evaluator(|evaluator, program| evaluator.eval_expr(program.value(id)))
             }
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Engine<'a> {
     /// so each distinct call is made once.
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
-        let mut evaluator = self.evaluator(calls);
+        let mut evaluator = self.new_evaluator(calls);
         let answer = work(&mut evaluator, self.program);
         self.calls = Some(evaluator.into_calls());
         answer
@@ -143,15 +143,15 @@ impl<'a> Engine<'a> {
 
     /// Returns a reference evaluator with the current bindings, for explanations.
     pub fn explainer(&mut self) -> Evaluator<'a> {
-        self.evaluator(HostCalls::new(self.hosts))
+        self.new_evaluator(HostCalls::new(self.hosts))
     }
 
-    fn evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
+    fn new_evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
         let roots = match &mut self.evaluation {
             Evaluation::Reference(slots) => slots.roots(),
             Evaluation::Vm(vm) => vm.roots(),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.roots(),
+            Evaluation::Compiled(machine) => machine.binding_values(),
         };
         let roots = self.arena.bump().alloc_slice_copy(roots);
         Evaluator::new(self.program, self.input, self.arena, calls).with_roots(roots)

@@ -5,31 +5,31 @@ use smallvec::SmallVec;
 
 /// A step of a path: a key (borrowed or owned), or a list index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step<K> {
+pub(super) enum PathStep<K> {
     Key(K),
     Index(usize),
 }
 
 /// The path from the top of the payload to a value.
-pub(super) type Path<'a> = SmallVec<[Step<&'a str>; 6]>;
+pub(super) type Path<'a> = SmallVec<[PathStep<&'a str>; 6]>;
 /// A path with owned keys, which outlives the pass over the payload.
-pub(super) type OwnedPath = Vec<Step<String>>;
+pub(super) type OwnedPath = Vec<PathStep<String>>;
 
 /// Formats a path for reports, as in `$.nodes[2]["x-y"]`.
-pub(super) fn render(path: &[Step<&str>]) -> String {
+pub(super) fn format_path(path: &[PathStep<&str>]) -> String {
     let mut text = String::from("$");
     for step in path {
         match step {
-            Step::Key(key) if is_identifier(key) => {
+            PathStep::Key(key) if is_identifier(key) => {
                 text.push('.');
                 text.push_str(key);
             }
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 text.push('[');
                 text.push_str(&Json::from(*key).to_string());
                 text.push(']');
             }
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            PathStep::Index(index) => text.push_str(&format!("[{index}]")),
         }
     }
     text
@@ -42,25 +42,25 @@ fn is_identifier(key: &str) -> bool {
 }
 
 /// Returns the value at a path, if there is one.
-pub(super) fn at<'j>(json: &'j Json, path: &[Step<&str>]) -> Option<&'j Json> {
+pub(super) fn value_at<'j>(json: &'j Json, path: &[PathStep<&str>]) -> Option<&'j Json> {
     path.iter().try_fold(json, |json, step| match step {
-        Step::Key(key) => json.get(*key),
-        Step::Index(index) => json.get(*index),
+        PathStep::Key(key) => json.get(*key),
+        PathStep::Index(index) => json.get(*index),
     })
 }
 
-pub(super) fn owned(path: &[Step<&str>]) -> OwnedPath {
-    let own = |step: &Step<&str>| match step {
-        Step::Key(key) => Step::Key((*key).to_owned()),
-        Step::Index(index) => Step::Index(*index),
+pub(super) fn to_owned_path(path: &[PathStep<&str>]) -> OwnedPath {
+    let own = |step: &PathStep<&str>| match step {
+        PathStep::Key(key) => PathStep::Key((*key).to_owned()),
+        PathStep::Index(index) => PathStep::Index(*index),
     };
     path.iter().map(own).collect()
 }
 
-pub(super) fn at_mut<'j>(json: &'j mut Json, path: &[Step<String>]) -> Option<&'j mut Json> {
+pub(super) fn value_at_mut<'j>(json: &'j mut Json, path: &[PathStep<String>]) -> Option<&'j mut Json> {
     path.iter().try_fold(json, |json, step| match step {
-        Step::Key(key) => json.get_mut(key),
-        Step::Index(index) => json.get_mut(*index),
+        PathStep::Key(key) => json.get_mut(key),
+        PathStep::Index(index) => json.get_mut(*index),
     })
 }
 
@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn places_are_written_with_dots_where_keys_are_identifiers() {
-        let check = |path: &[Step<&str>], expected: &str| assert_eq!(render(path), expected);
+        let check = |path: &[PathStep<&str>], expected: &str| assert_eq!(format_path(path), expected);
         check(&[], "$");
-        check(&[Step::Key("nodes"), Step::Index(3), Step::Key("node_id")], "$.nodes[3].node_id");
-        check(&[Step::Key("x-y")], r#"$["x-y"]"#);
-        check(&[Step::Key("日期")], r#"$["日期"]"#);
-        check(&[Step::Key("a\"b"), Step::Key("")], r#"$["a\"b"][""]"#);
-        check(&[Step::Key("9a"), Step::Key("_9")], r#"$["9a"]._9"#);
+        check(&[PathStep::Key("nodes"), PathStep::Index(3), PathStep::Key("node_id")], "$.nodes[3].node_id");
+        check(&[PathStep::Key("x-y")], r#"$["x-y"]"#);
+        check(&[PathStep::Key("日期")], r#"$["日期"]"#);
+        check(&[PathStep::Key("a\"b"), PathStep::Key("")], r#"$["a\"b"][""]"#);
+        check(&[PathStep::Key("9a"), PathStep::Key("_9")], r#"$["9a"]._9"#);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A message field that a condition reads, and how the condition uses the field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read<'p> {
+pub(super) struct FieldRead<'p> {
     pub slot: &'p Slot,
     pub used: FieldUse,
 }
@@ -23,38 +23,38 @@ pub(super) struct FieldUse {
 
 /// Finder for the fields that conditions read: the program, and the named values of one payload
 /// kind.
-pub(super) struct Reads<'p> {
+pub(super) struct FieldReads<'p> {
     program: &'p Program,
     named: HashMap<BindingId, ValueId>,
 }
 
-impl<'p> Reads<'p> {
+impl<'p> FieldReads<'p> {
     /// Creates a finder that follows names to their `let` values, and list elements to their lists.
-    pub fn new(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
+    pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named = HashMap::new();
-        name(&payload.block, &mut named, true);
-        Reads { program, named }
+        collect_named_values(&payload.block, &mut named, true);
+        FieldReads { program, named }
     }
 
     /// Creates a finder that follows names to their `let` values, but treats each list element as
     /// an independent object.
-    pub fn of_objects(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
+    pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named = HashMap::new();
-        name(&payload.block, &mut named, false);
-        Reads { program, named }
+        collect_named_values(&payload.block, &mut named, false);
+        FieldReads { program, named }
     }
 
     /// Returns the fields that the condition of a rule reads.
-    pub fn of_rule(&self, rule: RuleId) -> Vec<Read<'p>> {
+    pub fn read_by_rule(&self, rule: RuleId) -> Vec<FieldRead<'p>> {
         self.reads_in(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
     /// Returns the fields that a value is computed from.
-    pub fn of_value(&self, value: ValueId) -> Vec<Read<'p>> {
+    pub fn read_by_value(&self, value: ValueId) -> Vec<FieldRead<'p>> {
         self.reads_in(Part::Expr(self.program.value(value)))
     }
 
-    fn reads_in(&self, part: Part<'p>) -> Vec<Read<'p>> {
+    fn reads_in(&self, part: Part<'p>) -> Vec<FieldRead<'p>> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut waiting = vec![(part, FieldUse::default())];
@@ -69,7 +69,7 @@ impl<'p> Reads<'p> {
                 Part::Expr(expr) => match &expr.kind {
                     ExprKind::Slot(id) => {
                         let slot = &self.program.slots[id.index()];
-                        found.push(Read { slot, used });
+                        found.push(FieldRead { slot, used });
                         let value = slot.root.as_ref().and_then(|root| self.named.get(&root.id));
                         if let Some(value) = value.filter(|value| seen.insert((value.0, true, used))) {
                             let used = FieldUse { presence: false, ..used };
@@ -105,13 +105,13 @@ impl<'p> Reads<'p> {
     }
 }
 
-fn name(block: &Block, named: &mut HashMap<BindingId, ValueId>, elements: bool) {
+fn collect_named_values(block: &Block, named: &mut HashMap<BindingId, ValueId>, elements: bool) {
     named.extend(block.lets.iter().copied());
     for each in &block.each {
         if elements {
             named.insert(each.element, each.list);
             named.extend(each.key.map(|key| (key, each.list)));
         }
-        name(&each.block, named, elements);
+        collect_named_values(&each.block, named, elements);
     }
 }

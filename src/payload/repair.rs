@@ -1,18 +1,18 @@
 //! Applies corrections to a copy of the payload.
 
 use super::judgement::Applied;
-use super::path::{Step, at_mut};
-use super::run::{CorrectedViolation, Mend};
+use super::path::{PathStep, value_at_mut};
+use super::run::{CorrectedViolation, Repair};
 use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
 /// Applies the corrections of all violations, at most one per path, and returns the applied
 /// corrections.
-pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
+pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut mended: HashSet<&str> = HashSet::new();
-    let mut elements: Vec<&[Step<String>]> = Vec::new();
+    let mut elements: Vec<&[PathStep<String>]> = Vec::new();
     for violation in found {
         let Some(mend) = &violation.mend else { continue };
         let path = &violation.violation.path;
@@ -20,13 +20,13 @@ pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<App
             continue;
         }
         let done = match (mend, violation.steps.last()) {
-            (Mend::Remove, Some(Step::Index(_))) => {
+            (Repair::Remove, Some(PathStep::Index(_))) => {
                 elements.push(&violation.steps);
                 Some("remove")
             }
-            (Mend::Remove, _) => remove(payload, &violation.steps).then_some("remove"),
-            (Mend::Default(value), _) => put(payload, &violation.steps, value).then_some("default"),
-            (Mend::Clamp(value), _) => put(payload, &violation.steps, value).then_some("clamp"),
+            (Repair::Remove, _) => remove_value(payload, &violation.steps).then_some("remove"),
+            (Repair::Default(value), _) => put_value(payload, &violation.steps, value).then_some("default"),
+            (Repair::Clamp(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
         };
         if let Some(kind) = done {
             mended.insert(path);
@@ -46,13 +46,13 @@ pub(super) fn apply(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<App
 
 /// Removes elements of one list in one pass. `places` are the paths of the elements, sorted by
 /// index.
-fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
+fn remove_elements(payload: &mut Json, places: &[&[PathStep<String>]]) {
     let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else {
         return broken_invariant!("an element to remove has a path that ends with its index");
     };
-    let Some(Json::Array(items)) = at_mut(payload, list) else { return };
+    let Some(Json::Array(items)) = value_at_mut(payload, list) else { return };
     let mut gone = places.iter().filter_map(|steps| match steps.last() {
-        Some(Step::Index(index)) => Some(*index),
+        Some(PathStep::Index(index)) => Some(*index),
         _ => None,
     });
     let (mut at, mut next) = (0, gone.next());
@@ -66,25 +66,25 @@ fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
     });
 }
 
-fn put(payload: &mut Json, steps: &[Step<String>], value: &Json) -> bool {
+fn put_value(payload: &mut Json, steps: &[PathStep<String>], value: &Json) -> bool {
     let Some((last, parents)) = steps.split_last() else { return false };
-    match (at_mut(payload, parents), last) {
-        (Some(Json::Object(map)), Step::Key(key)) => {
+    match (value_at_mut(payload, parents), last) {
+        (Some(Json::Object(map)), PathStep::Key(key)) => {
             map.insert(key.clone(), value.clone());
             true
         }
-        (Some(Json::Array(items)), Step::Index(index)) => {
+        (Some(Json::Array(items)), PathStep::Index(index)) => {
             items.get_mut(*index).map(|item| *item = value.clone()).is_some()
         }
         _ => false,
     }
 }
 
-fn remove(payload: &mut Json, steps: &[Step<String>]) -> bool {
+fn remove_value(payload: &mut Json, steps: &[PathStep<String>]) -> bool {
     let Some((last, parents)) = steps.split_last() else { return false };
-    match (at_mut(payload, parents), last) {
-        (Some(Json::Object(map)), Step::Key(key)) => map.remove(key).is_some(),
-        (Some(Json::Array(items)), Step::Index(index)) if *index < items.len() => {
+    match (value_at_mut(payload, parents), last) {
+        (Some(Json::Object(map)), PathStep::Key(key)) => map.remove(key).is_some(),
+        (Some(Json::Array(items)), PathStep::Index(index)) if *index < items.len() => {
             items.remove(*index);
             true
         }

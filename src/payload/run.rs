@@ -2,9 +2,9 @@
 //! list that an `each` block names.
 
 use super::Judge;
-use super::engine::Engine;
+use super::engine::PayloadEngine;
 use super::judgement::{Unchecked, Violation};
-use super::path::{self, OwnedPath, Path, Step};
+use super::path::{self, OwnedPath, Path, PathStep};
 use super::unchecked::UncheckedPaths;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
@@ -12,7 +12,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::text::truncate_chars;
-use rulec_eval::trace::{TraceNode, Tracer, Truths};
+use rulec_eval::trace::{ConditionCoverage, TraceNode, Tracer};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, Limit};
 use rulec_lang::value::{Tri, Value};
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
-    pub mend: Option<Mend>,
+    pub mend: Option<Repair>,
     /// The trace of the rule's condition, if a trace was requested.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
@@ -50,7 +50,7 @@ pub(super) struct Pass {
 
 /// The change that corrects a violation.
 #[derive(Clone, Debug)]
-pub(super) enum Mend {
+pub(super) enum Repair {
     Default(Json),
     Clamp(Json),
     Remove,
@@ -61,11 +61,11 @@ const MAX_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules of a payload. If `truths` is given, counts the results
 /// of all evaluated conditions for coverage.
-pub(super) fn run<'a>(
+pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
     traced: bool,
-    truths: Option<&'a mut Truths>,
+    truths: Option<&'a mut ConditionCoverage>,
 ) -> Pass {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
@@ -85,32 +85,32 @@ pub(super) fn run<'a>(
         }];
         return Pass { found, ..Pass::default() };
     }
-    ThreadWorkspace::with(|ThreadWorkspace { scratch, .. }| {
+    ThreadWorkspace::with_current(|ThreadWorkspace { scratch, .. }| {
         let (program, count) = (rules.program(), kind.bindings as usize);
         let arena = Arena::new(&program.limits);
-        let mut run = Run {
+        let mut run = PayloadRun {
             program,
             payload,
-            engine: Engine::new(rules, input, &arena, count, scratch),
+            engine: PayloadEngine::new(rules, input, &arena, count, scratch),
             sources: traced.then(|| rules.sources()),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
             unchecked: Vec::new(),
-            blind: judge.blind(),
+            blind: judge.unchecked_paths(),
             compiled: HashMap::new(),
             truths,
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
-        run.block(&kind.block);
+        run.run_block(&kind.block);
         let exceeded = run.engine.exceeded();
         Pass { found: run.found, unchecked: run.unchecked, exceeded, ..Pass::default() }
     })
 }
 
-struct Run<'a> {
+struct PayloadRun<'a> {
     program: &'a Program,
     payload: &'a Json,
-    engine: Engine<'a>,
+    engine: PayloadEngine<'a>,
     sources: Option<&'a SourceMap>,
     places: SmallVec<[Option<Path<'a>>; 2]>,
     found: Vec<CorrectedViolation>,
@@ -119,10 +119,10 @@ struct Run<'a> {
     /// Texts that were compiled as conditions, each with its error, or `None` if it is a valid
     /// condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
-    truths: Option<&'a mut Truths>,
+    truths: Option<&'a mut ConditionCoverage>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PayloadRun<'a> {
     fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
         self.engine.bind(binding, value);
         if let Some(cell) = self.places.get_mut(binding.index()) {
@@ -130,61 +130,65 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn block(&mut self, block: &'a Block) {
+    fn run_block(&mut self, block: &'a Block) {
         for (binding, value) in &block.lets {
             self.count_value(*value);
-            let value = self.engine.value(*value);
+            let value = self.engine.eval_value(*value);
             self.bind(*binding, value, None);
         }
         if let Some(truths) = &mut self.truths {
             for rule in &self.program.tables[block.table.index()].order {
-                truths.see_rule(self.engine.explainer(), *rule);
+                truths.count_rule(self.engine.explainer(), *rule);
             }
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
             let matched = self.engine.matched(block.table);
             if !self.blind.rules.is_empty() {
-                self.unasked(block.table, &matched);
+                self.record_unevaluated(block.table, &matched);
             }
             for rule in matched {
-                self.violated(rule);
+                self.record_violation(rule);
             }
         }
         for each in &block.each {
-            self.each(each);
+            self.run_each(each);
         }
     }
 
     /// Evaluates a value and counts the results of the conditions inside it, for coverage.
     fn count_value(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
-            truths.see_value(self.engine.explainer(), value);
+            truths.count_value(self.engine.explainer(), value);
         }
     }
 
     /// Records the rules of a table whose condition is unknown because an input was not given.
     #[cold]
-    fn unasked(&mut self, table: TableId, matched: &[RuleId]) {
+    fn record_unevaluated(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, blind) = (self.program, self.blind);
         for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
             let Some(input) = blind.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
-            if self.engine.explainer().cond(condition) == Tri::Unknown {
-                self.unknown(*rule, message!("this could not be checked because `{input}` was not given"));
+            if self.engine.explainer().eval_cond(condition) == Tri::Unknown {
+                self.record_unchecked(
+                    *rule,
+                    message!("this could not be checked because `{input}` was not given"),
+                );
             }
         }
     }
 
     /// Records a rule that could not be evaluated.
-    fn unknown(&mut self, rule: RuleId, message: Message) {
-        let Some(requirement) = self.requirement(rule) else { return };
-        let path =
-            self.locate(&requirement.place).map_or_else(|| "$".to_owned(), |(path, _)| path::render(&path));
+    fn record_unchecked(&mut self, rule: RuleId, message: Message) {
+        let Some(requirement) = self.requirement_of_rule(rule) else { return };
+        let path = self
+            .locate_value(&requirement.place)
+            .map_or_else(|| "$".to_owned(), |(path, _)| path::format_path(&path));
         let rule = self.program.rules[rule.index()].name.clone();
         self.unchecked.push(Unchecked { rule, path, message });
     }
 
-    fn requirement(&self, rule: RuleId) -> Option<&'a Requirement> {
+    fn requirement_of_rule(&self, rule: RuleId) -> Option<&'a Requirement> {
         let requirements = &self.program.requirements;
         requirements
             .binary_search_by_key(&rule, |requirement| requirement.rule)
@@ -194,12 +198,12 @@ impl<'a> Run<'a> {
 
     /// Returns the error of a text that should be a condition. `None` if the text is valid, or if
     /// too many texts were compiled.
-    fn fault(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
+    fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
         }
         if self.compiled.len() >= MAX_CONDITIONS {
-            self.unknown(
+            self.record_unchecked(
                 rule,
                 message!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
             );
@@ -210,94 +214,95 @@ impl<'a> Run<'a> {
         fault
     }
 
-    fn each(&mut self, each: &'a Each) {
+    fn run_each(&mut self, each: &'a Each) {
         self.count_value(each.list);
-        let list = self.engine.value(each.list);
+        let list = self.engine.eval_value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
             let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
-                    self.unknown(*rule, message.clone());
+                    self.record_unchecked(*rule, message.clone());
                 }
             }
         }
-        let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
-        let entry = |step: Step<&'a str>| {
+        let place = each.place.as_ref().and_then(|place| self.locate_value(place)).map(|(path, _)| path);
+        let entry = |step: PathStep<&'a str>| {
             let mut path = place.clone()?;
             path.push(step);
             Some(path)
         };
         let Some(length) = list.list_len().or(list.dict_len()) else { return };
-        let Some(outer) = self.engine.enter(each.nest, length) else { return };
+        let Some(outer) = self.engine.enter_each(each.nest, length) else { return };
         if let Some(entries) = list.entries() {
             for (key, value) in entries {
-                self.element(each, Value::Str(key), value, entry(Step::Key(key)));
+                self.run_element(each, Value::Str(key), value, entry(PathStep::Key(key)));
             }
         } else if let Some(elements) = list.elements() {
             for (index, value) in elements.enumerate() {
-                self.element(each, Value::Int(index as i64), value, entry(Step::Index(index)));
+                self.run_element(each, Value::Int(index as i64), value, entry(PathStep::Index(index)));
             }
         }
-        self.engine.enter_blocks(outer);
+        self.engine.set_enclosing_blocks(outer);
         // Discard cached values that were computed under the tighter limits inside the `each`
         // block.
         self.bind(each.element, Value::Missing, None);
     }
 
-    fn element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
+    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
         if let Some(binding) = each.key {
             self.bind(binding, key, None);
         }
         self.bind(each.element, value, place);
         each.when.into_iter().for_each(|when| self.count_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
-        if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
-            self.block(&each.block);
+        if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
+            self.run_block(&each.block);
         }
     }
 
     #[cold]
-    fn violated(&mut self, rule: RuleId) {
+    fn record_violation(&mut self, rule: RuleId) {
         // One violation is always recorded, because it is enough to reject the payload.
         if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
             return;
         }
-        let Some(requirement) = self.requirement(rule) else { return };
-        let Some((path, exact)) = self.locate(&requirement.place) else { return };
+        let Some(requirement) = self.requirement_of_rule(rule) else { return };
+        let Some((path, exact)) = self.locate_value(&requirement.place) else { return };
         let mend = match &requirement.correction {
-            Some(correction) if exact => self.mend(correction),
+            Some(correction) if exact => self.compute_repair(correction),
             _ => None,
         };
         let sources = self.sources;
-        let trace = sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).rule(rule));
+        let trace =
+            sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).trace_rule(rule));
         let mut message = requirement.message.clone();
         let mut advice = requirement.repair.clone();
         if requirement.compiles {
-            let text = path::at(self.payload, &path).and_then(Json::as_str);
-            let Some(fault) = text.and_then(|text| self.fault(rule, text)) else { return };
+            let text = path::value_at(self.payload, &path).and_then(Json::as_str);
+            let Some(fault) = text.and_then(|text| self.condition_error(rule, text)) else { return };
             message = message!("{message}: {}", fault.message);
             advice = fault.help.unwrap_or(advice);
         }
         if requirement.shows_value
-            && let Some(value) = path::at(self.payload, &path)
+            && let Some(value) = path::value_at(self.payload, &path)
         {
-            message = message!("{message}, and is {}", shown(value));
+            message = message!("{message}, and is {}", format_value(value));
         }
         let repair = match &mend {
             _ if !advice.is_empty() => advice,
-            Some(Mend::Default(value) | Mend::Clamp(value)) => {
-                message!("write {}", truncate_chars(&value.to_string(), SHOWN))
+            Some(Repair::Default(value) | Repair::Clamp(value)) => {
+                message!("write {}", truncate_chars(&value.to_string(), MAX_SHOWN_CHARS))
             }
             _ => requirement.message.clone(),
         };
         self.found.push(CorrectedViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
-                path: path::render(&path),
+                path: path::format_path(&path),
                 message,
                 repair,
             },
-            steps: path::owned(&path),
+            steps: path::to_owned_path(&path),
             mend,
             trace,
             id: Some(rule),
@@ -305,21 +310,21 @@ impl<'a> Run<'a> {
         });
     }
 
-    fn mend(&mut self, correction: &'a Correction) -> Option<Mend> {
+    fn compute_repair(&mut self, correction: &'a Correction) -> Option<Repair> {
         let mut value = |id: &hir::ValueId| {
-            let value = self.engine.value(*id);
+            let value = self.engine.eval_value(*id);
             (!value.is_missing()).then(|| value.to_json())
         };
         match correction {
-            Correction::Default(id) => value(id).map(Mend::Default),
-            Correction::Clamp(id) => value(id).map(Mend::Clamp),
-            Correction::Remove => Some(Mend::Remove),
+            Correction::Default(id) => value(id).map(Repair::Default),
+            Correction::Clamp(id) => value(id).map(Repair::Clamp),
+            Correction::Remove => Some(Repair::Remove),
         }
     }
 
     /// Resolves the path of a rule to a path from the top of the payload. The flag is true if the
     /// path is exact. It is false if the path only leads to an object around the value.
-    fn locate(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
+    fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.places.get(place.root.index())?.clone()?;
         for step in &place.steps {
             path.push(self.step(step)?);
@@ -329,7 +334,9 @@ impl<'a> Run<'a> {
         for step in &dotted.steps {
             inner.push(self.step(step)?);
         }
-        let Some(Json::Object(keys)) = path::at(self.payload, &path) else { return Some((path, false)) };
+        let Some(Json::Object(keys)) = path::value_at(self.payload, &path) else {
+            return Some((path, false));
+        };
         // A value can have several dotted keys. The longest key was written last, so it is in
         // effect.
         for length in (0..=inner.len()).rev() {
@@ -337,12 +344,12 @@ impl<'a> Run<'a> {
             for step in &inner[..length] {
                 key.push('.');
                 match step {
-                    Step::Key(name) => key.push_str(name),
-                    Step::Index(index) => key.push_str(&index.to_string()),
+                    PathStep::Key(name) => key.push_str(name),
+                    PathStep::Index(index) => key.push_str(&index.to_string()),
                 }
             }
             if let Some((key, _)) = keys.get_key_value(&key) {
-                path.push(Step::Key(key));
+                path.push(PathStep::Key(key));
                 path.extend_from_slice(&inner[length..]);
                 return Some((path, true));
             }
@@ -350,12 +357,12 @@ impl<'a> Run<'a> {
         Some((path, false))
     }
 
-    fn step(&mut self, step: &'a hir::ObjectStep) -> Option<Step<&'a str>> {
+    fn step(&mut self, step: &'a hir::ObjectStep) -> Option<PathStep<&'a str>> {
         match step {
-            hir::ObjectStep::Key(key) => Some(Step::Key(key)),
-            hir::ObjectStep::At(id) => match self.engine.value(*id) {
-                Value::Str(key) => Some(Step::Key(key)),
-                Value::Int(index) => usize::try_from(index).ok().map(Step::Index),
+            hir::ObjectStep::Key(key) => Some(PathStep::Key(key)),
+            hir::ObjectStep::At(id) => match self.engine.eval_value(*id) {
+                Value::Str(key) => Some(PathStep::Key(key)),
+                Value::Int(index) => usize::try_from(index).ok().map(PathStep::Index),
                 _ => None,
             },
         }
@@ -363,16 +370,16 @@ impl<'a> Run<'a> {
 }
 
 /// Maximum number of characters of a value that is shown in a message.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
-fn shown(value: &Json) -> Message {
+fn format_value(value: &Json) -> Message {
     let text = match value {
         Json::Object(_) => return message!("an object"),
         Json::Array(_) => return message!("a list"),
-        Json::String(text) if text.len() > 4 * SHOWN => {
-            Json::from(text.chars().take(SHOWN).collect::<String>()).to_string()
+        Json::String(text) if text.len() > 4 * MAX_SHOWN_CHARS => {
+            Json::from(text.chars().take(MAX_SHOWN_CHARS).collect::<String>()).to_string()
         }
         other => other.to_string(),
     };
-    Message::verbatim(truncate_chars(&text, SHOWN))
+    Message::verbatim(truncate_chars(&text, MAX_SHOWN_CHARS))
 }

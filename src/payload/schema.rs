@@ -2,9 +2,9 @@
 
 mod variants;
 
-use super::{JudgeError, unknown_kind};
+use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
-use rulec_lang::ty::{Inner, Kind, KindSet, Ty};
+use rulec_lang::ty::{InnerType, Kind, KindSet, Ty};
 use rulec_sema::hir::{Limits, Object, Payload, PayloadField, Shape};
 use serde_json::{Map, Value as Json, json};
 
@@ -17,13 +17,13 @@ use serde_json::{Map, Value as Json, json};
 /// If the rules have no such payload kind.
 pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
     let program = rules.program();
-    let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
-    Ok(build(rules, payload))
+    let payload = program.payload_named(kind).ok_or_else(|| unknown_kind_error(program, kind))?;
+    Ok(build_schema(rules, payload))
 }
 
-pub(super) fn build(rules: &Rules, payload: &Payload) -> Json {
-    let mut schema = object(&payload.object);
-    variants::add(&mut schema, rules, payload);
+pub(super) fn build_schema(rules: &Rules, payload: &Payload) -> Json {
+    let mut schema = object_schema(&payload.object);
+    variants::add_variants(&mut schema, rules, payload);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!(&*payload.name);
     if !payload.docs.is_empty() {
@@ -35,9 +35,9 @@ pub(super) fn build(rules: &Rules, payload: &Payload) -> Json {
     schema
 }
 
-fn object(object: &Object) -> Json {
+fn object_schema(object: &Object) -> Json {
     let properties: Map<String, Json> =
-        object.fields.iter().map(|declared| (declared.name.to_string(), field(declared))).collect();
+        object.fields.iter().map(|declared| (declared.name.to_string(), field_schema(declared))).collect();
     let mut schema = json!({"type": "object", "properties": properties});
     let required: Vec<&str> =
         object.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
@@ -50,11 +50,11 @@ fn object(object: &Object) -> Json {
     schema
 }
 
-fn field(field: &PayloadField) -> Json {
+fn field_schema(field: &PayloadField) -> Json {
     let mut schema = match &field.shape {
         Shape::Plain(ty) => type_schema(ty),
-        Shape::Object(inner) => object(inner),
-        Shape::Objects(inner) => json!({"type": "array", "items": object(inner)}),
+        Shape::Object(inner) => object_schema(inner),
+        Shape::Objects(inner) => json!({"type": "array", "items": object_schema(inner)}),
     };
     if !field.docs.is_empty() {
         schema["description"] = json!(&*field.docs);
@@ -115,7 +115,7 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::DATETIME {
         schema["format"] = json!("date-time");
     }
-    if let Inner::Element(element) = &ty.inner
+    if let InnerType::Element(element) = &ty.inner
         && element.kinds != KindSet::ALL
     {
         let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A violated rule, and the path of the violation.
-type Broken = (Arc<str>, String);
+type BrokenRule = (Arc<str>, String);
 
 /// Runs the `test` blocks that expect a verdict on a payload.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
@@ -17,16 +17,17 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
-    let expected = shown(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
+    let expected =
+        format_verdict(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
     // If the test names paths, its actual result shows paths too.
     let placed = breaks.iter().any(|(_, place)| place.is_some());
-    let (passed, actual) = match judged(rules, kind, &test.message) {
+    let (passed, actual) = match judge_message(rules, kind, &test.message) {
         Ok((found, broken)) => {
-            let same = *found == **outcome && (breaks.is_empty() || are(breaks, &broken));
+            let same = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
             let mut told: Vec<(&str, Option<&str>)> =
                 broken.iter().map(|(rule, place)| (&**rule, placed.then_some(&**place))).collect();
             told.dedup();
-            (same, Message::verbatim(shown(kind, found, told.into_iter())))
+            (same, Message::verbatim(format_verdict(kind, found, told.into_iter())))
         }
         Err(error) => (false, error.to_message()),
     };
@@ -35,7 +36,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
 }
 
 /// True if the violated rules are exactly the expected rules, at the expected paths.
-fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
+fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[BrokenRule]) -> bool {
     let expects = |rule: &str, at: &str| {
         expected
             .iter()
@@ -49,7 +50,11 @@ fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
 
 /// Validates the payload of a test. Returns the verdict, and the violated rules with their paths,
 /// sorted by rule name.
-fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), JudgeError> {
+fn judge_message(
+    rules: &Rules,
+    kind: &str,
+    message: &Json,
+) -> Result<(&'static str, Vec<BrokenRule>), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
@@ -58,11 +63,15 @@ fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Ve
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
     let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
-    let broken: Vec<Broken> = broken.collect();
+    let broken: Vec<BrokenRule> = broken.collect();
     Ok((judgement.outcome().name(), broken))
 }
 
-fn shown<'a>(kind: &str, outcome: &str, breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+fn format_verdict<'a>(
+    kind: &str,
+    outcome: &str,
+    breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> String {
     let rules = breaks.map(|(rule, place)| match place {
         Some(place) => format!(" \"{rule}\" at \"{place}\""),
         None => format!(" \"{rule}\""),

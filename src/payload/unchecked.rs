@@ -1,14 +1,14 @@
 //! Finds rules that cannot be evaluated because an input was not given. Validation reports such
 //! rules as unchecked, so that a missing input does not look like a passed check.
 
-use super::reads::{FieldUse, Read, Reads};
+use super::reads::{FieldRead, FieldReads, FieldUse};
 use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
 /// Name of the input that holds optional features. A missing option means that the feature is off,
 /// so rules that read a missing option are not reported.
-const OPTIONS: &str = "options";
+const OPTIONS_INPUT: &str = "options";
 
 /// Rules and lists of a payload kind that read an input that was not given, each with the name of
 /// that input.
@@ -22,21 +22,21 @@ impl UncheckedPaths {
     /// Finds the rules and lists of a payload kind that read an input missing from `input`.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> UncheckedPaths {
         let mut blind = UncheckedPaths::default();
-        let reads = Reads::new(program, payload);
-        let absent = |reads: Vec<Read<'_>>| {
+        let reads = FieldReads::new(program, payload);
+        let absent = |reads: Vec<FieldRead<'_>>| {
             let needed =
                 reads.into_iter().filter(|read| read.used == FieldUse::default() && read.slot.root.is_none());
             let mut slots = needed.map(|read| read.slot);
-            let slot = slots.find(|slot| &*slot.path[0] != OPTIONS && slot.load(input).is_missing())?;
+            let slot = slots.find(|slot| &*slot.path[0] != OPTIONS_INPUT && slot.load(input).is_missing())?;
             Some(slot.name())
         };
-        let of_rule = |rule| absent(reads.of_rule(rule));
-        let of_list = |list| absent(reads.of_value(list));
-        blind.block(&payload.block, program, &of_rule, &of_list);
+        let of_rule = |rule| absent(reads.read_by_rule(rule));
+        let of_list = |list| absent(reads.read_by_value(list));
+        blind.collect_block(&payload.block, program, &of_rule, &of_list);
         blind
     }
 
-    fn block(
+    fn collect_block(
         &mut self,
         block: &Block,
         program: &Program,
@@ -48,7 +48,7 @@ impl UncheckedPaths {
         }
         for each in &block.each {
             self.lists.extend(of_list(each.list).map(|input| (each.list, input)));
-            self.block(&each.block, program, of_rule, of_list);
+            self.collect_block(&each.block, program, of_rule, of_list);
         }
     }
 }

@@ -31,13 +31,13 @@ impl Why {
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {
-            collect(when, &mut operands);
+            collect_operands(when, &mut operands);
         }
         operands
     }
 }
 
-fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
+fn collect_operands<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
     for operand in &node.operands {
         match operands.iter_mut().find(|known| known.text == operand.text) {
             Some(known) if known.value.is_none() => *known = operand,
@@ -45,7 +45,7 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
             None => operands.push(operand),
         }
     }
-    node.children.iter().for_each(|child| collect(child, operands));
+    node.children.iter().for_each(|child| collect_operands(child, operands));
 }
 
 impl Why {

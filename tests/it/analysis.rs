@@ -5,19 +5,19 @@
 //! an input that must show what the finding says. The test prints, for each kind of fact, how many
 //! of the facts that brute force finds the analysis also finds.
 
-use crate::support::held::{Shares, hold};
+use crate::support::held::{Shares, check_seed};
 use crate::support::random::Random;
 use crate::support::small::program;
-use crate::support::trials::{each, seeds};
+use crate::support::trials::{run_trials, seeds};
 use rulec::{Code, Finding, Rules};
 
 const PROGRAMS: u64 = 10_000;
 
 #[test]
 fn findings_are_those_of_brute_force() {
-    let shares = each(
+    let shares = run_trials(
         seeds(PROGRAMS),
-        |seed, shares: &mut Shares| hold(seed, &program(&mut Random::new(seed)), shares),
+        |seed, shares: &mut Shares| check_seed(seed, &program(&mut Random::new(seed)), shares),
         |shares, other| {
             for (kind, (all, seen)) in other {
                 let sum = shares.entry(kind).or_default();
@@ -33,7 +33,7 @@ fn findings_are_those_of_brute_force() {
 }
 
 /// Returns the code and the underlined text of each finding, with its witness input.
-fn found(text: &str) -> Vec<String> {
+fn find_codes(text: &str) -> Vec<String> {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let shown = |finding: &Finding| {
         let span = finding.diagnostic.span().expect("a place");
@@ -45,7 +45,7 @@ fn found(text: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    assert_eq!(found(text), expected, "{text}");
+    assert_eq!(find_codes(text), expected, "{text}");
 }
 
 /// Checks mistakes of new authors that the analysis once accepted without a finding.

@@ -7,8 +7,8 @@ use crate::support::engines::COLUMNS;
 use crate::support::generate::payload::Payloads;
 use crate::support::generate::{Generator, message};
 use crate::support::random::Random;
-use crate::support::trials::{each, is_long, seeds};
-use forge::{READING, agree, hash_at, rehashed};
+use crate::support::trials::{is_long, run_trials, seeds};
+use forge::{READING, assert_agree, hash_offset, rehash};
 use rulec::artifact;
 use rulec::payload;
 use rulec::{Backend, Code, CompileError, Compiler, Rules};
@@ -29,7 +29,7 @@ fn reload(compiler: &Compiler, rules: &Rules) -> Rules {
 }
 
 /// Returns everything about a decision that a caller can observe.
-fn seen(rules: &Rules, entry: &str, message: &Json) -> Json {
+fn decide_to_json(rules: &Rules, entry: &str, message: &Json) -> Json {
     let entry = rules.entry(entry).expect("the entry is there");
     let mut decision = serde_json::to_value(entry.decide(message)).expect("a decision is JSON");
     decision.as_object_mut().expect("an object").remove("failures");
@@ -44,7 +44,7 @@ fn seen(rules: &Rules, entry: &str, message: &Json) -> Json {
 }
 
 #[track_caller]
-fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
+fn assert_alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
     assert_eq!(format!("{:?}", compiled.warnings()), format!("{:?}", loaded.warnings()));
     assert_eq!(format!("{:?}", compiled.plan()), format!("{:?}", loaded.plan()));
     assert_eq!(compiled.targets(), loaded.targets());
@@ -57,7 +57,8 @@ fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
             let engine = |rules: &Rules| rules.entry(entry).map(|entry| entry.backend(false));
             assert_eq!(engine(&loaded), engine(&compiled));
             for message in messages {
-                let (expected, found) = (seen(&compiled, entry, message), seen(&loaded, entry, message));
+                let (expected, found) =
+                    (decide_to_json(&compiled, entry, message), decide_to_json(&loaded, entry, message));
                 assert_eq!(found, expected, "{:?} {entry} {message}", engine(&compiled));
             }
         }
@@ -95,7 +96,7 @@ fn the_rules_of_this_repository_come_back() {
         tried += 1;
         let loaded = reload(&compiler, &rules);
         println!("{}", file.display());
-        alike(&rules, &loaded, &messages);
+        assert_alike(&rules, &loaded, &messages);
         let again = compiler.compile_path(file).expect("it compiled before").to_artifact(false);
         assert!(again == rules.to_artifact(false), "{} gives other bytes each time", file.display());
         assert!(again == loaded.to_artifact(false), "{} changes by being loaded", file.display());
@@ -113,7 +114,7 @@ fn generated_programs_come_back() {
         let Ok(rules) = compiler.compile_text(&program.source) else { continue };
         tried += 1;
         let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).collect();
-        alike(&rules, &reload(&compiler, &rules), &messages);
+        assert_alike(&rules, &reload(&compiler, &rules), &messages);
     }
     assert!(tried > 140, "only {tried}");
 }
@@ -141,7 +142,7 @@ fn payloads_are_judged_alike() {
 }
 
 /// Returns a text with enough rules for an index, with index keys of each kind.
-fn many() -> String {
+fn many_routes() -> String {
     let mut source =
         String::from("input {\n  text: string\n  ctx: { n: int, role?: string, tags?: list<string> }\n}\n");
     for n in 0..300 {
@@ -175,13 +176,13 @@ fn many_messages() -> Vec<Json> {
 
 #[test]
 fn the_index_is_loaded_with_the_rules() {
-    let rules = Rules::from_text(&many()).expect("it compiles");
+    let rules = Rules::from_text(&many_routes()).expect("it compiles");
     let bytes = rules.to_artifact(false);
     let loaded = Rules::from_artifact(&bytes).expect("it loads");
     // `auto` uses the index here only if the artifact was loaded with the index, because none is
     // built later.
     assert_eq!(loaded.main().backend(false), Backend::Index);
-    alike(&rules, &loaded, &many_messages()[..12]);
+    assert_alike(&rules, &loaded, &many_messages()[..12]);
     let without = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads without sources");
     assert_eq!(without.main().backend(false), Backend::Index);
     for message in many_messages() {
@@ -220,7 +221,7 @@ fn host_functions_are_checked_when_loading() {
     assert!(Compiler::new().allow_missing_functions().load_artifact(&bytes).is_ok());
 }
 
-fn code(result: Result<Rules, CompileError>) -> Option<Code> {
+fn error_code(result: Result<Rules, CompileError>) -> Option<Code> {
     result.err().map(|error| error.diagnostics()[0].code)
 }
 
@@ -245,13 +246,13 @@ fn what_is_no_artifact_of_this_version_is_refused() {
         (changed(bytes.len() - 1), Code::ArtifactDamaged),
         ([&bytes[..], b"x"].concat(), Code::ArtifactDamaged),
     ] {
-        assert_eq!(code(Rules::from_artifact(&bytes)), Some(expected), "{} bytes", bytes.len());
+        assert_eq!(error_code(Rules::from_artifact(&bytes)), Some(expected), "{} bytes", bytes.len());
     }
 }
 
 /// Loads a forged file. Returns false if the file is refused; otherwise checks that all engines
 /// agree.
-fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
+fn is_forgery_accepted(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
     match compiler.load_artifact(bytes) {
         Err(error) => {
             assert!(!error.diagnostics().is_empty());
@@ -259,7 +260,7 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
             false
         }
         Ok(rules) => {
-            agree(&rules, messages, thorough);
+            assert_agree(&rules, messages, thorough);
             true
         }
     }
@@ -270,7 +271,7 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
 ///
 /// For one in every `thorough` numbers it also checks the explanations and the JIT code, which
 /// takes longer.
-fn forge(
+fn check_forgeries(
     compiler: &Compiler,
     messages: &[Json],
     numbers: std::ops::Range<u64>,
@@ -278,19 +279,19 @@ fn forge(
     mutate: &(dyn Fn(u64) -> Vec<u8> + Sync),
 ) -> (usize, usize) {
     let one = |number: u64, counts: &mut (usize, usize)| {
-        let bytes = rehashed(mutate(number));
-        let load = || forged(compiler, &bytes, messages, (number / 2).is_multiple_of(thorough));
+        let bytes = rehash(mutate(number));
+        let load = || is_forgery_accepted(compiler, &bytes, messages, (number / 2).is_multiple_of(thorough));
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
             Ok(false) => counts.0 += 1,
             Ok(true) => counts.1 += 1,
             Err(_) => panic!("mutation {number}"),
         }
     };
-    each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
+    run_trials(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
 }
 
 /// Returns small rule sets for each kind of statement, with messages that they decide.
-fn small() -> Vec<(&'static str, Vec<Json>)> {
+fn small_rule_sets() -> Vec<(&'static str, Vec<Json>)> {
     vec![
         (
             r##"
@@ -352,16 +353,16 @@ fn small() -> Vec<(&'static str, Vec<Json>)> {
 fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     for (number, (source, messages)) in sources.iter().enumerate() {
         let rules = compiler().compile_text(source).expect("it compiles");
-        agree(&rules, messages, true);
+        assert_agree(&rules, messages, true);
         let bytes = rules.to_artifact(true);
-        let start = hash_at(&bytes) + 32;
+        let start = hash_offset(&bytes) + 32;
         let flip = |at: u64| {
             let (mut bytes, at) = (bytes.clone(), at as usize);
             bytes[start + at / 8] ^= 1 << (at % 8);
             bytes
         };
         let count = (bytes.len() - start) as u64 * 8;
-        let (refused, loaded) = forge(&compiler(), messages, 0..count, thorough, &flip);
+        let (refused, loaded) = check_forgeries(&compiler(), messages, 0..count, thorough, &flip);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > 100 && loaded > 100, "{refused} refused, {loaded} loaded");
     }
@@ -379,7 +380,7 @@ fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
 
 #[test]
 fn a_forged_bit_is_refused_or_all_engines_agree() {
-    flip_each_bit(&small(), 16);
+    flip_each_bit(&small_rule_sets(), 16);
 }
 
 /// Former bug: a file with a forged count of tables had a rule in a table that did not exist, and
@@ -389,9 +390,9 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
 fn numbers_within_forged_counts_are_refused() {
     let compiler = compiler();
     let (mut tried, mut loaded) = (0, 0);
-    for (source, _) in small() {
+    for (source, _) in small_rule_sets() {
         let bytes = compiler.compile_text(source).expect("it compiles").to_artifact(true);
-        let start = hash_at(&bytes) + 32;
+        let start = hash_offset(&bytes) + 32;
         // The counts come first, and each takes one byte in these files.
         for count in start..start + 8 {
             for at in start + 8..bytes.len() {
@@ -399,7 +400,7 @@ fn numbers_within_forged_counts_are_refused() {
                 bytes[count] += 40;
                 bytes[at] = bytes[at].wrapping_add(32);
                 tried += 1;
-                loaded += usize::from(compiler.load_artifact(&rehashed(bytes)).is_ok());
+                loaded += usize::from(compiler.load_artifact(&rehash(bytes)).is_ok());
             }
         }
     }
@@ -409,7 +410,7 @@ fn numbers_within_forged_counts_are_refused() {
 #[test]
 fn random_forgeries_are_refused_or_all_engines_agree() {
     let compiler = compiler();
-    let mut sources: Vec<(String, Vec<Json>)> = vec![(many(), many_messages()[..2].to_vec())];
+    let mut sources: Vec<(String, Vec<Json>)> = vec![(many_routes(), many_messages()[..2].to_vec())];
     sources.push((READING.to_owned(), vec![json!({"n": 7}), json!({"text": "show", "more": {"x": 1}})]));
     sources.extend((0..12).map(|seed| {
         let mut random = Random::new(seed);
@@ -421,12 +422,12 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
         let messages = vec![payloads.payload(&mut random), payloads.payload(&mut random)];
         (payloads.source, messages)
     }));
-    sources.extend(small().into_iter().map(|(source, messages)| (source.to_owned(), messages)));
+    sources.extend(small_rule_sets().into_iter().map(|(source, messages)| (source.to_owned(), messages)));
     for (number, (source, messages)) in sources.iter().enumerate() {
         let rules = compiler.compile_text(source).expect("it compiles");
-        agree(&rules, messages, true);
+        assert_agree(&rules, messages, true);
         let bytes = rules.to_artifact(number % 2 == 0);
-        let start = hash_at(&bytes) + 32;
+        let start = hash_offset(&bytes) + 32;
         let mutate = |seed: u64| {
             let (mut random, mut bytes) = (Random::new(seed), bytes.clone());
             for _ in 0..1 + random.below(3) {
@@ -443,7 +444,7 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
         let numbers = seeds(if number == 0 { 60 } else { 600 });
         let count = (numbers.end - numbers.start) as usize;
         let thorough = if is_long() { 1 } else { 16 };
-        let (refused, loaded) = forge(&compiler, messages, numbers, thorough, &mutate);
+        let (refused, loaded) = check_forgeries(&compiler, messages, numbers, thorough, &mutate);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > count / 20 && loaded > count / 20, "{refused} refused, {loaded} loaded");
     }

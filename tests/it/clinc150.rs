@@ -6,7 +6,7 @@ use rulec::Rules;
 use serde_json::Value as Json;
 use std::path::Path;
 
-fn project() -> &'static Path {
+fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -43,12 +43,12 @@ fn measure(rules: &Rules, messages: &[Json]) -> Measured {
 }
 
 fn rules() -> Rules {
-    Rules::from_path(project().join("examples/clinc150.rules")).unwrap_or_else(|error| panic!("{error}"))
+    Rules::from_path(project_root().join("examples/clinc150.rules")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn the_excerpt_is_decided_rightly() {
-    let measured = measure(&rules(), &messages(&project().join("examples/clinc150_sample.jsonl")));
+    let measured = measure(&rules(), &messages(&project_root().join("examples/clinc150_sample.jsonl")));
     assert_eq!(measured, Measured { in_scope: 120, right: 120, out_of_scope: 30, caught: 0 });
 }
 

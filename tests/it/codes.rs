@@ -18,7 +18,7 @@ use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const MAIN: &str = "main.rules";
+const MAIN_FILE: &str = "main.rules";
 
 /// A fenced block of a documentation page.
 struct Block {
@@ -29,7 +29,7 @@ struct Block {
 }
 
 /// Returns the fenced blocks between a heading and the next heading.
-fn section(page: &str, heading: &str) -> Vec<Block> {
+fn page_section(page: &str, heading: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut inside, mut open, mut escapes) = (false, false, false);
     for line in page.lines() {
@@ -44,7 +44,7 @@ fn section(page: &str, heading: &str) -> Vec<Block> {
             }
         } else if open && inside {
             let block = blocks.last_mut().expect("a block is open");
-            block.text += &if escapes { unescaped(line) } else { line.to_owned() };
+            block.text += &if escapes { unescape(line) } else { line.to_owned() };
             block.text.push('\n');
         } else if !open && line.starts_with("## ") {
             inside = line[3..].trim() == heading;
@@ -54,7 +54,7 @@ fn section(page: &str, heading: &str) -> Vec<Block> {
 }
 
 /// Replaces each `\u{…}` of the line by its character.
-fn unescaped(line: &str) -> String {
+fn unescape(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("\\u{") {
@@ -68,13 +68,13 @@ fn unescaped(line: &str) -> String {
 
 fn files(blocks: &[Block]) -> MemoryLoader {
     blocks.iter().fold(MemoryLoader::new(), |loader, block| {
-        loader.with(block.file.as_deref().unwrap_or(MAIN), block.text.as_str())
+        loader.with(block.file.as_deref().unwrap_or(MAIN_FILE), block.text.as_str())
     })
 }
 
 /// Compiles the main file of a loader and returns its errors, or its warnings if it compiles.
-fn found(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
-    match compiler.compile_with(loader, MAIN) {
+fn find_diagnostics(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
+    match compiler.compile_with(loader, MAIN_FILE) {
         Ok(rules) => rules.warnings().to_vec(),
         Err(error) => error.diagnostics().to_vec(),
     }
@@ -88,10 +88,10 @@ fn is_analysed(code: Code) -> bool {
 
 /// Compiles the files and returns the diagnostics. For an analysis code, adds the findings of the
 /// analysis.
-fn found_for(code: Code, blocks: &[Block]) -> Vec<Diagnostic> {
+fn find_diagnostics_for(code: Code, blocks: &[Block]) -> Vec<Diagnostic> {
     let (compiler, files) = (compiler(code), files(blocks));
-    let mut all = found(&compiler, &files);
-    if let Some(rules) = is_analysed(code).then(|| compiler.compile_with(&files, MAIN).ok()).flatten() {
+    let mut all = find_diagnostics(&compiler, &files);
+    if let Some(rules) = is_analysed(code).then(|| compiler.compile_with(&files, MAIN_FILE).ok()).flatten() {
         all.extend(rules.analyse().into_iter().map(|finding| finding.diagnostic));
     }
     all
@@ -135,17 +135,17 @@ fn latin1(text: &str) -> Vec<u8> {
 }
 
 /// Constructs the cause of a code that no page can show as text. Returns the codes that are found.
-fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
+fn codes_in_circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
     let text = wrong.first().map_or("", |block| block.text.as_str());
     let compiler = compiler(code);
-    let compiled = |loader: &dyn Loader| codes(&found(&compiler, loader));
+    let compiled = |loader: &dyn Loader| codes(&find_diagnostics(&compiler, loader));
     let refusing = |path, error| compiled(&Refusing { files: files(wrong), path, error });
     match code {
         Code::FileUnreadable => {
             refusing("shared/words.rules", LoadError::Unreadable("permission denied".to_owned()))
         }
         Code::FileTooLarge => refusing("all_messages.rules", LoadError::TooLarge(MAX_FILE_BYTES + 1)),
-        Code::NotUtf8 => compiled(&MemoryLoader::new().with(MAIN, latin1(text))),
+        Code::NotUtf8 => compiled(&MemoryLoader::new().with(MAIN_FILE, latin1(text))),
         Code::ImportTooDeep => {
             let mut loader = files(wrong);
             for at in 1..=MAX_IMPORT_DEPTH {
@@ -157,7 +157,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
         Code::TooDeep => {
             let (open, close) = ("(".repeat(129), ")".repeat(129));
             let deep = format!("route refunds when {open}text == \"refund\"{close} -> refund_handler");
-            compiled(&MemoryLoader::new().with(MAIN, deep))
+            compiled(&MemoryLoader::new().with(MAIN_FILE, deep))
         }
         Code::JumpsTooDeep => {
             let mut rules = String::from("default -> goto t1\n");
@@ -165,17 +165,17 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
                 let _ = writeln!(rules, "table t{at} {{ default -> goto t{} }}", at + 1);
             }
             rules += "table t65 { default -> last_handler }";
-            compiled(&MemoryLoader::new().with(MAIN, rules))
+            compiled(&MemoryLoader::new().with(MAIN_FILE, rules))
         }
         Code::UnknownEntry => {
-            let rules: Rules = compiler.compile_with(&files(wrong), MAIN).expect("the rules are right");
+            let rules: Rules = compiler.compile_with(&files(wrong), MAIN_FILE).expect("the rules are right");
             assert!(rules.entry("billing").is_ok());
             let error = rules.entry("biling").err().expect("there is no such entry");
             assert_eq!(error.to_string(), "there is no entry `biling`; did you mean `billing`?");
             vec![code]
         }
         Code::NoArtifact | Code::ArtifactVersion | Code::ArtifactDamaged => {
-            let rules: Rules = compiler.compile_with(&files(wrong), MAIN).expect("the rules are right");
+            let rules: Rules = compiler.compile_with(&files(wrong), MAIN_FILE).expect("the rules are right");
             let mut bytes = rules.to_artifact(false);
             match code {
                 Code::NoArtifact => bytes = text.as_bytes().to_vec(),
@@ -187,7 +187,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             codes(error.diagnostics())
         }
         Code::ArtifactUntrusted => {
-            let rules: Rules = compiler.compile_with(&files(wrong), MAIN).expect("the rules are right");
+            let rules: Rules = compiler.compile_with(&files(wrong), MAIN_FILE).expect("the rules are right");
             let key = VerifyingKey::from_pem(include_str!("../keys/only-for-tests.pub")).expect("a key");
             let error = Compiler::new().trust(key).load_artifact(&rules.to_artifact(false));
             codes(error.expect_err("nobody has signed it").diagnostics())
@@ -195,7 +195,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
         Code::TooComplex => {
             let list = vec!["ctx.tag"; usize::from(u16::MAX) + 1].join(", ");
             let rules = format!("route tagged when ctx.word in [{list}] -> refund_handler");
-            compiled(&MemoryLoader::new().with(MAIN, rules))
+            compiled(&MemoryLoader::new().with(MAIN_FILE, rules))
         }
         Code::MessageTooDeep => {
             let message = format!("{{\"tree\": {}{}}}", "[".repeat(128), "]".repeat(128));
@@ -234,14 +234,14 @@ fn each_page(check: impl Fn(Code) -> Result<(), String>) {
 #[test]
 fn wrong_examples_are_reported_under_their_code() {
     each_page(|code| {
-        let wrong = section(code.page(), "Wrong");
+        let wrong = page_section(code.page(), "Wrong");
         let first = wrong.first().ok_or("there is no wrong example")?;
         let reported = if wrong.iter().any(|block| block.skipped) {
-            circumstance(code, &wrong)
+            codes_in_circumstance(code, &wrong)
         } else if first.language == "json" {
             message_code(first.text.as_bytes()).into_iter().collect()
         } else {
-            codes(&found_for(code, &wrong))
+            codes(&find_diagnostics_for(code, &wrong))
         };
         let alone = !reported.is_empty() && reported.iter().all(|other| *other == code);
         if alone { Ok(()) } else { Err(format!("the wrong example is reported as {reported:?}")) }
@@ -252,12 +252,12 @@ fn wrong_examples_are_reported_under_their_code() {
 #[test]
 fn wrong_examples_are_told_in_chinese() {
     each_page(|code| {
-        let wrong = section(code.page(), "Wrong");
+        let wrong = page_section(code.page(), "Wrong");
         let first = wrong.first().ok_or("there is no wrong example")?;
         if first.language == "json" || wrong.iter().any(|block| block.skipped) {
             return Ok(());
         }
-        for found in found_for(code, &wrong) {
+        for found in find_diagnostics_for(code, &wrong) {
             let told = found.localized(Language::Chinese);
             if !is_chinese(&told.message) {
                 return Err(format!("not Chinese: {}", told.message));
@@ -277,7 +277,7 @@ fn wrong_examples_are_told_in_chinese() {
 #[test]
 fn right_examples_are_right() {
     each_page(|code| {
-        let right = section(code.page(), "Right");
+        let right = page_section(code.page(), "Right");
         let first = right.first().ok_or("there is no right example")?;
         if right.iter().any(|block| block.skipped) {
             return Err("the right example can be tried as it stands".to_owned());
@@ -288,7 +288,7 @@ fn right_examples_are_right() {
                 Some(other) => Err(format!("the right message is reported as {other}")),
             };
         }
-        let diagnostics = found_for(code, &right);
+        let diagnostics = find_diagnostics_for(code, &right);
         let messages: Vec<&str> = diagnostics.iter().map(|found| found.message.as_str()).collect();
         if messages.is_empty() { Ok(()) } else { Err(format!("the right example: {}", messages.join("; "))) }
     });
@@ -297,7 +297,7 @@ fn right_examples_are_right() {
 #[test]
 fn a_file_on_disk_over_the_limit_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join(MAIN);
+    let path = folder.path().join(MAIN_FILE);
     // A sparse file: it has a size but uses no disk space.
     std::fs::File::create(&path).and_then(|file| file.set_len(MAX_FILE_BYTES + 1)).expect("a sparse file");
     let error = Compiler::new().compile_path(&path).expect_err("the file is too large");
@@ -325,7 +325,7 @@ const RANGES: &[(&str, &str)] = &[
     ("W06", "Warnings: request analysis"),
 ];
 
-fn index() -> String {
+fn build_index() -> String {
     let mut out = String::from(
         "# The codes of errors and warnings\n\n\
          Each finding about rules or messages has a code that never changes its meaning. Codes that start with `E` are\n\
@@ -344,7 +344,7 @@ fn index() -> String {
 #[test]
 fn the_index_lists_every_code_with_its_title() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/codes/README.md");
-    let index = index();
+    let index = build_index();
     for code in Code::ALL {
         assert!(index.contains(&format!("[{code}]")), "{code} lies in no range");
     }

@@ -33,16 +33,16 @@ fn compiler(case: &Json) -> Compiler {
 
 /// An engine configuration and whether the message is prepared first.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct EngineWay {
     column: Column,
     prepared: bool,
 }
 
-fn ways() -> impl Iterator<Item = Way> {
-    COLUMNS.iter().flat_map(|&column| [false, true].map(|prepared| Way { column, prepared }))
+fn engine_ways() -> impl Iterator<Item = EngineWay> {
+    COLUMNS.iter().flat_map(|&column| [false, true].map(|prepared| EngineWay { column, prepared }))
 }
 
-impl Way {
+impl EngineWay {
     fn decide(&self, rules: &Rules, entry: &Entry<'_>, message: &Json) -> Decision {
         if self.prepared { entry.decide_prepared(&rules.prepare(message)) } else { entry.decide(message) }
     }
@@ -68,11 +68,11 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
     let hits = |condition: String| -> Result<Vec<bool>, String> {
         let text = format!("{prelude}\nroute hit when {condition} -> h\n");
         let rules = compiler(case).compile_text(&text).map_err(|error| error.to_string())?;
-        let hit = |way: Way| {
+        let hit = |way: EngineWay| {
             let rules = way.column.compile(&rules);
             way.decide(&rules, &rules.main(), &case["message"]).chosen() == Some("hit")
         };
-        Ok(ways().map(hit).collect())
+        Ok(engine_ways().map(hit).collect())
     };
     let (positive, negative) = match (hits(format!("({condition})")), hits(format!("not ({condition})"))) {
         (Ok(positive), Ok(negative)) => (positive, negative),
@@ -81,7 +81,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
             return;
         }
     };
-    for (way, (positive, negative)) in ways().zip(positive.into_iter().zip(negative)) {
+    for (way, (positive, negative)) in engine_ways().zip(positive.into_iter().zip(negative)) {
         let is = match (positive, negative) {
             (true, false) => "true",
             (false, true) => "false",
@@ -109,7 +109,7 @@ fn check_code(case: &Json, failures: &mut Vec<String>) {
 }
 
 /// Computes the outcome values that the case names, in one configuration.
-fn outcome(rules: &Rules, way: Way, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
+fn outcome(rules: &Rules, way: EngineWay, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let entry = case.get("entry").and_then(Json::as_str).unwrap_or("routes");
     let entry = rules.entry(entry).map_err(|error| error.to_string())?;
     let decision = way.decide(rules, &entry, &case["message"]);
@@ -140,7 +140,7 @@ fn check_rules(case: &Json, failures: &mut Vec<String>) {
         }
     };
     let case = case.as_object().expect("a case is an object");
-    for way in ways() {
+    for way in engine_ways() {
         match outcome(&way.column.compile(&rules), way, case) {
             Err(error) => failures.push(error),
             Ok(made) => {
@@ -183,6 +183,6 @@ fn every_engine_answers_every_case_as_written() {
         }
     }
     assert!(count >= 350, "only {count} cases in {}", folder.display());
-    println!("{count} cases, {} ways, {} fail", ways().count(), report.len());
+    println!("{count} cases, {} ways, {} fail", engine_ways().count(), report.len());
     assert!(report.is_empty(), "{} of {count} cases fail:\n{}", report.len(), report.join("\n"));
 }

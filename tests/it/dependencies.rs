@@ -14,18 +14,18 @@ use toml::Table;
 
 type Names = BTreeSet<String>;
 
-fn read(path: &str) -> String {
+fn read_file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn manifest(path: &str) -> Table {
-    read(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
+fn read_manifest(path: &str) -> Table {
+    read_file(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Collects the external packages in the dependency tables of a manifest, including tables for one
 /// target platform.
-fn of_manifest(manifest: &Table, found: &mut Names) {
+fn collect_dependencies(manifest: &Table, found: &mut Names) {
     for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
         let named = manifest.get(table).and_then(|table| table.as_table());
         let names = named.into_iter().flat_map(|table| table.keys());
@@ -33,11 +33,11 @@ fn of_manifest(manifest: &Table, found: &mut Names) {
     }
     let targets = manifest.get("target").and_then(|targets| targets.as_table());
     for target in targets.into_iter().flat_map(|targets| targets.values()) {
-        of_manifest(target.as_table().expect("a table"), found);
+        collect_dependencies(target.as_table().expect("a table"), found);
     }
 }
 
-fn of_workspace() -> Names {
+fn workspace_dependencies() -> Names {
     let mut found = Names::new();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     let members = fs::read_dir(crates).expect("a folder").map(|member| member.expect("an entry").path());
@@ -47,27 +47,28 @@ fn of_workspace() -> Names {
         ["Cargo.toml", "benches/peers/Cargo.toml", "fuzz/Cargo.toml", "tools/book/Cargo.toml"]
             .map(str::to_owned),
     ) {
-        of_manifest(&manifest(&path), &mut found);
+        collect_dependencies(&read_manifest(&path), &mut found);
     }
     found
 }
 
-fn of_page(path: &str) -> Names {
-    let package: Json = serde_json::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+fn documented_dependencies(path: &str) -> Names {
+    let package: Json =
+        serde_json::from_str(&read_file(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     let tables = ["dependencies", "devDependencies"].map(|table| package[table].as_object());
     tables.into_iter().flatten().flat_map(|table| table.keys()).cloned().collect()
 }
 
 /// Returns the package name of a requirement such as `ray[data]>=2.40`.
-fn required(requirement: &str) -> String {
+fn required_version(requirement: &str) -> String {
     requirement.split(['[', '>', '<', '=', '~', '!', ' ']).next().unwrap_or_default().to_owned()
 }
 
-fn of_python() -> Names {
-    let project = manifest("python/pyproject.toml");
+fn python_dependencies() -> Names {
+    let project = read_manifest("python/pyproject.toml");
     let texts = |list: &toml::Value| -> Names {
         let list = list.as_array().expect("a list").iter();
-        list.map(|item| required(item.as_str().expect("a text"))).collect()
+        list.map(|item| required_version(item.as_str().expect("a text"))).collect()
     };
     let mut found = texts(&project["build-system"]["requires"]);
     let extras = project["project"]["optional-dependencies"].as_table().expect("a table");
@@ -77,7 +78,7 @@ fn of_python() -> Names {
 }
 
 /// Returns the package names in the table below a heading of the page; each row must give a reason.
-fn told(page: &str, heading: &str) -> Names {
+fn names_in_section(page: &str, heading: &str) -> Names {
     let section =
         page.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("`{heading}` is missing"));
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -95,15 +96,15 @@ fn told(page: &str, heading: &str) -> Names {
 
 #[test]
 fn every_dependency_has_a_reason() {
-    let page = read("docs/dependencies.md");
+    let page = read_file("docs/dependencies.md");
     let parts = [
-        ("# Dependencies", of_workspace()),
-        ("## The page of the studio", of_page("studio/package.json")),
-        ("## The Python package", of_python()),
-        ("## The extension for Visual Studio Code", of_page("editors/vscode/package.json")),
+        ("# Dependencies", workspace_dependencies()),
+        ("## The page of the studio", documented_dependencies("studio/package.json")),
+        ("## The Python package", python_dependencies()),
+        ("## The extension for Visual Studio Code", documented_dependencies("editors/vscode/package.json")),
     ];
     for (heading, named) in parts {
-        let told = told(&format!("\n{page}"), heading);
+        let told = names_in_section(&format!("\n{page}"), heading);
         let missing: Vec<_> = named.difference(&told).collect();
         let gone: Vec<_> = told.difference(&named).collect();
         assert!(
@@ -114,8 +115,8 @@ fn every_dependency_has_a_reason() {
 }
 
 /// Returns the versions that `deny.toml` bans because of an advisory, each with its reason.
-fn denied() -> Vec<(String, VersionReq, String)> {
-    let rules = manifest("deny.toml");
+fn denied_versions() -> Vec<(String, VersionReq, String)> {
+    let rules = read_manifest("deny.toml");
     let denied = rules["bans"]["deny"].as_array().expect("a list").iter().map(|rule| {
         let text = |key: &str| rule[key].as_str().expect("a text").to_owned();
         let named = text("crate");
@@ -127,7 +128,7 @@ fn denied() -> Vec<(String, VersionReq, String)> {
 }
 
 /// Returns the locked packages that are banned or do not come from the crates.io registry.
-fn refused(locked: &Table, denied: &[(String, VersionReq, String)]) -> Vec<String> {
+fn refused_packages(locked: &Table, denied: &[(String, VersionReq, String)]) -> Vec<String> {
     let (mut found, mut registries) = (Vec::new(), BTreeSet::new());
     for package in locked["package"].as_array().expect("a list") {
         let text = |key: &str| package.get(key).and_then(|value| value.as_str());
@@ -145,9 +146,9 @@ fn refused(locked: &Table, denied: &[(String, VersionReq, String)]) -> Vec<Strin
 
 #[test]
 fn what_is_locked_has_no_known_advisory_and_comes_from_one_registry() {
-    let denied = denied();
+    let denied = denied_versions();
     assert!(denied.len() > 20);
-    let found = refused(&manifest("Cargo.lock"), &denied);
+    let found = refused_packages(&read_manifest("Cargo.lock"), &denied);
     assert!(found.is_empty(), "Cargo.lock:\n{}", found.join("\n"));
     let planted = r#"
         package = [
@@ -156,7 +157,7 @@ fn what_is_locked_has_no_known_advisory_and_comes_from_one_registry() {
             { name = "slab", version = "0.4.11", source = "registry+one" },
             { name = "other", version = "1.0.0", source = "git+two" },
         ]"#;
-    let found = refused(&planted.parse().expect("it parses"), &denied);
+    let found = refused_packages(&planted.parse().expect("it parses"), &denied);
     assert!(
         found.len() == 2 && found[0].starts_with("slab 0.4.10") && found[1].contains("git+two"),
         "{found:?}"

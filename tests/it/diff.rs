@@ -19,7 +19,7 @@ fn rules(text: &str) -> Rules {
 }
 
 /// Applies one random edit to the program. Some edits change only the spelling.
-fn mutate(random: &mut Random, program: &mut Program) {
+fn mutate_program(random: &mut Random, program: &mut Program) {
     let fields: Vec<&Field> = program.fields.iter().collect();
     let fresh = condition(random, &fields, 2);
     let (one, other) = (random.below(program.routes.len()), random.below(program.routes.len()));
@@ -52,7 +52,7 @@ fn mutate(random: &mut Random, program: &mut Program) {
 }
 
 /// Returns the parts of the decision that a service acts on.
-fn acted_on(rules: &Rules, message: &Json) -> Json {
+fn acted_decision(rules: &Rules, message: &Json) -> Json {
     answer(&serde_json::to_value(rules.decide(message)).expect("a decision is JSON"))
 }
 
@@ -66,12 +66,12 @@ struct Shares {
     proven: [usize; 2],
 }
 
-fn hold(seed: u64, shares: &mut Shares) {
+fn check_seed(seed: u64, shares: &mut Shares) {
     let mut random = Random::new(seed);
     let mut own = program(&mut random);
     let before = own.text();
     for _ in 0..=random.below(3) {
-        mutate(&mut random, &mut own);
+        mutate_program(&mut random, &mut own);
     }
     // Route names must be unique.
     let mut seen = std::collections::HashSet::new();
@@ -79,12 +79,16 @@ fn hold(seed: u64, shares: &mut Shares) {
     let after = own.text();
     let (old, new) = (rules(&before), rules(&after));
     let diff = old.diff(&new);
-    let differs = own.inputs.iter().any(|input| acted_on(&old, input) != acted_on(&new, input));
+    let differs = own.inputs.iter().any(|input| acted_decision(&old, input) != acted_decision(&new, input));
     let verdict = diff.verdict();
     let context = format!("seed {seed}\n{before}---\n{after}---\n{diff:#?}");
     let examples = diff.entries.iter().flat_map(|entry| &entry.changes).flat_map(|change| &change.examples);
     for example in examples.clone() {
-        assert_ne!(acted_on(&old, &example.message), acted_on(&new, &example.message), "{context}");
+        assert_ne!(
+            acted_decision(&old, &example.message),
+            acted_decision(&new, &example.message),
+            "{context}"
+        );
     }
     assert_eq!(examples.count() > 0, verdict == Verdict::Different, "{context}");
     assert!(!(differs && verdict == Verdict::Same), "some message is answered otherwise: {context}");
@@ -99,7 +103,7 @@ fn hold(seed: u64, shares: &mut Shares) {
 #[test]
 fn differences_are_those_of_brute_force() {
     let mut shares = Shares::default();
-    trials::seeds(PROGRAMS).for_each(|seed| hold(seed, &mut shares));
+    trials::seeds(PROGRAMS).for_each(|seed| check_seed(seed, &mut shares));
     for (kind, name) in ["plain", "with functions"].into_iter().enumerate() {
         let Shares { differ, found, agree, proven } = &shares;
         println!("{name}: {} of {} differences found", found[kind], differ[kind]);
@@ -111,7 +115,7 @@ fn differences_are_those_of_brute_force() {
 }
 
 /// Formats each change as its kind, name and example message.
-fn changes(before: &str, after: &str) -> Vec<String> {
+fn diff_changes(before: &str, after: &str) -> Vec<String> {
     let diff = rules(before).diff(&rules(after));
     let all = diff.entries.iter().flat_map(|entry| &entry.changes);
     all.map(|change| {
@@ -124,7 +128,7 @@ fn changes(before: &str, after: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(before: &str, after: &str, expected: &[&str], verdict: Verdict) {
-    assert_eq!(changes(before, after), expected, "{before}\n{after}");
+    assert_eq!(diff_changes(before, after), expected, "{before}\n{after}");
     assert_eq!(rules(before).diff(&rules(after)).verdict(), verdict, "{before}\n{after}");
 }
 
@@ -252,14 +256,14 @@ fn tables_count_where_jumps_lead_to_them() {
     let flat = "route one when n > 1 and text contains \"x\" -> x\nroute two when n > 1 -> y\ndefault -> d";
     assert_eq!(rules(&before).diff(&rules(flat)).verdict(), Verdict::Same);
     let after = before.replace("\"x\"", "\"z\"");
-    let found = changes(&before, &after);
+    let found = diff_changes(&before, &after);
     assert!(found[0].starts_with("Changed jump → x {\"n\":"), "{found:?}");
 }
 
 #[test]
 fn choices_routers_and_flows_are_compared() {
     let check = |before: &str, after: &str, expected: &str| {
-        let found = changes(before, after);
+        let found = diff_changes(before, after);
         assert!(found.iter().any(|change| change.starts_with(expected)), "{found:?}");
         assert!(rules(before).diff(&rules(before)).verdict() == Verdict::Same);
     };

@@ -4,7 +4,7 @@
 use crate::support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
 use crate::support::generate::{Generator, message};
 use crate::support::random::Random;
-use crate::support::trials::{each, seeds};
+use crate::support::trials::{run_trials, seeds};
 use rulec::{Compiler, Decision, Rules, Session};
 use rulec_lang::limits::{Limit, TABLE};
 use serde_json::Value as Json;
@@ -34,20 +34,20 @@ fn reload(rules: &Rules) -> Rules {
 }
 
 /// Returns everything that a caller can observe about a decision, except the time taken.
-fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
+fn decide_and_explain(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
     let entry = rules.entry(entry).expect("the generator names the entries");
     let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
-    (shown(&entry.decide(message)), matched)
+    (show_decision(&entry.decide(message)), matched)
 }
 
 /// Returns the same observations as `seen`, for a decision through a session with the message as a
 /// JSON line.
-fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
+fn decide_by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
-    (shown(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
+    (show_decision(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
 }
 
-fn shown(decision: &Decision) -> String {
+fn show_decision(decision: &Decision) -> String {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     // The failing host functions depend on the order of operands, which each engine may choose.
     let fields = json.as_object_mut().expect("an object");
@@ -112,14 +112,14 @@ impl Engine {
         context: &dyn Fn() -> String,
     ) {
         let (name, (at, entry)) = (&self.name, entry);
-        assert_eq!(seen(&self.rules, entry, message), *expected, "{name}: {}", context());
+        assert_eq!(decide_and_explain(&self.rules, entry, message), *expected, "{name}: {}", context());
         let handle = self.rules.entry(entry).expect("the generator names the entries");
         let record = self.rules.prepare(message);
         let prepared = handle.decide_prepared(&record);
         assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
         assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
         let session = &mut self.sessions[at];
-        assert_eq!(by_session(session, message), *expected, "{name}, session: {}", context());
+        assert_eq!(decide_by_session(session, message), *expected, "{name}, session: {}", context());
         let bare = session.choose(&record);
         let chosen = bare.chosen.map(|chosen| chosen.name(self.rules.program()));
         assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
@@ -172,7 +172,7 @@ fn compare(seed: u64, tally: &mut Tally) {
         let message = message(&mut random);
         let number = at % program.entries.len();
         let entry = &*program.entries[number];
-        let expected = seen(&reference, entry, &message);
+        let expected = decide_and_explain(&reference, entry, &message);
         let context = || format!("seed {seed}, entry {entry}, message {message}\n{source}");
         let handle = rules.entry(entry).expect("the generator names the entries");
         let decided = handle.decide(&message);
@@ -181,7 +181,7 @@ fn compare(seed: u64, tally: &mut Tally) {
         }
         if let Some(findable) = &findable {
             tally.chose += usize::from(decided.chosen().is_some() && !decided.is_default());
-            tally.found += usize::from(findable.led_to(decided.statement()));
+            tally.found += usize::from(findable.contains(decided.statement()));
         }
         if at % 10 == 0 {
             let explained =
@@ -196,7 +196,7 @@ fn compare(seed: u64, tally: &mut Tally) {
 
 #[test]
 fn every_engine_answers_like_the_reference() {
-    let tally = each(seeds(PROGRAMS), compare, Tally::add);
+    let tally = run_trials(seeds(PROGRAMS), compare, Tally::add);
     println!("{tally:?}");
     let Tally { pairs, hits, lacking, chose, found, ref loaded, .. } = tally;
     assert!(pairs >= 100_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
@@ -321,7 +321,11 @@ fn every_piece_of_the_language_is_written_and_holds_somewhere() {
 
 /// Returns the answer to a single condition, and the exceeded limits. All engines must agree,
 /// except where an engine may skip a part that the reference evaluator evaluates.
-fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
+fn check_engines_agree(
+    engines: &[Rules],
+    message: &Json,
+    context: &str,
+) -> (bool, Vec<(&'static str, u64, u64)>) {
     let mut answers = engines.iter().map(|rules| {
         let decision = rules.decide(message);
         let exceeded = decision.exceeded().iter();
@@ -372,7 +376,7 @@ fn every_engine_applies_the_limits_at_the_same_place() {
                 let rules = compile(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
                 let engines: Vec<Rules> = COLUMNS.iter().map(|column| column.compile(&rules)).collect();
                 for message in &messages {
-                    let (_, exceeded) = answered(&engines, message, &source);
+                    let (_, exceeded) = check_engines_agree(&engines, message, &source);
                     let Some((.., amount, _)) = exceeded.iter().find(|(name, ..)| *name == row.name) else {
                         *within += usize::from(value > 0);
                         continue;

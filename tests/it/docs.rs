@@ -7,24 +7,24 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> &'static Path {
+fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns the README and the pages of `docs/`. The pages of diagnostic codes have their own test.
-fn pages() -> Vec<PathBuf> {
-    let folder = fs::read_dir(root().join("docs")).expect("the folder of pages");
+fn all_pages() -> Vec<PathBuf> {
+    let folder = fs::read_dir(project_root().join("docs")).expect("the folder of pages");
     let mut pages: Vec<PathBuf> = folder
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    pages.push(root().join("README.md"));
+    pages.push(project_root().join("README.md"));
     pages.sort();
     pages
 }
 
 /// Returns the blocks fenced as `rules`, each with the number of its first line.
-fn blocks(page: &str) -> Vec<(usize, String)> {
+fn code_blocks(page: &str) -> Vec<(usize, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -40,7 +40,7 @@ fn blocks(page: &str) -> Vec<(usize, String)> {
 }
 
 /// Returns the faults of a program: its compile errors, or its failed tests.
-fn faults(loader: &MemoryLoader) -> Vec<String> {
+fn compile_faults(loader: &MemoryLoader) -> Vec<String> {
     match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
         Err(error) => vec![error.to_string()],
         Ok(rules) => {
@@ -53,11 +53,11 @@ fn faults(loader: &MemoryLoader) -> Vec<String> {
 #[test]
 fn the_rules_on_the_pages_compile_and_pass_their_tests() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for path in pages() {
+    for path in all_pages() {
         let page = fs::read_to_string(&path).expect("a page can be read");
-        for (line, text) in blocks(&page) {
+        for (line, text) in code_blocks(&page) {
             tried += 1;
-            let faults = faults(&MemoryLoader::new().with("main.rules", text));
+            let faults = compile_faults(&MemoryLoader::new().with("main.rules", text));
             wrong.extend(faults.into_iter().map(|fault| format!("{}:{line}: {fault}", path.display())));
         }
     }
@@ -70,7 +70,7 @@ fn the_rules_on_the_pages_compile_and_pass_their_tests() {
 #[test]
 fn each_block_says_its_language() {
     let mut wrong = Vec::new();
-    for path in pages() {
+    for path in all_pages() {
         let page = fs::read_to_string(&path).expect("a page can be read");
         let fences = page.lines().enumerate().filter(|(_, line)| line.starts_with("```"));
         let bare = fences.step_by(2).filter(|(_, line)| *line == "```");
@@ -83,7 +83,7 @@ fn each_block_says_its_language() {
 #[test]
 fn no_table_is_broken_by_a_blank_line() {
     let mut wrong = Vec::new();
-    for path in pages() {
+    for path in all_pages() {
         let page = fs::read_to_string(&path).expect("a page can be read");
         let lines: Vec<&str> = page.lines().collect();
         for (number, three) in lines.windows(3).enumerate() {
@@ -101,9 +101,9 @@ fn no_table_is_broken_by_a_blank_line() {
 /// pages of the codes.
 #[test]
 fn the_summary_of_the_site_names_each_page() {
-    let path = root().join("docs/SUMMARY.md");
+    let path = project_root().join("docs/SUMMARY.md");
     let summary = fs::read_to_string(&path).expect("the page can be read");
-    let names = pages().into_iter().filter(|path| path.starts_with(root().join("docs")));
+    let names = all_pages().into_iter().filter(|path| path.starts_with(project_root().join("docs")));
     let names = names.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let missing: Vec<String> =
         names.filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})"))).collect();
@@ -123,7 +123,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// Returns the lines outside fenced blocks, with their numbers.
-fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
+fn prose_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().enumerate().filter(move |(_, line)| {
         let fence = line.starts_with("```");
@@ -133,35 +133,37 @@ fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the link targets of a page, each with its line number.
-fn links(page: &str) -> Vec<(usize, String)> {
+fn page_links(page: &str) -> Vec<(usize, String)> {
     let line_links = |(number, line): (usize, &str)| {
         let targets = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
         targets.map(|target| (number + 1, target.to_owned())).collect::<Vec<_>>()
     };
-    prose(page).flat_map(line_links).collect()
+    prose_lines(page).flat_map(line_links).collect()
 }
 
 /// Each link must lead to an existing page and heading. Links between site pages must stay on the
 /// site.
 #[test]
 fn every_link_leads_somewhere() {
-    let codes = Code::ALL.iter().map(|code| root().join(format!("docs/codes/{code}.md")));
+    let codes = Code::ALL.iter().map(|code| project_root().join(format!("docs/codes/{code}.md")));
     let all: Vec<PathBuf> =
-        pages().into_iter().chain(codes).chain([root().join("docs/codes/README.md")]).collect();
+        all_pages().into_iter().chain(codes).chain([project_root().join("docs/codes/README.md")]).collect();
     let (mut tried, mut wrong) = (0, Vec::new());
     for path in &all {
         let page = fs::read_to_string(path).expect("a page can be read");
-        for (line, target) in links(&page).into_iter().filter(|(_, target)| !target.starts_with("https://")) {
+        for (line, target) in
+            page_links(&page).into_iter().filter(|(_, target)| !target.starts_with("https://"))
+        {
             tried += 1;
             let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
             let to = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
             let to = to.canonicalize().unwrap_or_default();
             let text = fs::read_to_string(&to).unwrap_or_default();
-            let mut headings = prose(&text).filter_map(|(_, line)| line.strip_prefix('#'));
+            let mut headings = prose_lines(&text).filter_map(|(_, line)| line.strip_prefix('#'));
             let found = heading.is_empty()
                 || headings.any(|text| anchor(text.trim_start_matches('#').trim_start()) == heading);
-            let docs = root().join("docs").canonicalize().expect("the folder of pages");
-            let leaves = path.starts_with(root().join("docs")) && !to.starts_with(docs);
+            let docs = project_root().join("docs").canonicalize().expect("the folder of pages");
+            let leaves = path.starts_with(project_root().join("docs")) && !to.starts_with(docs);
             if to.as_os_str().is_empty() || !found || leaves {
                 wrong.push(format!("{}:{line}: {target}", path.display()));
             }
@@ -174,7 +176,7 @@ fn every_link_leads_somewhere() {
 /// Every page of the site must name its readers near the top.
 #[test]
 fn every_page_says_for_whom_it_is() {
-    let silent: Vec<PathBuf> = pages()
+    let silent: Vec<PathBuf> = all_pages()
         .into_iter()
         .filter(|path| !path.ends_with("README.md") && !path.ends_with("SUMMARY.md"))
         .filter(|path| {
@@ -188,7 +190,7 @@ fn every_page_says_for_whom_it_is() {
 /// Compares the table of features on the page `installing` with the manifest.
 #[test]
 fn the_page_on_installing_names_each_feature() {
-    let read = |name: &str| fs::read_to_string(root().join(name)).expect("it can be read");
+    let read = |name: &str| fs::read_to_string(project_root().join(name)).expect("it can be read");
     let (manifest, readme) = (read("Cargo.toml"), read("docs/installing.md"));
     let features = manifest.split("[features]").nth(1).and_then(|rest| rest.split("\n[").next());
     let names = features.expect("features").lines().filter_map(|line| Some(line.split_once(" = ")?.0));
@@ -199,7 +201,7 @@ fn the_page_on_installing_names_each_feature() {
 
 #[test]
 fn the_table_of_statements_is_one_program_and_complete() {
-    let page = fs::read_to_string(root().join("docs/statements.md")).expect("the page can be read");
+    let page = fs::read_to_string(project_root().join("docs/statements.md")).expect("the page can be read");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
     let rows: Vec<(&str, &str)> = rows
         .map(|row| {
@@ -210,7 +212,7 @@ fn the_table_of_statements_is_one_program_and_complete() {
     let program: String = rows.iter().map(|(_, example)| format!("{example}\n")).collect();
     let loader =
         MemoryLoader::new().with("main.rules", program).with("words.rules", "list shared_words = [\"a\"]");
-    assert_eq!(faults(&loader), Vec::<String>::new());
+    assert_eq!(compile_faults(&loader), Vec::<String>::new());
 
     for (statement, example) in &rows {
         let word = statement.split(' ').next().unwrap_or(statement);
@@ -218,7 +220,8 @@ fn the_table_of_statements_is_one_program_and_complete() {
     }
     let shown: BTreeSet<&str> =
         rows.iter().filter_map(|(statement, _)| statement.split(' ').next()).collect();
-    let grammar = fs::read_to_string(root().join("grammar/rules.pest")).expect("the grammar can be read");
+    let grammar =
+        fs::read_to_string(project_root().join("grammar/rules.pest")).expect("the grammar can be read");
     let known = grammar.lines().filter_map(|line| Some(line.split_once("_statement ")?.0));
     let known: BTreeSet<&str> = known.filter(|word| word.chars().all(char::is_alphabetic)).collect();
     assert_eq!(shown, known);

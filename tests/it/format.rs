@@ -6,7 +6,7 @@
 
 use crate::support::generate::Generator;
 use crate::support::generate::payload::Payloads;
-use crate::support::layout::formatted;
+use crate::support::layout::check_formatted;
 use crate::support::random::Random;
 use crate::support::trials::seeds;
 use crate::workload;
@@ -24,7 +24,7 @@ const MUTATIONS: u64 = 3_000;
 /// Approximate size of the large files.
 const BYTES: u64 = 100_000;
 
-fn root() -> &'static Path {
+fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -32,19 +32,19 @@ fn root() -> &'static Path {
 fn corpus() -> Vec<(PathBuf, String)> {
     let mut corpus = Vec::new();
     for folder in ["examples", "rules", "tests", "src", "crates", "docs"] {
-        walk(&root().join(folder), &mut corpus);
+        collect_files(&project_root().join(folder), &mut corpus);
     }
     corpus.sort();
     assert!(corpus.len() > 100, "only {} texts were found", corpus.len());
     corpus
 }
 
-fn walk(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
+fn collect_files(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let ending = path.extension().and_then(|ending| ending.to_str());
         match ending {
-            _ if path.is_dir() => walk(&path, corpus),
+            _ if path.is_dir() => collect_files(&path, corpus),
             Some("rules") => {
                 let bytes = fs::read(&path).expect("a file");
                 corpus.extend(String::from_utf8(bytes).ok().map(|text| (path, text)));
@@ -61,24 +61,25 @@ fn walk(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
 }
 
 /// A loader that replaces one file; all other files come from disk.
-struct Instead<'a> {
+struct ReplacingLoader<'a> {
     name: &'a str,
     text: &'a str,
     disk: DiskLoader,
 }
 
-impl Loader for Instead<'_> {
+impl Loader for ReplacingLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == self.name { Ok(self.text.into()) } else { self.disk.load(path) }
     }
 }
 
 /// Returns the compiled program as text without spans, or its diagnostics if it does not compile.
-fn meaning(path: &Path, text: &str) -> String {
+fn compiled_meaning(path: &Path, text: &str) -> String {
     let folder = path.parent().expect("files lie in folders");
     let disk = DiskLoader::new(folder).expect("the folder is there");
     let compiler = Compiler::new().allow_missing_functions();
-    let rules = compiler.compile_with(&Instead { name: "this one.rules", text, disk }, "this one.rules");
+    let rules =
+        compiler.compile_with(&ReplacingLoader { name: "this one.rules", text, disk }, "this one.rules");
     match rules {
         Ok(rules) => without_places(&rules),
         Err(error) => {
@@ -98,9 +99,9 @@ fn without_places(rules: &Rules) -> String {
     for rule in &mut program.rules {
         rule.condition = Condition::from((*rule.condition).clone());
     }
-    let shown = without(&format!("{program:?}"), "Span {", "}");
+    let shown = remove_between(&format!("{program:?}"), "Span {", "}");
     // The name index of a record has no order either, and hints contain line numbers.
-    let shown = without(&without(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
+    let shown = remove_between(&remove_between(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
     // A requirement quotes its condition as written, with the white space. Other tests compare its
     // tokens.
     let shown: String = shown.split_whitespace().collect();
@@ -108,7 +109,7 @@ fn without_places(rules: &Rules) -> String {
 }
 
 /// Removes the text between each pair of marks.
-fn without(text: &str, from: &str, to: &str) -> String {
+fn remove_between(text: &str, from: &str, to: &str) -> String {
     let mut parts = text.split(from);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -119,8 +120,8 @@ fn without(text: &str, from: &str, to: &str) -> String {
 
 #[track_caller]
 fn check(path: &Path, text: &str) {
-    let once = formatted(&path.display().to_string(), text);
-    let (old, new) = (meaning(path, text), meaning(path, &once));
+    let once = check_formatted(&path.display().to_string(), text);
+    let (old, new) = (compiled_meaning(path, text), compiled_meaning(path, &once));
     assert!(
         old == new,
         "{} means something else:\n{text}\n--- formatted:\n{once}\n{old}\n{new}",
@@ -137,7 +138,7 @@ fn every_file_of_the_repository_keeps_its_meaning() {
 
 #[test]
 fn random_programs_keep_their_meaning() {
-    let here = root().join("random.rules");
+    let here = project_root().join("random.rules");
     let (mut bytes, programs) = (0, seeds(PROGRAMS));
     for seed in programs.clone() {
         let mut random = Random::new(seed);
@@ -151,7 +152,7 @@ fn random_programs_keep_their_meaning() {
 }
 
 /// Replaces each white-space token by random white space, which may contain line breaks.
-fn scattered(random: &mut Random, text: &str) -> String {
+fn scatter_white_space(random: &mut Random, text: &str) -> String {
     let scattered = |token: Token| match token.kind {
         TokenKind::White | TokenKind::Newline => {
             random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned()
@@ -166,7 +167,7 @@ fn scattered(random: &mut Random, text: &str) -> String {
 /// Formats two large files in parallel.
 #[test]
 fn large_files_keep_their_meaning() {
-    let here = root().join("large.rules");
+    let here = project_root().join("large.rules");
     let sizes = seeds(BYTES);
     let bytes = (sizes.end - sizes.start) as usize;
     let shape =
@@ -176,7 +177,7 @@ fn large_files_keep_their_meaning() {
     for source in [&of_routes as &dyn Fn(usize) -> String, &of_detection] {
         let text = source(bytes * 200 / source(200).len());
         assert!(text.len() > bytes / 2, "only {} bytes", text.len());
-        let text = scattered(&mut Random::new(1), &text);
+        let text = scatter_white_space(&mut Random::new(1), &text);
         let began = std::time::Instant::now();
         let formatted = format(&text).unwrap_or_else(|changed| panic!("{changed}")).text;
         eprintln!("{} bytes laid out as {} in {:?}", text.len(), formatted.len(), began.elapsed());
@@ -186,7 +187,7 @@ fn large_files_keep_their_meaning() {
 
 /// Returns the text with tokens removed, duplicated, inserted and moved, and with changed white
 /// space.
-fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
+fn mutilate(random: &mut Random, text: &str, other: &str) -> String {
     let mut pieces: Vec<&str> = tokenize(text, 0).map(|token| token.text(text)).collect();
     let others: Vec<&str> = tokenize(other, 0).map(|token| token.text(other)).collect();
     const ODD: [&str; 24] = [
@@ -221,7 +222,7 @@ fn mutilated_files_keep_their_tokens_and_their_findings() {
             continue;
         }
         let other = &corpus[random.below(corpus.len())].1;
-        let text = mutilated(&mut random, text, other);
+        let text = mutilate(&mut random, text, other);
         check(path, &text);
     }
 }

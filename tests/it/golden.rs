@@ -9,7 +9,7 @@ use rulec_syntax::format::format;
 use rulec_syntax::lex::{TokenKind, tokenize};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::index::PostingList;
-use rulec_vm::index::index_terms::LAST;
+use rulec_vm::index::index_terms::LAST_IN_GROUP;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -70,8 +70,10 @@ fn plans_are_as_written_down() {
         }
         for (pred, answer) in rules.index().answers.iter().enumerate().filter(|(_, answer)| answer.end > 0) {
             let numbers = &rules.index().numbers[answer.start as usize..answer.end as usize];
-            let numbers =
-                numbers.iter().map(|number| (number & !LAST, number & LAST != 0)).collect::<Vec<_>>();
+            let numbers = numbers
+                .iter()
+                .map(|number| (number & !LAST_IN_GROUP, number & LAST_IN_GROUP != 0))
+                .collect::<Vec<_>>();
             let _ = writeln!(
                 printed,
                 "answer {pred}: exact {}, plain {}, {numbers:?}",
@@ -109,7 +111,7 @@ fn messages_of_conditions_are_as_written_down() {
 }
 
 /// Files that together cover every kind of statement; the formatter test respells them oddly.
-const WRITTEN: [&str; 8] = [
+const WRITTEN_TEXTS: [&str; 8] = [
     "examples/chatbot.rules",
     "examples/orders.rules",
     "examples/council.rules",
@@ -124,7 +126,7 @@ const WRITTEN: [&str; 8] = [
 ///
 /// The first has a space between all tokens and a comment after some tokens. The second has a space
 /// only where two tokens would merge, and line breaks after some tokens.
-fn odd(text: &str) -> [String; 2] {
+fn odd_variants(text: &str) -> [String; 2] {
     let plain = |kind| {
         matches!(
             kind,
@@ -163,10 +165,10 @@ fn odd(text: &str) -> [String; 2] {
 fn layouts_are_as_written_down() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut printed = String::new();
-    for name in WRITTEN {
+    for name in WRITTEN_TEXTS {
         let text = std::fs::read_to_string(root.join(name)).unwrap();
-        for odd in odd(&text) {
-            let _ = writeln!(printed, "#### {name}\n{}", layout::formatted(name, &odd));
+        for odd in odd_variants(&text) {
+            let _ = writeln!(printed, "#### {name}\n{}", layout::check_formatted(name, &odd));
         }
     }
     support::assert_file(&root.join("tests/golden/layouts.txt"), &printed);

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const MOST_LINES: usize = 500;
+const MAX_LINES: usize = 500;
 
-fn root() -> &'static Path {
+fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -34,16 +34,16 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Returns the folders with this name in the root package and in the member packages under
 /// `crates/`.
 fn folders(name: &str) -> Vec<PathBuf> {
-    let mut folders = vec![root().join(name)];
-    if let Ok(members) = fs::read_dir(root().join("crates")) {
+    let mut folders = vec![project_root().join(name)];
+    if let Ok(members) = fs::read_dir(project_root().join("crates")) {
         folders.extend(members.map(|member| member.expect("an entry").path().join(name)));
     }
     folders.retain(|folder| folder.is_dir());
     folders
 }
 
-fn name_of(path: &Path) -> String {
-    let inner = path.strip_prefix(root()).expect("it lies in the repository");
+fn relative_name(path: &Path) -> String {
+    let inner = path.strip_prefix(project_root()).expect("it lies in the repository");
     inner.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
@@ -60,9 +60,9 @@ fn breaches() -> BTreeMap<String, String> {
         rust_files(&folder, &mut files);
         assert!(!files.is_empty(), "{} holds no source", folder.display());
         for path in files {
-            let (name, text) = (name_of(&path), fs::read_to_string(&path).expect("a text"));
+            let (name, text) = (relative_name(&path), fs::read_to_string(&path).expect("a text"));
             let lines = text.lines().count();
-            if lines > MOST_LINES {
+            if lines > MAX_LINES {
                 breach("length", &name, format!("{lines} lines"));
             }
             if !text.starts_with("//!") {

@@ -14,7 +14,7 @@ fn rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-fn explained(text: &str, message: &Json) -> String {
+fn explain_message(text: &str, message: &Json) -> String {
     rules(text).explain(message).to_string()
 }
 
@@ -46,7 +46,7 @@ fn an_exception_is_shown_with_its_result() {
             ],
         ),
     ] {
-        let shown = explained(text, &message);
+        let shown = explain_message(text, &message);
         for line in lines {
             assert!(shown.contains(line), "{line}\n{shown}");
         }
@@ -57,9 +57,9 @@ fn an_exception_is_shown_with_its_result() {
 #[test]
 fn the_way_that_was_taken_is_explained() {
     let text = "route r when (if ctx.n > 3 then ctx.a else ctx.b) == 1 -> h";
-    let shown = explained(text, &json!({ "ctx": { "n": 5, "b": 1 } }));
+    let shown = explain_message(text, &json!({ "ctx": { "n": 5, "b": 1 } }));
     assert!(shown.contains("ctx.a is missing") && !shown.contains("ctx.b is missing"), "{shown}");
-    let shown = explained(text, &json!({ "ctx": {} }));
+    let shown = explain_message(text, &json!({ "ctx": {} }));
     assert!(shown.contains("ctx.b is missing"), "{shown}");
 }
 
@@ -67,7 +67,7 @@ fn the_way_that_was_taken_is_explained() {
 #[test]
 fn the_names_of_a_rule_are_shown() {
     let text = "route r when (big or old) and not big where big = ctx.n > 3, old = ctx.age > 30 -> h";
-    let shown = explained(text, &json!({ "ctx": { "n": 5, "age": 31 } }));
+    let shown = explain_message(text, &json!({ "ctx": { "n": 5, "age": 31 } }));
     assert!(shown.contains("✓ big") && shown.contains("ctx.n = 5"), "{shown}");
     assert_eq!(shown.matches("ctx.n > 3").count(), 1, "{shown}");
 }
@@ -162,7 +162,7 @@ fn live_rules_take_rules_with_names() {
 fn private_values_stay_private() {
     let text = "input { ctx: { pin: string @private, n: int } }\n\
                 route r when (if ctx.n > 3 then ctx.pin else \"x\") == secret where secret = ctx.pin -> h(p: secret)";
-    let shown = explained(text, &json!({ "ctx": { "pin": "4711", "n": 5 } }));
+    let shown = explain_message(text, &json!({ "ctx": { "pin": "4711", "n": 5 } }));
     assert!(!shown.contains("4711"), "{shown}");
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Returns the answer that every engine gives: the chosen route, its arguments, and the exceeded
 /// limits.
 #[track_caller]
-fn decided(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static str>) {
+fn decide_message(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static str>) {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
     let mut answers = COLUMNS.iter().map(|column| {
         let decision = column.compile(&rules).decide(message);
@@ -32,7 +32,7 @@ fn decided(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static s
 fn check(settings: &str, condition: &str, message: &Json, expected: Result<bool, &str>) {
     let head = if settings.is_empty() { String::new() } else { format!("settings {{ {settings} }}\n") };
     for (text, wanted) in [(condition.to_owned(), true), (format!("not ({condition})"), false)] {
-        let (chosen, _, exceeded) = decided(&format!("{head}route r when {text} -> h"), message);
+        let (chosen, _, exceeded) = decide_message(&format!("{head}route r when {text} -> h"), message);
         match expected {
             Ok(truth) => assert_eq!((chosen.is_some(), exceeded), (truth == wanted, vec![]), "{text}"),
             Err(limit) => assert_eq!((chosen, exceeded), (None, vec![limit]), "{text}"),
@@ -40,11 +40,11 @@ fn check(settings: &str, condition: &str, message: &Json, expected: Result<bool,
     }
 }
 
-fn text(letter: &str, count: usize) -> Json {
+fn text_of_length(letter: &str, count: usize) -> Json {
     json!({ "text": letter.repeat(count), "u": letter.repeat(count) })
 }
 
-fn list(count: usize) -> Json {
+fn list_of_length(count: usize) -> Json {
     json!({ "l": vec![1; count] })
 }
 
@@ -60,23 +60,23 @@ fn a_quantifier_reads_so_many_elements() {
                 "" => quantifier.to_owned(),
                 nest => nest.to_owned() + &quantifier.replace("x > ", "x * a > "),
             };
-            check(small, &condition, &list(most), Ok(holds));
-            check(small, &condition, &list(most + 1), Err("quantifier_elements"));
+            check(small, &condition, &list_of_length(most), Ok(holds));
+            check(small, &condition, &list_of_length(most + 1), Err("quantifier_elements"));
         }
     }
-    check(small, "any a in l: a > 0 and (any x in l: x > 0)", &list(16), Ok(true));
-    check("quantifier_elements: 0", "any x in l: x > 0", &list(0), Ok(false));
-    check("", "any x in l: x > 1", &list(1_000_001), Err("quantifier_elements"));
-    check("", "any x in l: any y in l: x + y > 3", &list(1_001), Err("quantifier_elements"));
+    check(small, "any a in l: a > 0 and (any x in l: x > 0)", &list_of_length(16), Ok(true));
+    check("quantifier_elements: 0", "any x in l: x > 0", &list_of_length(0), Ok(false));
+    check("", "any x in l: x > 1", &list_of_length(1_000_001), Err("quantifier_elements"));
+    check("", "any x in l: any y in l: x + y > 3", &list_of_length(1_001), Err("quantifier_elements"));
 }
 
 #[test]
 fn a_similarity_compares_so_many_characters() {
     for condition in ["similarity(text, u) == 1", r#"similarity(text, "文文文文文") > 0.1"#] {
-        check("similarity_characters: 5", condition, &text("文", 5), Ok(true));
-        check("similarity_characters: 5", condition, &text("文", 6), Err("similarity_characters"));
+        check("similarity_characters: 5", condition, &text_of_length("文", 5), Ok(true));
+        check("similarity_characters: 5", condition, &text_of_length("文", 6), Err("similarity_characters"));
     }
-    check("", "similarity(text, u) == 1", &text("a", 4_097), Err("similarity_characters"));
+    check("", "similarity(text, u) == 1", &text_of_length("a", 4_097), Err("similarity_characters"));
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn an_expression_searches_so_many_bytes() {
     for condition in
         [r#"text matches r"b+""#, r#"text matches any [r"b+", r"^c"]"#, r#"lower(text) matches r"b""#]
     {
-        check("regex_bytes: 10", condition, &text("a", 10), Ok(false));
+        check("regex_bytes: 10", condition, &text_of_length("a", 10), Ok(false));
         // The index knows that the required literal `b` is absent without running the regex, but
         // must still report the limit.
-        check("regex_bytes: 10", condition, &text("a", 11), Err("regex_bytes"));
-        check("regex_work: 1_000", condition, &text("a", 500), Err("regex_work"));
+        check("regex_bytes: 10", condition, &text_of_length("a", 11), Err("regex_bytes"));
+        check("regex_work: 1_000", condition, &text_of_length("a", 500), Err("regex_work"));
     }
-    let message = text("a", 100_000);
+    let message = text_of_length("a", 100_000);
     check("", r#"text matches r"\p{L}{200}b""#, &message, Err("regex_work"));
     check("", r#"text matches r"\b\w+@\w+\b""#, &message, Ok(false));
 }
@@ -111,9 +111,9 @@ fn an_expression_that_is_not_searched_for_exceeds_nothing() {
 
 #[test]
 fn a_pattern_of_like_that_goes_back_is_bounded() {
-    check("search_work: 100", r#"text like "*b*c*""#, &text("a", 1_000), Ok(false));
-    check("search_work: 100", r#"text like "*b?c*""#, &text("a", 33), Ok(false));
-    check("search_work: 100", r#"text like "*b?c*""#, &text("a", 34), Err("search_work"));
+    check("search_work: 100", r#"text like "*b*c*""#, &text_of_length("a", 1_000), Ok(false));
+    check("search_work: 100", r#"text like "*b?c*""#, &text_of_length("a", 33), Ok(false));
+    check("search_work: 100", r#"text like "*b?c*""#, &text_of_length("a", 34), Err("search_work"));
     let message = json!({ "text": "a".repeat(140_000), "u": format!("*{}b*", "a?".repeat(70_000)) });
     check("", "text like u", &message, Err("search_work"));
 }
@@ -135,7 +135,12 @@ fn a_value_that_is_built_has_so_many_bytes() {
         check(&format!("value_bytes: {bytes}"), condition, &message, Ok(true));
         check(&format!("value_bytes: {}", bytes - 1), condition, &message, Err("value_bytes"));
     }
-    check("", "len(text) > 0 and len(lower(text)) > 3", &text("A", (1 << 20) + 1), Err("value_bytes"));
+    check(
+        "",
+        "len(text) > 0 and len(lower(text)) > 3",
+        &text_of_length("A", (1 << 20) + 1),
+        Err("value_bytes"),
+    );
 }
 
 /// Former bug: joining the letters of a text with the text itself turned kilobytes into gigabytes,
@@ -143,7 +148,7 @@ fn a_value_that_is_built_has_so_many_bytes() {
 #[test]
 fn a_product_of_two_texts_is_not_built() {
     let start = Instant::now();
-    check("", r#"len(join(split(text, ""), u)) > 3"#, &text("x", 60_000), Err("value_bytes"));
+    check("", r#"len(join(split(text, ""), u)) > 3"#, &text_of_length("x", 60_000), Err("value_bytes"));
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
@@ -257,7 +262,7 @@ fn settings_of_limits_are_whole_numbers() {
 /// Returns the verdict that every engine gives on a payload, and the exceeded limits with their
 /// amounts.
 #[track_caller]
-fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64, u64)>) {
+fn judge_payload(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64, u64)>) {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
     let mut answers = COLUMNS.iter().map(|column| {
         let judgement = column.judging(&rules).judge("p").expect("there is the kind").judge(payload);
@@ -279,7 +284,7 @@ fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64,
 fn an_each_of_a_payload_walks_over_so_many_elements() {
     let judged = |body: &str, count: usize| {
         let payload = json!({ "l": vec![1; count], "d": { "a": 1, "b": 2 } });
-        judged(
+        judge_payload(
             &format!("settings {{ quantifier_elements: 64 }}\npayload p {{ l: list\n d: dict\n {body} }}"),
             &payload,
         )
@@ -307,8 +312,8 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
         "settings {{ quantifier_elements: 64 }}\ninput {{ input_list: list<int> }}\n{nested}\npayload p {{ l: list\n {body} }}"
     );
     let payload = |count: usize| json!({ "l": vec![1; count] });
-    assert_eq!(self::judged(&rules, &payload(8)), reject);
-    assert_eq!(self::judged(&rules, &payload(9)), beyond(9, 8));
+    assert_eq!(self::judge_payload(&rules, &payload(8)), reject);
+    assert_eq!(self::judge_payload(&rules, &payload(9)), beyond(9, 8));
 }
 
 /// Everything in an `each` block is counted once per element. The amount that one `each` block uses
@@ -320,7 +325,7 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
         let head = format!(
             "settings {{ {settings} }}\npayload p {{ text: string\n l: list<string>\n m: list<string>\n"
         );
-        self::judged(&format!("{head} {body} }}"), &payload)
+        self::judge_payload(&format!("{head} {body} }}"), &payload)
     };
     for (settings, body, limit) in [
         ("regex_work: 1_000", r#"each x in l { require "r": text matches r"b" }"#, "regex_work"),
@@ -344,8 +349,8 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
 #[test]
 fn a_judgement_tells_limits_of_both_checks() {
     let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";
-    assert_eq!(judged(rules, &json!({})), ("accept_corrected", vec![("value_bytes", 9, 8)]));
-    assert_eq!(judged(rules, &json!({ "a": "1" })), ("accept", vec![]));
+    assert_eq!(judge_payload(rules, &json!({})), ("accept_corrected", vec![("value_bytes", 9, 8)]));
+    assert_eq!(judge_payload(rules, &json!({ "a": "1" })), ("accept", vec![]));
 }
 
 #[test]
@@ -355,7 +360,7 @@ fn the_analysis_of_a_request_is_bounded() {
         entity order matches r\"order (?<id>[0-9]+)\"
         lexicon anger { \"furious\": 0.7 }\n";
     let check = |settings: &str, condition: &str, text: &str, expected: Result<bool, &str>| {
-        let (chosen, _, exceeded) = decided(
+        let (chosen, _, exceeded) = decide_message(
             &format!("{RULES}settings {{ {settings} }}\nroute r when {condition} -> h"),
             &json!({ "text": text }),
         );
@@ -439,7 +444,7 @@ fn a_choice_takes_a_bounded_expression_of_the_message() {
 /// Former bug: a constant `-0.0` passed through JSON and became the integer 0.
 #[test]
 fn a_float_constant_keeps_kind_and_sign() {
-    let (_, args, _) = decided(
+    let (_, args, _) = decide_message(
         "default -> h(a: -0.0, b: 0.0 * -1, c: ctx.n * -0.0, d: [-0.0, 1.0][0], e: [0.0 * -1][0])",
         &json!({ "ctx": { "n": 1 } }),
     );

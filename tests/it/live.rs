@@ -23,7 +23,7 @@ fn compiler() -> Compiler {
 
 /// The edited text as an author would keep it: one route per line.
 #[derive(Clone)]
-struct Text {
+struct ModelText {
     lines: Vec<String>,
     /// Indentation of the lines of routes inside tables.
     indent: &'static str,
@@ -34,15 +34,15 @@ fn name(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("route ")?.split_whitespace().next()
 }
 
-impl Text {
-    fn new(source: &str, indent: &'static str) -> Text {
+impl ModelText {
+    fn new(source: &str, indent: &'static str) -> ModelText {
         let mut inside = false;
         let lines = source.lines().map(|line| {
             inside = (inside || line.starts_with("table ")) && line != "}";
             let indent = if inside && !line.starts_with("table ") { indent } else { "" };
             format!("{indent}{line}")
         });
-        Text { lines: lines.collect(), indent }
+        ModelText { lines: lines.collect(), indent }
     }
 
     fn source(&self) -> String {
@@ -96,7 +96,7 @@ impl Text {
 ///
 /// If `declared` is false, field types are inferred from uses, and violations of them are left out.
 /// Live rules report violations by the inferred types of the base, which the next merge can change.
-fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
+fn decision_json(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
     object.remove("failures");
@@ -129,7 +129,7 @@ struct Tally {
 fn edit(
     random: &mut Random,
     live: &LiveRules,
-    text: &mut Text,
+    text: &mut ModelText,
     entries: &[String],
     spares: &[(String, String)],
     tally: &mut Tally,
@@ -187,7 +187,7 @@ fn edit(
 
 fn compare(
     (live, column): (&LiveRules, Column),
-    text: &Text,
+    text: &ModelText,
     entries: &[String],
     messages: &[Json],
     context: &str,
@@ -207,7 +207,7 @@ fn compare(
             let decision = expected.decide(message);
             let given = live.decide_in(entry, message).expect("the entry is there");
             let declared = base.program().input.is_some();
-            assert_eq!(seen(&given, declared), seen(&decision, declared), "{}", context());
+            assert_eq!(decision_json(&given, declared), decision_json(&decision, declared), "{}", context());
             assert_eq!(given.chosen(), decision.chosen());
             let matched = live.matched_in(entry, message).expect("the entry is there");
             assert_eq!(matched, expected.matched(message), "matched: {}", context());
@@ -226,9 +226,9 @@ fn compare(
 
 /// Runs a merge while this thread decides the messages repeatedly. A merge must not change any
 /// answer.
-fn merge_beside(
+fn merge_in_parallel(
     live: &LiveRules,
-    text: &Text,
+    text: &ModelText,
     entries: &[String],
     messages: &[Json],
     context: &str,
@@ -239,8 +239,9 @@ fn merge_beside(
     let mut cases = Vec::new();
     for entry in entries {
         let Ok(handle) = fresh.entry(entry) else { continue };
-        cases
-            .extend(messages.iter().map(|message| (entry, message, seen(&handle.decide(message), declared))));
+        cases.extend(
+            messages.iter().map(|message| (entry, message, decision_json(&handle.decide(message), declared))),
+        );
     }
     let begun = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -255,7 +256,11 @@ fn merge_beside(
                 let begun = begun.load(Ordering::SeqCst);
                 let given = live.decide_in(entry, message).expect("the entry is there");
                 tally.beside_merges += usize::from(begun && live.pending() > 0);
-                assert_eq!(seen(&given, declared), *expected, "{context}, entry {entry}, message {message}");
+                assert_eq!(
+                    decision_json(&given, declared),
+                    *expected,
+                    "{context}, entry {entry}, message {message}"
+                );
             }
         }
         let merged = merging.join().expect("it does not panic");
@@ -266,13 +271,13 @@ fn merge_beside(
 
 /// Applies random edits to random programs, and compares the answers of live rules and of the
 /// edited text.
-fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
+fn run_seeds(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
     // Compiling the text takes longest, so small rule sets are compared more often.
     let asked = if size < 100 { 12 } else { 6 };
     for seed in seeds {
         let mut random = Random::new(seed);
         let (program, spares) = Generator::with_spares(&mut random, size + 12);
-        let mut text = Text::new(&program.source, if random.chance(50) { "  " } else { "" });
+        let mut text = ModelText::new(&program.source, if random.chance(50) { "  " } else { "" });
         for (entry, line) in &spares[..size] {
             let mut grown = text.clone();
             grown.insert(entry, line);
@@ -296,7 +301,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             let messages: Vec<Json> = (0..asked).map(|_| message(&mut random)).collect();
             let at = format!("seed {seed}, step {step}");
             if merges {
-                merge_beside(&live, &text, &program.entries, &messages, &at, tally);
+                merge_in_parallel(&live, &text, &program.entries, &messages, &at, tally);
             }
             compare((&live, column), &text, &program.entries, &messages, &at, tally);
         }
@@ -310,7 +315,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             assert_eq!(why.chosen.as_deref(), live.decide(&messages[0]).chosen(), "seed {seed}");
             // The texts that live rules keep must give the same answers.
             let [(_, kept)] = live.texts().try_into().expect("there is one file");
-            let (text, at) = (Text::new(&kept, ""), format!("seed {seed}, kept"));
+            let (text, at) = (ModelText::new(&kept, ""), format!("seed {seed}, kept"));
             compare((&live, column), &text, &program.entries, &messages, &at, tally);
         }
     }
@@ -319,10 +324,10 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
 #[test]
 fn after_any_edits_live_rules_answer_like_the_edited_text() {
     let mut tally = Tally::default();
-    run(seeds(220), 0, 12, &mut tally);
-    run(seeds(60), 20, 8, &mut tally);
-    run(seeds(8), 300, 6, &mut tally);
-    run(seeds(2), 2000, 3, &mut tally);
+    run_seeds(seeds(220), 0, 12, &mut tally);
+    run_seeds(seeds(60), 20, 8, &mut tally);
+    run_seeds(seeds(8), 300, 6, &mut tally);
+    run_seeds(seeds(2), 2000, 3, &mut tally);
     println!("{tally:?}");
     assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
     // Both decision paths are covered: the base alone on each engine, and the base with edits.

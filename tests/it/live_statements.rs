@@ -38,7 +38,7 @@ fn compiler() -> Compiler {
 struct Texts(BTreeMap<&'static str, Vec<Vec<String>>>);
 
 /// True if the line begins the statement `head`.
-fn begins(line: &str, head: &str) -> bool {
+fn begins_with_head(line: &str, head: &str) -> bool {
     let rest = line.trim_start().strip_prefix(head);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
@@ -59,17 +59,18 @@ impl Texts {
     /// `Some(None)` if only the slot's statement is missing.
     fn at(&self, slot: &Slot) -> Option<Option<(usize, usize)>> {
         if slot.file == SHARED
-            && !self.0[MAIN].iter().any(|lines| begins(&lines[0], "import \"shared.rules\""))
+            && !self.0[MAIN].iter().any(|lines| begins_with_head(&lines[0], "import \"shared.rules\""))
         {
             return None;
         }
         let statements = &self.0[slot.file];
         let Some(table) = slot.table else {
-            let at = statements.iter().position(|lines| begins(&lines[0], slot.head));
+            let at = statements.iter().position(|lines| begins_with_head(&lines[0], slot.head));
             return Some(at.map(|at| (at, 0)));
         };
-        let of_table = statements.iter().position(|lines| begins(&lines[0], &format!("table {table}")))?;
-        let line = statements[of_table].iter().position(|line| begins(line, slot.head));
+        let of_table =
+            statements.iter().position(|lines| begins_with_head(&lines[0], &format!("table {table}")))?;
+        let line = statements[of_table].iter().position(|line| begins_with_head(line, slot.head));
         Some(line.map(|line| (of_table, line)))
     }
 
@@ -82,8 +83,10 @@ impl Texts {
             None => statements.push(text.lines().map(str::to_owned).collect()),
             Some(table) => {
                 let head = format!("table {table}");
-                let lines =
-                    statements.iter_mut().find(|lines| begins(&lines[0], &head)).expect("it is there");
+                let lines = statements
+                    .iter_mut()
+                    .find(|lines| begins_with_head(&lines[0], &head))
+                    .expect("it is there");
                 lines.insert(lines.len() - 1, format!("  {text}"));
             }
         }
@@ -111,7 +114,7 @@ impl Texts {
     }
 
     fn is_declared(&self) -> bool {
-        self.0[MAIN].iter().any(|lines| begins(&lines[0], "input"))
+        self.0[MAIN].iter().any(|lines| begins_with_head(&lines[0], "input"))
     }
 
     /// Compiles the texts. Unless `tested` is true, older `test` statements are left out, because
@@ -120,7 +123,7 @@ impl Texts {
         let mut loader = MemoryLoader::new().with("spare.rules", "let spare_word = 1");
         for (file, statements) in &self.0 {
             // A placeholder replaces each test, as in the texts of live rules.
-            let text = statements.iter().map(|lines| match tested || !begins(&lines[0], "test") {
+            let text = statements.iter().map(|lines| match tested || !begins_with_head(&lines[0], "test") {
                 true => lines.join("\n"),
                 false => "type spacer = int".to_owned(),
             });
@@ -137,7 +140,7 @@ impl Texts {
 ///
 /// If `declared` is false, violations of the input are left out too, because live rules report them
 /// by the inferred types of the base.
-fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
+fn decision_json(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
     object.remove("failures");
@@ -164,7 +167,8 @@ impl ReferenceAnswers {
         let mut by_case = HashMap::new();
         for (entry, name) in ENTRIES.iter().enumerate() {
             for (at, message) in messages.iter().enumerate() {
-                let decision = rules.entry(name).ok().map(|entry| seen(&entry.decide(message), declared));
+                let decision =
+                    rules.entry(name).ok().map(|entry| decision_json(&entry.decide(message), declared));
                 by_case.insert((entry, at), decision);
             }
         }
@@ -177,7 +181,7 @@ impl ReferenceAnswers {
     fn assert(&self, live: &LiveRules, messages: &[Json], context: &str) {
         for ((entry, at), expected) in &self.by_case {
             let decision = live.decide_in(ENTRIES[*entry], &messages[*at]).ok();
-            let given = decision.map(|decision| seen(&decision, self.declared));
+            let given = decision.map(|decision| decision_json(&decision, self.declared));
             assert_eq!(given, *expected, "{context}, {} of {}", ENTRIES[*entry], messages[*at]);
         }
     }
@@ -203,7 +207,7 @@ fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sight
                     seen_here.missing.insert((before, live.generation(), entry));
                     continue;
                 };
-                let (key, json) = ((decision.generation(), entry, at), seen(&decision, false));
+                let (key, json) = ((decision.generation(), entry, at), decision_json(&decision, false));
                 let known = seen_here.decisions.entry(key).or_insert_with(|| json.clone());
                 assert_eq!(*known, json, "one generation, two answers");
             }
@@ -249,7 +253,7 @@ fn edit(random: &mut Random, texts: &mut Texts, slot: &Slot) -> (Edit, &'static 
     (edit, kind, made)
 }
 
-fn refusal(error: &EditError) -> &'static str {
+fn refusal_kind(error: &EditError) -> &'static str {
     match error {
         EditError::Compile(_) => "compile",
         EditError::UnknownTable(_) => "no table",
@@ -297,7 +301,7 @@ impl Run<'_> {
             // An earlier edit of the batch changed the same statement or imports the file.
             Err(EditError::Twice(_) | EditError::NotYet(..)) if edits.len() > 1 => self.texts = before,
             Err(error) => {
-                let reason = refusal(&error);
+                let reason = refusal_kind(&error);
                 let tested = kinds.iter().any(|(head, _)| head.starts_with("test"));
                 // With an inferred schema, a route may be rejected although the whole text
                 // compiles.
@@ -317,7 +321,7 @@ impl Run<'_> {
 
     /// Makes edits while two threads decide, and compares every decision with the rules of its
     /// generation.
-    fn beside_two_threads(&mut self, edits: usize) {
+    fn run_beside_two_threads(&mut self, edits: usize) {
         let (live, messages, done) = (self.live, self.messages, AtomicBool::new(false));
         let sightings = std::thread::scope(|scope| {
             let threads = [(); 2].map(|()| scope.spawn(|| decide_until(&done, live, messages)));
@@ -364,7 +368,7 @@ fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
     // Later rounds use the same rules, so that the recorded decisions of a round can be dropped.
     for round in seeds(1) {
         run.random = Random::new(13 + round);
-        run.beside_two_threads(EDITS);
+        run.run_beside_two_threads(EDITS);
     }
     println!("{:?}", run.tally);
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());

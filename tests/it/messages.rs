@@ -13,15 +13,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> &'static Path {
+fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            sources(&path, found);
+            collect_sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
@@ -29,11 +29,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Collects the templates of the `message!` calls among these tokens.
-fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
+fn collect_templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else { continue };
-        templates(group.stream(), found);
+        collect_templates(group.stream(), found);
         let before = |back: usize| at.checked_sub(back).map(|at| tokens[at].to_string());
         if (before(2).as_deref(), before(1).as_deref()) == (Some("message"), Some("!"))
             && let Some(TokenTree::Literal(literal)) = group.stream().into_iter().next()
@@ -47,22 +47,22 @@ fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
 /// Returns the message templates of all packages.
 fn all_templates() -> BTreeSet<String> {
     let mut files = Vec::new();
-    sources(&root().join("src"), &mut files);
-    for member in fs::read_dir(root().join("crates")).expect("the members") {
-        sources(&member.expect("an entry").path().join("src"), &mut files);
+    collect_sources(&project_root().join("src"), &mut files);
+    for member in fs::read_dir(project_root().join("crates")).expect("the members") {
+        collect_sources(&member.expect("an entry").path().join("src"), &mut files);
     }
     let mut found = BTreeSet::new();
     for file in files {
         let text = fs::read_to_string(&file).expect("a text");
         let tokens: TokenStream = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        templates(tokens, &mut found);
+        collect_templates(tokens, &mut found);
     }
     found
 }
 
 /// Returns the words of a template, without backquoted text and argument placeholders, which are
 /// the same in every language.
-fn words(template: &str) -> String {
+fn template_words(template: &str) -> String {
     let mut out = String::new();
     for (at, piece) in template.replace("``", "`").split('`').enumerate() {
         if at % 2 == 0 {
@@ -78,8 +78,8 @@ fn words(template: &str) -> String {
     out
 }
 
-fn catalogue() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(root().join("docs/zh/messages.json")).expect("the catalogue");
+fn read_catalogue() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(project_root().join("docs/zh/messages.json")).expect("the catalogue");
     let read: BTreeMap<String, String> =
         serde_json::from_str(&text).expect("the catalogue is texts by templates");
     // A JSON map hides duplicate keys, so the entries are also counted as lines.
@@ -90,10 +90,10 @@ fn catalogue() -> BTreeMap<String, String> {
 
 #[test]
 fn every_template_has_a_chinese_text_with_the_same_placeholders() {
-    let (templates, catalogue) = (all_templates(), catalogue());
+    let (templates, catalogue) = (all_templates(), read_catalogue());
     assert!(templates.len() > 900, "only {} templates were found", templates.len());
     let mut faults = String::new();
-    let wordy = |template: &&String| words(template).contains(|c: char| c.is_ascii_alphabetic());
+    let wordy = |template: &&String| template_words(template).contains(|c: char| c.is_ascii_alphabetic());
     for template in templates.iter().filter(wordy).filter(|template| !catalogue.contains_key(*template)) {
         let _ = writeln!(faults, "without a Chinese text: {template}");
     }
@@ -147,7 +147,7 @@ fn a_message_is_localized_with_its_arguments() {
 }
 
 /// Returns the diagnostics for a file of `tests/ui`, including the findings of the analysis.
-fn findings(path: &Path) -> Vec<Diagnostic> {
+fn find_in_file(path: &Path) -> Vec<Diagnostic> {
     match Compiler::new().allow_missing_functions().compile_path(path) {
         Ok(rules) => {
             let analysed = rules.analyse_with(AnalysisOptions::default().strict_ties(true));
@@ -161,14 +161,14 @@ fn findings(path: &Path) -> Vec<Diagnostic> {
 #[test]
 fn findings_read_as_chinese() {
     let mut files = Vec::new();
-    for entry in fs::read_dir(root().join("tests/ui")).expect("the folder of tests") {
+    for entry in fs::read_dir(project_root().join("tests/ui")).expect("the folder of tests") {
         files.push(entry.expect("an entry").path());
     }
     files.retain(|path| path.extension().is_some_and(|extension| extension == "rules"));
     files.sort();
     let (mut lines, mut faults) = (BTreeSet::new(), String::new());
     for path in &files {
-        for found in findings(path) {
+        for found in find_in_file(path) {
             let localized = found.localized(Language::Chinese);
             assert_eq!(localized.code, found.code);
             let texts = [&localized.message].into_iter().chain(&localized.help);

@@ -210,7 +210,7 @@ fn long_plans_are_judged_in_linear_time() {
 
 /// Checks the warnings for a payload on every engine, given as `rule path`.
 #[track_caller]
-fn warned(text: &str, payload: &Json, expected: &[&str]) {
+fn check_warnings(text: &str, payload: &Json, expected: &[&str]) {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
     for column in COLUMNS {
         let judge = column.judging(&rules).judge("p").unwrap();
@@ -234,8 +234,8 @@ fn warnings_stand_beside_the_verdict_and_count_when_strict() {
       b?: int in 0..=3 clamp
       forbid "loud" at a when a == upper(a) else "do not shout" repair "write it small" warning
     }"#;
-    warned(rules, &json!({"a": "HI"}), &["loud $.a"]);
-    warned(rules, &json!({"a": "hi"}), &[]);
+    check_warnings(rules, &json!({"a": "HI"}), &["loud $.a"]);
+    check_warnings(rules, &json!({"a": "hi"}), &[]);
     let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
     let judgement = judge.judge(&json!({"a": "HI", "b": 9}));
     assert_eq!(judgement.outcome(), Outcome::AcceptCorrected);
@@ -252,10 +252,10 @@ fn texts_that_should_be_conditions_are_compiled() {
                    compiles "edge.condition" at condition else "this is no condition" warning }
       payload p { edges: list<edge> }"#;
     let edges = |texts: &[&str]| json!({"edges": texts.iter().map(|text| json!({"condition": text})).collect::<Vec<_>>()});
-    warned(rules, &edges(&["x > 1", "${a.output.n} == 3 and a.output.n > 1"]), &[]);
-    warned(rules, &json!({"edges": [{}, {"condition": null}]}), &[]);
+    check_warnings(rules, &edges(&["x > 1", "${a.output.n} == 3 and a.output.n > 1"]), &[]);
+    check_warnings(rules, &json!({"edges": [{}, {"condition": null}]}), &[]);
     let bad = ["x >", "x > 3 and x starts_with \"a\"", "", "true"];
-    warned(
+    check_warnings(
         rules,
         &edges(&bad),
         &[

@@ -14,7 +14,7 @@ const PROGRAMS: u64 = 600;
 const PAYLOADS: usize = 40;
 
 /// Returns the judgement without the exceeded limits, which depend on the order of operands.
-fn json(judgement: &Judgement) -> Json {
+fn judgement_json(judgement: &Judgement) -> Json {
     let mut json = serde_json::to_value(judgement).expect("a judgement is JSON");
     json.as_object_mut().expect("an object").remove("exceeded");
     json
@@ -54,9 +54,14 @@ fn every_engine_judges_like_the_reference() {
             let expected = reference.judge(&payload);
             let judgement = machine.judge(&payload);
             let context = || format!("seed {seed}, payload {payload}\n{source}");
-            let expected_json = json(&expected);
+            let expected_json = judgement_json(&expected);
             for (column, judge) in &others {
-                assert_eq!(json(&judge.judge(&payload)), expected_json, "{column:?}: {}", context());
+                assert_eq!(
+                    judgement_json(&judge.judge(&payload)),
+                    expected_json,
+                    "{column:?}: {}",
+                    context()
+                );
             }
             assert_eq!(judgement.feedback(), expected.feedback(), "{}", context());
             if let Some(mended) = judgement.corrected() {

@@ -8,13 +8,13 @@ use rulec::payload::{changes, kinds, schema};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
-fn root() -> PathBuf {
+fn cases_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns the shared test cases if the shared folder exists, or else the cases of this repository.
 fn all_cases() -> Vec<Json> {
-    let own = || root().join("tests/conformance/payload/cases.jsonl");
+    let own = || cases_folder().join("tests/conformance/payload/cases.jsonl");
     read_cases(&shared::shared("cases/payload.jsonl").unwrap_or_else(own))
 }
 

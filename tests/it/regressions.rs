@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Builds a text from `head` and one line for each number.
-fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
+fn numbered_lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     (1..=count).fold(head.to_owned(), |mut text, at| {
         let _ = writeln!(text, "{}", line(at));
         text
@@ -21,8 +21,9 @@ fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
 /// such levels made the tree too large.
 #[test]
 fn types_that_double_are_refused() {
-    let types =
-        lines("type t0 = { a: int }\n", 40, |at| format!("type t{at} = {{ a: t{0}, b: t{0} }}", at - 1));
+    let types = numbered_lines("type t0 = { a: int }\n", 40, |at| {
+        format!("type t{at} = {{ a: t{0}, b: t{0} }}", at - 1)
+    });
     let source = format!("{types}input {{ x: t40 }}\nroute r when x.a is present -> h");
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
@@ -176,8 +177,9 @@ fn a_repair_names_the_value() {
 /// at each level.
 #[test]
 fn lists_that_double_are_refused() {
-    let lists =
-        lines("list a0 = [[\"a\"], [\"b\"]]\n", 40, |at| format!("list a{at} = [a{0}, a{0}]", at - 1));
+    let lists = numbered_lines("list a0 = [[\"a\"], [\"b\"]]\n", 40, |at| {
+        format!("list a{at} = [a{0}, a{0}]", at - 1)
+    });
     let source = format!("{lists}route r when ctx.x in a40 -> h");
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
@@ -185,9 +187,10 @@ fn lists_that_double_are_refused() {
 /// Definitions that use each other twice expand to 2^60 parts, so the compiler must refuse them.
 #[test]
 fn definitions_that_double_are_refused() {
-    let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
+    let lets =
+        numbered_lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
     assert!(codes(&format!("{lets}route r when a60 -> h")).contains(&Code::ExpansionTooLarge));
-    let defs = lines("def d0(x: string) = x == \"a\"\n", 60, |at| {
+    let defs = numbered_lines("def d0(x: string) = x == \"a\"\n", 60, |at| {
         format!("def d{at}(x: string) = d{0}(x) or d{0}(x)", at - 1)
     });
     assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
@@ -197,7 +200,7 @@ fn definitions_that_double_are_refused() {
 /// chain of definitions, each definition was reported.
 #[test]
 fn a_long_chain_of_definitions_is_one_finding() {
-    let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
+    let lets = numbered_lines("let a0 = text == \"a\"\n", 3_000, |at| {
         format!("let a{at} = a{} and text contains \"{at}\"", at - 1)
     });
     assert_eq!(codes(&format!("{lets}route r when a3000 -> h")), [Code::ExpansionTooLarge]);
@@ -283,14 +286,14 @@ fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
 }
 
 /// Runs `work` on a thread with the default stack size.
-fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+fn run_on_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread starts");
     thread.join().expect("the stack is large enough")
 }
 
 /// Returns the codes for a source of the given nesting depth, compiled on a small stack.
 fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
-    on_a_small_stack(move || codes(&source(depth)))
+    run_on_small_stack(move || codes(&source(depth)))
 }
 
 /// The name of a construct, and a function that builds a source of the given nesting depth.
@@ -299,58 +302,63 @@ type Nested = (&'static str, fn(usize) -> String);
 /// Every construct that can be nested or chained.
 const NESTED: &[Nested] = &[
     ("includes", |n| {
-        let groups =
-            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1));
+        let groups = numbered_lines("group g0 { a?: int }\n", n, |at| {
+            format!("group g{at} {{ include g{} }}", at - 1)
+        });
         format!("{groups}payload p {{ include g{n} }}")
     }),
     ("groups alone", |n| {
-        lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
+        numbered_lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
     }),
     ("group types", |n| {
-        let groups = lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
+        let groups =
+            numbered_lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
         format!("{groups}payload p {{ f?: g{n} }}")
     }),
     ("lists of groups", |n| {
-        let groups =
-            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: list<g{}> }}", at - 1));
+        let groups = numbered_lines("group g0 { a?: int }\n", n, |at| {
+            format!("group g{at} {{ f?: list<g{}> }}", at - 1)
+        });
         format!("{groups}payload p {{ f?: list<g{n}> }}")
     }),
     ("each", |n| {
-        let open = lines("", n, |at| format!("  each x{at} in a {{"));
+        let open = numbered_lines("", n, |at| format!("  each x{at} in a {{"));
         format!("payload p {{ a: list<any>\n{open} require \"r\": true\n{} }}", "  }\n".repeat(n))
     }),
     ("lists", |n| {
-        let lists = lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
+        let lists = numbered_lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
         format!("{lists}route r when ctx.x in l{n} -> h")
     }),
     ("records", |n| {
-        let lets = lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
+        let lets = numbered_lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
         format!("{lets}route r when ctx.x == l{n} -> h")
     }),
     ("types", |n| {
-        let types = lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
+        let types =
+            numbered_lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
         format!("{types}input {{ x: t{n} }}\nroute r when x.a is present -> h")
     }),
     ("list types", |n| {
-        let types = lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
+        let types = numbered_lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
         format!("{types}input {{ x: t{n} }}\nroute r when len(x) > 1 -> h")
     }),
     ("lets", |n| {
-        let lets = lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
+        let lets = numbered_lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
         format!("{lets}route r when l{n} > 1 -> h")
     }),
     ("conditions", |n| {
-        let lets = lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
+        let lets = numbered_lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
         format!("{lets}route r when l{n} -> h")
     }),
     ("defs", |n| {
-        let defs =
-            lines("def d0(x: int) = x + 1\n", n, |at| format!("def d{at}(x: int) = d{}(x) + 1", at - 1));
+        let defs = numbered_lines("def d0(x: int) = x + 1\n", n, |at| {
+            format!("def d{at}(x: int) = d{}(x) + 1", at - 1)
+        });
         format!("{defs}route r when d{n}(ctx.n) > 1 -> h")
     }),
     ("calls", |n| format!("route r when {}ctx.n{} > 1 -> h", "abs(".repeat(n), ")".repeat(n))),
     ("gotos", |n| {
-        let tables = lines("table t0 { default -> h }\n", n, |at| {
+        let tables = numbered_lines("table t0 { default -> h }\n", n, |at| {
             format!("table t{at} {{ route r when text == \"{at}\" -> goto t{} }}", at - 1)
         });
         format!("{tables}route r when text == \"\" -> goto t{n}")
@@ -367,7 +375,7 @@ const NESTED: &[Nested] = &[
     ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
     ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
     ("names of a route", |n| {
-        let names = lines("n0 = ctx.n", n, |at| format!(", n{at} = n{} + 1", at - 1));
+        let names = numbered_lines("n0 = ctx.n", n, |at| format!(", n{at} = n{} + 1", at - 1));
         format!("route r when n{n} > 1 where {names} -> h")
     }),
     ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
@@ -409,15 +417,17 @@ fn whatever_nests_is_held_on_a_small_stack() {
 /// The compiler reports the nesting limit of groups once, and suggests a fix.
 #[test]
 fn groups_that_nest_or_double_are_refused_once() {
-    let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    let chain =
+        numbered_lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
     assert_eq!(codes(&format!("{chain}payload p {{ include g100 }}")), [Code::ExpansionTooLarge]);
-    let short = lines("group g0 { a?: int }\n", 50, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    let short =
+        numbered_lines("group g0 { a?: int }\n", 50, |at| format!("group g{at} {{ include g{} }}", at - 1));
     assert_eq!(codes(&format!("{short}payload p {{ include g50 }}")), []);
-    let twice = lines("group g0 { a?: int }\n", 40, |at| {
+    let twice = numbered_lines("group g0 { a?: int }\n", 40, |at| {
         format!("group g{at} {{ include g{0}\n include g{0} }}", at - 1)
     });
     assert_eq!(codes(&format!("{twice}payload p {{ include g40 }}")), [Code::ExpansionTooLarge]);
-    let types = lines("group g0 { a?: int }\n", 40, |at| {
+    let types = numbered_lines("group g0 { a?: int }\n", 40, |at| {
         format!("group g{at} {{ a?: g{0}\n b?: list<g{0}> }}", at - 1)
     });
     assert_eq!(codes(&format!("{types}payload p {{ f?: g40 }}")), [Code::ExpansionTooLarge]);
@@ -428,16 +438,18 @@ fn groups_that_nest_or_double_are_refused_once() {
 #[test]
 fn expressions_that_are_too_large_together_are_refused_without_compiling_them() {
     let routes = |count| {
-        lines("", count, |at| format!("route r{at} when text matches r\"x{at}\\p{{L}}{{200}}\" -> h"))
+        numbered_lines("", count, |at| {
+            format!("route r{at} when text matches r\"x{at}\\p{{L}}{{200}}\" -> h")
+        })
     };
     assert_eq!(codes(&routes(250)), [Code::RegexTooLarge]);
     let error = Rules::from_text(&routes(250)).expect_err("they are too large").to_string();
     assert!(error.contains("the limit of 256 MiB") && error.contains("regex_memory"), "{error}");
-    let entities = lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
+    let entities = numbered_lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
     let asks = "route r when request.entities.e1 is present -> h";
     assert_eq!(codes(&format!("{entities}{asks}")), [Code::RegexTooLarge]);
     // Regexes that people write are far below the limit.
-    let common = lines("", 2_000, |at| {
+    let common = numbered_lines("", 2_000, |at| {
         format!("route r{at} when text matches r\"(?i)\\b\\w+{at}\\s\\d{{1,5}}\" -> h")
     });
     assert_eq!(codes(&common), []);
@@ -454,7 +466,7 @@ fn expressions_that_are_too_large_together_are_refused_without_compiling_them() 
 /// names took twenty seconds.
 #[test]
 fn suggestions_end_where_slips_are_many() {
-    let source = lines("", 1_500, |at| {
+    let source = numbered_lines("", 1_500, |at| {
         format!("table table{at} {{ default -> h }}\nroute r{at} when text == \"\" -> goto tabel{at}")
     });
     let error = Rules::from_text(&source).expect_err("no table has these names");

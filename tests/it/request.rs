@@ -4,7 +4,7 @@
 use rulec::Rules;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
-use rulec_eval::text_analysis::function;
+use rulec_eval::text_analysis::build_function;
 use rulec_sema::hir::TableId;
 use rulec_vm::bytecode;
 use rulec_vm::vm::{Scratch, Vm};
@@ -25,7 +25,7 @@ default -> d
 "#;
 
 /// Returns the analysis functions that a decision calls on each engine, with their counts.
-fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
+fn count_calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let counted = || {
         let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let program = rules.program();
@@ -35,7 +35,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
             .map(|declared| {
                 let feature = declared.feature.expect("only the engine's own functions are used");
                 let (inner, counts) =
-                    (function(&program.analysis, feature).expect("it was made before"), counts.clone());
+                    (build_function(&program.analysis, feature).expect("it was made before"), counts.clone());
                 let name = declared.name.clone();
                 let count = {
                     let name = name.to_string();
@@ -57,7 +57,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let (fast, hosts) = counted();
     let code = bytecode::lower(rules.program(), rules.normal()).expect("it was lowered before");
     let mut scratch = Scratch::new();
-    let chosen = Vm::json(&code, &hosts, message, &mut scratch).decide(TableId(0));
+    let chosen = Vm::over_json(&code, &hosts, message, &mut scratch).decide(TableId(0));
     assert_eq!(chosen.chosen, expected.chosen);
     [reference, fast].map(|counts| counts.lock().unwrap().clone())
 }
@@ -68,7 +68,7 @@ fn what_nobody_asks_for_is_not_computed_and_the_rest_once() {
     let check = |message: Json, expected: &[&str]| {
         let expected: BTreeMap<String, usize> =
             expected.iter().map(|name| (format!("request.{name}"), 1)).collect();
-        for counts in calls(&rules, &message) {
+        for counts in count_calls(&rules, &message) {
             assert_eq!(counts, expected, "{message}");
         }
         if expected.is_empty() {
@@ -83,7 +83,7 @@ fn what_nobody_asks_for_is_not_computed_and_the_rest_once() {
     check(json!({"text": text, "ctx": {"n": 8, "vip": false}}), &["anger", "entities.order", "intent"]);
     // The VM stops at an unknown operand. The reference evaluator continues, because a later
     // operand may be false.
-    assert_eq!(calls(&rules, &json!({"text": text}))[1], BTreeMap::new());
+    assert_eq!(count_calls(&rules, &json!({"text": text}))[1], BTreeMap::new());
     // Without a text there is nothing to analyse.
     check(json!({"ctx": {"n": 9, "vip": true}}), &[]);
     check(json!({"text": 7, "ctx": {"n": 9, "vip": true}}), &[]);

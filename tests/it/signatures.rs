@@ -8,12 +8,12 @@ use rulec::{
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-const PRIVATE: &str = include_str!("../keys/only-for-tests.pem");
-const PUBLIC: &str = include_str!("../keys/only-for-tests.pub");
-const OTHER: &str = include_str!("../keys/other.pub");
+const PRIVATE_KEY: &str = include_str!("../keys/only-for-tests.pem");
+const PUBLIC_KEY: &str = include_str!("../keys/only-for-tests.pub");
+const OTHER_PUBLIC_KEY: &str = include_str!("../keys/other.pub");
 
 /// Number of bytes of the public key and the signature, which follow the header.
-const SIGNATURE: usize = 32 + 64;
+const SIGNATURE_BYTES: usize = 32 + 64;
 
 const TEXT: &str = "route shout when text contains \"!\" -> loud\ndefault -> quiet";
 
@@ -21,17 +21,17 @@ fn rules() -> Rules {
     Rules::from_text(TEXT).expect("they compile")
 }
 
-fn signed() -> Vec<u8> {
-    rules().to_signed_artifact(false, &SigningKey::from_pem(PRIVATE).expect("a key"))
+fn signed_artifact() -> Vec<u8> {
+    rules().to_signed_artifact(false, &SigningKey::from_pem(PRIVATE_KEY).expect("a key"))
 }
 
-fn trusting(keys: &[&str]) -> Compiler {
+fn compiler_trusting(keys: &[&str]) -> Compiler {
     keys.iter()
         .fold(Compiler::new(), |compiler, key| compiler.trust(VerifyingKey::from_pem(key).expect("a key")))
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(loaded: Result<T, CompileError>, code: Code, words: &str) {
+fn assert_refused<T: std::fmt::Debug>(loaded: Result<T, CompileError>, code: Code, words: &str) {
     let error = loaded.expect_err("it is refused");
     let [diagnostic] = error.diagnostics() else { panic!("{error}") };
     assert_eq!(diagnostic.code, code, "{error}");
@@ -46,30 +46,34 @@ fn header_end(artifact: &[u8]) -> usize {
 
 #[test]
 fn what_a_trusted_key_has_signed_is_loaded() {
-    for keys in [&[PUBLIC][..], &[OTHER, PUBLIC]] {
-        let loaded = trusting(keys).load_artifact(&signed()).expect("it is signed");
+    for keys in [&[PUBLIC_KEY][..], &[OTHER_PUBLIC_KEY, PUBLIC_KEY]] {
+        let loaded = compiler_trusting(keys).load_artifact(&signed_artifact()).expect("it is signed");
         assert_eq!(loaded.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
     }
     // A compiler without trusted keys loads a signed artifact like any other.
-    assert!(Rules::from_artifact(&signed()).is_ok());
-    assert!(signed() == signed(), "equal rules and keys give equal bytes");
+    assert!(Rules::from_artifact(&signed_artifact()).is_ok());
+    assert!(signed_artifact() == signed_artifact(), "equal rules and keys give equal bytes");
 }
 
 #[test]
 fn what_no_trusted_key_has_signed_is_refused() {
-    let load = |bytes: &[u8]| trusting(&[PUBLIC]).load_artifact(bytes);
-    refused(load(&rules().to_artifact(false)), Code::ArtifactUntrusted, "it is not signed");
-    refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
+    let load = |bytes: &[u8]| compiler_trusting(&[PUBLIC_KEY]).load_artifact(bytes);
+    assert_refused(load(&rules().to_artifact(false)), Code::ArtifactUntrusted, "it is not signed");
+    assert_refused(
+        compiler_trusting(&[OTHER_PUBLIC_KEY]).load_artifact(&signed_artifact()),
+        Code::ArtifactUntrusted,
+        "which is not trusted",
+    );
 }
 
 /// Former bug: keys were checked only for artifacts. If a source file replaced the artifact, the
 /// file was compiled.
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {
-    let compiler = trusting(&[PUBLIC]);
+    let compiler = compiler_trusting(&[PUBLIC_KEY]);
     let words = |name: &str| format!("`{name}` is the text of rules and has no signature");
     let refused = |loaded: Result<Rules, CompileError>, name: &str| {
-        refused(loaded, Code::ArtifactUntrusted, &words(name));
+        assert_refused(loaded, Code::ArtifactUntrusted, &words(name));
     };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("some.rules");
@@ -87,17 +91,17 @@ fn a_compiler_that_trusts_keys_takes_no_text() {
         LiveRules::from_path(compiler.clone(), &file),
     ];
     for (live, name) in live.into_iter().zip(["main.rules", "<text>", "some.rules"]) {
-        self::refused(live, Code::ArtifactUntrusted, &words(name));
+        self::assert_refused(live, Code::ArtifactUntrusted, &words(name));
     }
     // A loaded artifact can serve as live rules, but cannot be edited.
-    let live = LiveRules::from(compiler.load_artifact(&signed()).expect("it is signed"));
+    let live = LiveRules::from(compiler.load_artifact(&signed_artifact()).expect("it is signed"));
     assert_eq!(live.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
     assert!(live.insert("route other -> x").is_err());
 }
 
 #[test]
 fn no_changed_byte_is_taken_for_signed() {
-    let (bytes, compiler) = (signed(), trusting(&[PUBLIC]));
+    let (bytes, compiler) = (signed_artifact(), compiler_trusting(&[PUBLIC_KEY]));
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
@@ -109,19 +113,19 @@ fn no_changed_byte_is_taken_for_signed() {
 fn a_signature_belongs_to_one_content() {
     // Put the signature of the first rules into an artifact of other rules, which has its own hash.
     let theirs = Rules::from_text("default -> theirs").expect("they compile").to_artifact(false);
-    let (mine, end) = (signed(), header_end(&theirs));
-    let forged = [&mine[..=end + SIGNATURE], &theirs[end + 1..]].concat();
+    let (mine, end) = (signed_artifact(), header_end(&theirs));
+    let forged = [&mine[..=end + SIGNATURE_BYTES], &theirs[end + 1..]].concat();
     assert!(Rules::from_artifact(&forged).is_ok(), "the file itself is sound");
-    refused(
-        trusting(&[PUBLIC]).load_artifact(&forged),
+    assert_refused(
+        compiler_trusting(&[PUBLIC_KEY]).load_artifact(&forged),
         Code::ArtifactUntrusted,
         "its signature was not made with the key",
     );
     // The same forgery, but with the signed hash of the first rules.
-    let (hash, body) = (end + 1 + SIGNATURE, end + 1 + 32);
+    let (hash, body) = (end + 1 + SIGNATURE_BYTES, end + 1 + 32);
     let forged = [&mine[..hash + 32], &theirs[body..]].concat();
     assert_ne!(Sha256::digest(&theirs[body..])[..], mine[hash..hash + 32]);
-    refused(trusting(&[PUBLIC]).load_artifact(&forged), Code::ArtifactDamaged, "damaged");
+    assert_refused(compiler_trusting(&[PUBLIC_KEY]).load_artifact(&forged), Code::ArtifactDamaged, "damaged");
 }
 
 fn decides_by_machine_code(rules: &Rules) -> bool {
@@ -148,9 +152,9 @@ fn machine_code_is_made_of_trusted_rules_alone_unless_asked_for() {
     assert!(decide_often(&rules), "these rules are worth compiling");
     let (plain, signed) = (
         rules.to_artifact(false),
-        rules.to_signed_artifact(false, &SigningKey::from_pem(PRIVATE).expect("a key")),
+        rules.to_signed_artifact(false, &SigningKey::from_pem(PRIVATE_KEY).expect("a key")),
     );
-    let trusted = trusting(&[PUBLIC]).load_artifact(&signed).expect("it is signed");
+    let trusted = compiler_trusting(&[PUBLIC_KEY]).load_artifact(&signed).expect("it is signed");
     assert!(decide_often(&trusted), "a trusted key has signed them");
     for bytes in [&plain, &signed] {
         let loaded = Rules::from_artifact(bytes).expect("they load");
@@ -163,12 +167,12 @@ fn machine_code_is_made_of_trusted_rules_alone_unless_asked_for() {
 
 #[test]
 fn keys_of_the_wrong_kind_are_told_apart() {
-    assert_eq!(SigningKey::from_pem(PUBLIC).err(), Some(KeyError::Public));
-    assert_eq!(VerifyingKey::from_pem(PRIVATE).err(), Some(KeyError::Private));
+    assert_eq!(SigningKey::from_pem(PUBLIC_KEY).err(), Some(KeyError::Public));
+    assert_eq!(VerifyingKey::from_pem(PRIVATE_KEY).err(), Some(KeyError::Private));
     assert_eq!(VerifyingKey::from_pem("route a -> b").err(), Some(KeyError::Unknown));
     let locked = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
     assert_eq!(SigningKey::from_pem(locked).err(), Some(KeyError::Encrypted));
-    let key = SigningKey::from_pem(PRIVATE).expect("a key");
-    assert_eq!(Ok(key.verifying_key()), VerifyingKey::from_pem(PUBLIC));
+    let key = SigningKey::from_pem(PRIVATE_KEY).expect("a key");
+    assert_eq!(Ok(key.verifying_key()), VerifyingKey::from_pem(PUBLIC_KEY));
     assert!(!format!("{key:?}").contains("0d6a79"), "the private key is not shown");
 }

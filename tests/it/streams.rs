@@ -12,7 +12,7 @@ use workload::{Density, Message, Shape, Variant, Workload};
 
 /// Decides each message through every API on every engine, and compares the answers. Returns the
 /// number of messages that match some route.
-fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
+fn assert_decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
     let compiled = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
     let reference = REFERENCE.compile(&compiled);
     let mut hits = 0;
@@ -61,7 +61,7 @@ fn routes_that_share_their_verbs_are_decided_alike() {
             message.json()
         };
         let messages: Vec<Json> = (0..160).map(message).collect();
-        let hits = decided_alike(&workload.source(), &messages, |_, _| {});
+        let hits = assert_decided_alike(&workload.source(), &messages, |_, _| {});
         assert!(hits > 60, "{hits} hits of {routes} routes");
     }
 }
@@ -75,7 +75,7 @@ fn rules_over_many_fields_are_decided_alike() {
         let mut random = Random::new(rules as u64);
         let events: Vec<_> = (0..120).map(|_| detection.event(&mut random)).collect();
         let messages: Vec<Json> = events.iter().map(|event| event.json()).collect();
-        let hits = decided_alike(&detection.source(), &messages, |at, held| {
+        let hits = assert_decided_alike(&detection.source(), &messages, |at, held| {
             let plain = detection.rules.iter().filter(|rule| rule.holds(&events[at]));
             let plain: Vec<String> = plain.map(|rule| format!("d{}", rule.number)).collect();
             assert_eq!(held, plain, "{}", messages[at]);

@@ -9,7 +9,7 @@ use engines::{COLUMNS, Column};
 use rulec::Rules;
 use rulec_lang::builtins::{self, FnResult};
 use rulec_lang::limits::{self, LimitInfo};
-use rulec_lang::operators::{self, Fixity, Negation, Outcome, Right};
+use rulec_lang::operators::{self, Fixity, Negation, OperatorResult, RightOperand};
 use rulec_sema::check::{SETTINGS, Setting};
 use rulec_syntax::parse::{UNITS, keywords};
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-fn chosen(cond: &str, message: &Json, column: Column) -> Option<String> {
+fn chosen_route(cond: &str, message: &Json, column: Column) -> Option<String> {
     let rules = Rules::from_text(&format!("route hit when {cond} -> h"))
         .unwrap_or_else(|error| panic!("{cond}: {error}"));
     column.compile(&rules).decide(message).chosen().map(str::to_owned)
@@ -26,7 +26,7 @@ fn chosen(cond: &str, message: &Json, column: Column) -> Option<String> {
 fn check_example(name: &str, (cond, message): (&str, &str)) {
     let message: Json = serde_json::from_str(message).unwrap();
     for &column in COLUMNS {
-        let by = |cond: &str| chosen(cond, &message, column);
+        let by = |cond: &str| chosen_route(cond, &message, column);
         assert_eq!(by(cond).as_deref(), Some("hit"), "{name} by {column:?}: {cond}");
         assert_eq!(by(&format!("not ({cond})")), None, "{name} by {column:?}: not ({cond})");
     }
@@ -48,8 +48,9 @@ fn examples_of_functions_hold() {
 
 #[test]
 fn a_predicate_over_what_is_missing_matches_neither_way() {
-    for row in
-        operators::TABLE.iter().filter(|row| row.forms.iter().any(|form| form.result == Outcome::Condition))
+    for row in operators::TABLE
+        .iter()
+        .filter(|row| row.forms.iter().any(|form| form.result == OperatorResult::Condition))
     {
         if matches!(
             row.op,
@@ -63,9 +64,9 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
         }
         for &column in COLUMNS {
             let message = Json::Object(serde_json::Map::new());
-            assert_eq!(chosen(row.example.0, &message, column), None, "{}", row.spelling);
+            assert_eq!(chosen_route(row.example.0, &message, column), None, "{}", row.spelling);
             assert_eq!(
-                chosen(&format!("not ({})", row.example.0), &message, column),
+                chosen_route(&format!("not ({})", row.example.0), &message, column),
                 None,
                 "not {}",
                 row.spelling
@@ -74,7 +75,7 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
     }
 }
 
-fn page() -> String {
+fn reference_page() -> String {
     let mut page = String::from(
         "# Operators and functions\n\n*For authors who look up what an operator or a function does.*\n\n\
          Generated from `crates/lang/src/operators/table.rs` and `crates/lang/src/builtins.rs` by\n`INSTA_UPDATE=always cargo test --test it tables`.\n\n\
@@ -85,17 +86,17 @@ fn page() -> String {
             .forms
             .iter()
             .map(|form| match form.right {
-                Right::Nothing => form.left.to_string(),
-                Right::Kinds(kinds) => format!("{}, {kinds}", form.left),
-                Right::Same => format!("{}, the same", form.left),
-                Right::SomeText => format!("{}, string", form.left),
-                Right::Element => format!("{}, an element", form.left),
-                Right::Text => format!("{}, string", form.left),
-                Right::Pattern => format!("{}, constant regex", form.left),
-                Right::Network => format!("{}, network", form.left),
-                Right::Members => format!("{}, list or range", form.left),
-                Right::Type => format!("{}, a type", form.left),
-                Right::Condition => "conditions".to_owned(),
+                RightOperand::Nothing => form.left.to_string(),
+                RightOperand::Kinds(kinds) => format!("{}, {kinds}", form.left),
+                RightOperand::Same => format!("{}, the same", form.left),
+                RightOperand::SomeText => format!("{}, string", form.left),
+                RightOperand::Element => format!("{}, an element", form.left),
+                RightOperand::Text => format!("{}, string", form.left),
+                RightOperand::Pattern => format!("{}, constant regex", form.left),
+                RightOperand::Network => format!("{}, network", form.left),
+                RightOperand::Members => format!("{}, list or range", form.left),
+                RightOperand::Type => format!("{}, a type", form.left),
+                RightOperand::Condition => "conditions".to_owned(),
             })
             .collect();
         let negative = match row.negation {
@@ -128,7 +129,7 @@ fn page() -> String {
     }
     page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
     for row in builtins::TABLE {
-        let partial = if row.missing().is_some() { ", or missing" } else { "" };
+        let partial = if row.missing_result_reason().is_some() { ", or missing" } else { "" };
         let result = match &row.result {
             FnResult::Maybe(result, _) => result,
             result => result,
@@ -203,7 +204,7 @@ fn the_page_of_the_language_names_each_unit() {
 #[test]
 fn the_reference_page_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
-    golden::assert_file(&path, &page());
+    golden::assert_file(&path, &reference_page());
 }
 
 #[test]

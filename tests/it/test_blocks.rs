@@ -8,30 +8,30 @@ fn compiled(text: &str) -> Rules {
 }
 
 /// Returns the name of each test, whether it passed, the expected result and the actual result.
-fn outcomes(text: &str) -> Vec<(String, bool, String, String)> {
+fn run_outcomes(text: &str) -> Vec<(String, bool, String, String)> {
     let of =
         |outcome: TestOutcome| (outcome.name, outcome.passed, outcome.expected, outcome.actual.to_string());
     run_tests(&compiled(text)).into_iter().map(of).collect()
 }
 
 #[track_caller]
-fn passes(text: &str) {
-    let failed: Vec<_> = outcomes(text).into_iter().filter(|outcome| !outcome.1).collect();
+fn assert_passes(text: &str) {
+    let failed: Vec<_> = run_outcomes(text).into_iter().filter(|outcome| !outcome.1).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    assert!(!outcomes(text).is_empty(), "there is no test");
+    assert!(!run_outcomes(text).is_empty(), "there is no test");
 }
 
 /// Asserts that the single test fails with these expected and actual results.
 #[track_caller]
-fn fails(text: &str, expected: &str, actual: &str) {
-    let outcomes = outcomes(text);
+fn assert_fails(text: &str, expected: &str, actual: &str) {
+    let outcomes = run_outcomes(text);
     let [(_, false, wanted, came)] = outcomes.as_slice() else { panic!("{outcomes:#?}") };
     assert_eq!((wanted.as_str(), came.as_str()), (expected, actual));
 }
 
 /// Asserts the code and the message of each compile error, and that each error suggests a fix.
 #[track_caller]
-fn errors(text: &str, expected: &[(&str, &str)]) {
+fn assert_errors(text: &str, expected: &[(&str, &str)]) {
     let error = Compiler::new().compile_text(text).err().unwrap_or_else(|| panic!("it compiles: {text}"));
     let found: Vec<(&str, &str)> =
         error.diagnostics().iter().map(|found| (found.code.as_str(), found.message.as_str())).collect();
@@ -57,7 +57,7 @@ fn each_case_is_a_test_of_its_own() {
            expect refunds for \"hello\", null }",
     );
     let names: Vec<(String, bool)> =
-        outcomes(&rules).into_iter().map(|outcome| (outcome.0, outcome.1)).collect();
+        run_outcomes(&rules).into_iter().map(|outcome| (outcome.0, outcome.1)).collect();
     let expected =
         [("t: \"refund\", true", true), ("t: \"hello\", false", true), ("t: \"hello\", null", false)];
     assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
@@ -67,7 +67,7 @@ fn each_case_is_a_test_of_its_own() {
 /// arguments of the expected handler as null.
 #[test]
 fn another_handler_is_told_with_its_own_arguments() {
-    fails(
+    assert_fails(
         "route big when n > 3 -> h(a: 1)\nroute small when n < 0 -> k(q: \"s\")\n\
          test \"t\" { given n = 5 expect small -> k(q: \"s\") }",
         "small -> k(q: \"s\")",
@@ -77,7 +77,7 @@ fn another_handler_is_told_with_its_own_arguments() {
 
 #[test]
 fn handlers_arguments_and_metadata_are_expected() {
-    passes(&routes(
+    assert_passes(&routes(
         "test \"a\" { given text = \"refund\" given ctx.amount = 2 expect refunds -> refund_handler(amount: 2.0) { team: \"a\" } }
          test \"b\" { given text = \"refund\" expect -> refund_handler(kind: \"money\", amount: null) }
          test \"c\" { given text = \"x\" expect default -> answer }
@@ -85,14 +85,14 @@ fn handlers_arguments_and_metadata_are_expected() {
             .replace("expect refunds { }", "expect refunds")
             .as_str(),
     ));
-    fails(
+    assert_fails(
         &routes(
             "test \"t\" { given text = \"refund\" given ctx.amount = 2 expect refunds -> refund_handler(amount: 3) { level: 1 } }",
         ),
         "refunds -> refund_handler(amount: 3) { level: 1 }",
         "refunds -> refund_handler(amount: 2) { level: 2 }",
     );
-    fails(
+    assert_fails(
         &routes("test \"t\" { given text = \"x\" expect -> refund_handler }"),
         "-> refund_handler",
         "default -> answer",
@@ -107,10 +107,10 @@ fn next_nodes_are_expected() {
              test \"t\" {{ given next = [\"debate\", \"ballot\"] given output.done = false {expect} }}"
         )
     };
-    passes(&rules("expect rounds -> debate loopback"));
-    passes(&rules("expect rounds.otherwise -> debate loopback"));
-    fails(&rules("expect rounds -> debate"), "-> debate", "rounds.otherwise -> debate loopback");
-    fails(
+    assert_passes(&rules("expect rounds -> debate loopback"));
+    assert_passes(&rules("expect rounds.otherwise -> debate loopback"));
+    assert_fails(&rules("expect rounds -> debate"), "-> debate", "rounds.otherwise -> debate loopback");
+    assert_fails(
         &rules("expect rounds -> ballot, debate loopback"),
         "-> ballot, debate loopback",
         "rounds.otherwise -> debate loopback",
@@ -124,13 +124,13 @@ const FLOWS: &str = "
 
 #[test]
 fn scores_of_intent_flows_are_expected() {
-    passes(&format!(
+    assert_passes(&format!(
         "{FLOWS} test \"t\" {{ given text = \"give me my money back\" expect flows.refund score >= 0.1 }}"
     ));
     let rules = format!(
         "{FLOWS} test \"t\" {{ given text = \"give me my money back\" expect flows.refund score < 0.1 }}"
     );
-    let outcomes = outcomes(&rules);
+    let outcomes = run_outcomes(&rules);
     let [(_, false, expected, actual)] = outcomes.as_slice() else { panic!("{outcomes:#?}") };
     assert_eq!(expected, "flows.refund score < 0.1");
     assert!(actual.starts_with("flows.refund score 0."), "{actual}");
@@ -145,10 +145,10 @@ fn places_of_breaches_are_expected() {
     let rules = |expect: &str| {
         format!("{PAYLOAD} test \"t\" {{ given payload = {{ response: \" \", count: 9 }} {expect} }}")
     };
-    passes(&rules("expect note.reject"));
+    assert_passes(&rules("expect note.reject"));
     let broken = "\"note.response.empty\" at \"$.response\" \"note.count.range\"";
-    passes(&rules(&format!("expect note.reject {broken}")));
-    fails(
+    assert_passes(&rules(&format!("expect note.reject {broken}")));
+    assert_fails(
         &rules("expect note.reject \"note.response.empty\" at \"$.count\" \"note.count.range\""),
         "note.reject \"note.count.range\" \"note.response.empty\" at \"$.count\"",
         "note.reject \"note.count.range\" at \"$.count\" \"note.response.empty\" at \"$.response\"",
@@ -172,13 +172,16 @@ fn what_nothing_could_give_is_an_error() {
         ("expect refunds expect default", "a test of one message can have only one expectation"),
     ];
     for (expect, message) in cases {
-        errors(&routes(&format!("test \"t\" {{ given text = \"x\" {expect} }}")), &[("E0505", message)]);
+        assert_errors(
+            &routes(&format!("test \"t\" {{ given text = \"x\" {expect} }}")),
+            &[("E0505", message)],
+        );
     }
-    errors(
+    assert_errors(
         &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score != 0.5 }}"),
         &[("E0505", "a score cannot be compared with `!=`")],
     );
-    errors(
+    assert_errors(
         &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score > 2 }}"),
         &[("E0505", "a score must be from 0 to 1")],
     );
@@ -187,24 +190,24 @@ fn what_nothing_could_give_is_an_error() {
 #[test]
 fn values_that_fit_no_field_are_errors() {
     let test = |body: &str| routes(&format!("test \"t\" {{ {body} }}"));
-    errors(&test("given text, ctx.n expect refunds for \"a\""), &[("E0510", "1 value for 2 fields")]);
-    errors(&test("given text expect refunds"), &[("E0510", "0 values for 1 field")]);
-    errors(
+    assert_errors(&test("given text, ctx.n expect refunds for \"a\""), &[("E0510", "1 value for 2 fields")]);
+    assert_errors(&test("given text expect refunds"), &[("E0510", "0 values for 1 field")]);
+    assert_errors(
         &test("given text = \"x\" expect refunds for \"a\""),
         &[("E0510", "the fields of these values are not named")],
     );
-    errors(
+    assert_errors(
         &test("given text = \"x\" given text expect refunds for \"a\""),
         &[("E0510", "`text` is given twice, or both as a value and as a record")],
     );
     let declared = "input { text: string, n: int } route a when n > 3 and text == \"x\" -> h ";
-    errors(
+    assert_errors(
         &format!(
             "{declared} test \"t\" {{ given text, n expect a for \"x\", 4 expect none for \"x\", \"4\" }}"
         ),
         &[("E0510", "`n` is declared as int, but this is a string")],
     );
-    errors(
+    assert_errors(
         &format!("{declared} test \"t\" {{ given text, m expect a for \"x\", 4 expect none for \"x\", 5 }}"),
         &[("E0510", "`m` is not an input")],
     );
@@ -214,7 +217,7 @@ fn values_that_fit_no_field_are_errors() {
 #[test]
 fn many_tests_come_in_their_order() {
     let cases: String = (0..2_000).map(|n| format!("expect refunds for \"refund {n}\"\n")).collect();
-    let outcomes = outcomes(&routes(&format!("test \"t\" {{ given text\n{cases} }}")));
+    let outcomes = run_outcomes(&routes(&format!("test \"t\" {{ given text\n{cases} }}")));
     assert_eq!(outcomes.len(), 2_000);
     for (n, (name, passed, ..)) in outcomes.iter().enumerate() {
         assert_eq!((name.as_str(), *passed), (format!("t: \"refund {n}\"").as_str(), true));

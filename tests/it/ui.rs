@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 
 const MARK: &str = "#~ ";
 
-fn folder() -> PathBuf {
+fn ui_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
 }
 
 /// Loads the files of the folder from disk.
-struct Folder;
+struct UiLoader;
 
-impl Loader for Folder {
+impl Loader for UiLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        std::fs::read(folder().join(path)).map_err(|_| LoadError::NotFound)
+        std::fs::read(ui_folder().join(path)).map_err(|_| LoadError::NotFound)
     }
 }
 
@@ -55,7 +55,7 @@ fn compile(loader: &dyn Loader, path: &str) -> (Vec<Diagnostic>, SourceMap) {
     }
 }
 
-fn shown(text: &str) -> String {
+fn one_line_text(text: &str) -> String {
     let invisible = |c: char| {
         c.is_control()
             || matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
@@ -71,7 +71,7 @@ fn shown(text: &str) -> String {
 }
 
 fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
-    let (diagnostics, sources) = compile(&Folder, path);
+    let (diagnostics, sources) = compile(&UiLoader, path);
     let mut found: Vec<Finding> = diagnostics
         .iter()
         .map(|diagnostic| match diagnostic.span() {
@@ -79,7 +79,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
                 file: sources.file(span.file).name.clone(),
                 line: sources.position(span).line,
                 code: diagnostic.code.to_string(),
-                underlined: shown(sources.slice(span)),
+                underlined: one_line_text(sources.slice(span)),
             },
             None => Finding {
                 file: path.to_owned(),
@@ -94,7 +94,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
 }
 
 /// Returns the diagnostics that the annotations in a file expect.
-fn foretold(name: &str, text: &str) -> Vec<Finding> {
+fn expected_findings(name: &str, text: &str) -> Vec<Finding> {
     let mut line = 1;
     let mut out = Vec::new();
     for (at, written) in text.lines().enumerate() {
@@ -113,7 +113,7 @@ fn foretold(name: &str, text: &str) -> Vec<Finding> {
 }
 
 /// Returns the text with its annotations replaced by annotations for the given findings.
-fn blessed(name: &str, text: &str, found: &[Finding]) -> String {
+fn with_expectations(name: &str, text: &str, found: &[Finding]) -> String {
     let mut out = String::new();
     for (at, written) in text.lines().enumerate() {
         if written.trim_start().starts_with(MARK) {
@@ -129,7 +129,7 @@ fn blessed(name: &str, text: &str, found: &[Finding]) -> String {
 }
 
 fn rule_files() -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder())
+    let mut names: Vec<String> = std::fs::read_dir(ui_folder())
         .expect("the folder of tests")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .filter(|name| name.ends_with(".rules"))
@@ -147,23 +147,25 @@ fn findings_are_those_the_files_foretell() {
             // Old annotations count as lines, so the diagnostics are computed again without them.
             let bare: Vec<(String, String)> = sources
                 .iter()
-                .map(|(_, file)| (file.name.clone(), blessed(&file.name, &file.text, &[])))
+                .map(|(_, file)| (file.name.clone(), with_expectations(&file.name, &file.text, &[])))
                 .collect();
             let write = |texts: &[(String, String)]| {
                 for (name, text) in texts {
-                    std::fs::write(folder().join(name), text).expect("the file can be written");
+                    std::fs::write(ui_folder().join(name), text).expect("the file can be written");
                 }
             };
             write(&bare);
             let (bare_found, _) = findings(&name);
-            let texts: Vec<(String, String)> =
-                bare.iter().map(|(name, text)| (name.clone(), blessed(name, text, &bare_found))).collect();
+            let texts: Vec<(String, String)> = bare
+                .iter()
+                .map(|(name, text)| (name.clone(), with_expectations(name, text, &bare_found)))
+                .collect();
             write(&texts);
             found = findings(&name).0;
         }
         let (_, sources) = findings(&name);
         let mut wanted: Vec<Finding> =
-            sources.iter().flat_map(|(_, file)| foretold(&file.name, &file.text)).collect();
+            sources.iter().flat_map(|(_, file)| expected_findings(&file.name, &file.text)).collect();
         wanted.sort();
         compared += wanted.len();
         for finding in wanted.iter().filter(|finding| !found.contains(finding)) {
@@ -186,7 +188,7 @@ const UNDEMANDING: &[Op] = &[Op::IsMissing, Op::IsPresent];
 #[test]
 fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
     for (file, right) in [("operators_left.rules", false), ("operators_right.rules", true)] {
-        let text = std::fs::read_to_string(folder().join(file)).expect("the file can be read");
+        let text = std::fs::read_to_string(ui_folder().join(file)).expect("the file can be read");
         let lines: Vec<&str> = text.lines().collect();
         let wrong: Vec<&str> = lines
             .windows(2)
@@ -210,12 +212,12 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
 }
 
 /// Returns the diagnostics for a text, rendered as a user sees them.
-fn wording(text: &str) -> String {
+fn normalize_wording(text: &str) -> String {
     let (diagnostics, sources) = compile(&MemoryLoader::new().with("main.rules", text), "main.rules");
-    worded(text, diagnostics, &sources)
+    render_wording(text, diagnostics, &sources)
 }
 
-fn worded(text: &str, diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> String {
+fn render_wording(text: &str, diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let _ = writeln!(out, "| {line}");
@@ -224,7 +226,7 @@ fn worded(text: &str, diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> Stri
         let _ = writeln!(out, "{}: {}", diagnostic.code, diagnostic.message);
         for label in &diagnostic.labels {
             let position = sources.position(label.span);
-            let underlined = shown(sources.slice(label.span));
+            let underlined = one_line_text(sources.slice(label.span));
             let _ = writeln!(out, "  {}:{} `{underlined}` {}", position.line, position.column, label.text);
         }
         if let Some(help) = &diagnostic.help {
@@ -235,7 +237,7 @@ fn worded(text: &str, diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> Stri
 }
 
 fn assert_wording(name: &str, texts: &[&str]) {
-    let wordings: Vec<String> = texts.iter().map(|text| wording(text)).collect();
+    let wordings: Vec<String> = texts.iter().map(|text| normalize_wording(text)).collect();
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!(name, wordings.join("\n"));
     });
@@ -275,7 +277,7 @@ fn wording_of_habits() {
         ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain"]
     {
         let text =
-            std::fs::read_to_string(folder().join(format!("{name}.rules"))).expect("the file can be read");
+            std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");
         let lines = text.lines().filter(|line| !line.trim_start().starts_with(MARK));
         let text = lines.fold(String::new(), |text, line| text + line + "\n");
         assert_wording(name, &[&text]);
@@ -387,7 +389,7 @@ fn wording_of_an_analysis() {
     let wording = texts.map(|text| {
         let rules = Compiler::new().compile_text(text).expect("the rules are right");
         let found = rules.analyse().into_iter().map(|finding| finding.diagnostic).collect();
-        worded(text, found, rules.sources())
+        render_wording(text, found, rules.sources())
     });
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("analysis", wording.join("\n"));

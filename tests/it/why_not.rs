@@ -15,7 +15,7 @@ use small::{is_plain, program};
 const PROGRAMS: u64 = 1_500;
 
 /// Returns the number of top-level fields in which two messages differ.
-fn distance(a: &Json, b: &Json) -> usize {
+fn changed_fields(a: &Json, b: &Json) -> usize {
     ["n", "f", "t", "l"].iter().filter(|key| a.get(**key) != b.get(**key)).count()
 }
 
@@ -28,7 +28,7 @@ struct Shares {
     proven: [usize; 2],
 }
 
-fn hold(seed: u64, shares: &mut Shares) {
+fn check_seed(seed: u64, shares: &mut Shares) {
     let mut random = Random::new(seed);
     let own = program(&mut random);
     let text = own.text();
@@ -40,8 +40,12 @@ fn hold(seed: u64, shares: &mut Shares) {
         let from = &own.inputs[random.below(own.inputs.len())];
         let found = rules.main().why_not(route, from).expect("there is such a route");
         let context = format!("seed {seed}: {route} from {from}\n{text}{found:#?}");
-        let fewest =
-            own.inputs.iter().filter(|input| leads(input, route)).map(|input| distance(from, input)).min();
+        let fewest = own
+            .inputs
+            .iter()
+            .filter(|input| leads(input, route))
+            .map(|input| changed_fields(from, input))
+            .min();
         shares.asked[kind] += 1;
         assert_eq!(found.taken_by.as_deref(), rules.decide(from).chosen(), "{context}");
         match found.remedy {
@@ -53,7 +57,7 @@ fn hold(seed: u64, shares: &mut Shares) {
             }
             Remedy::Change { fields, message, smallest } => {
                 assert!(leads(&message, route), "{context}");
-                assert!(distance(from, &message) <= fields.len(), "{context}");
+                assert!(changed_fields(from, &message) <= fields.len(), "{context}");
                 // Brute force covers only its own inputs, so there may be a change that brute force
                 // does not find.
                 if smallest {
@@ -77,7 +81,7 @@ fn hold(seed: u64, shares: &mut Shares) {
 #[test]
 fn the_smallest_change_is_that_of_brute_force() {
     let mut shares = Shares::default();
-    trials::seeds(PROGRAMS).for_each(|seed| hold(seed, &mut shares));
+    trials::seeds(PROGRAMS).for_each(|seed| check_seed(seed, &mut shares));
     for (kind, name) in ["plain", "with functions"].into_iter().enumerate() {
         let Shares { asked, answered, proven } = &shares;
         println!("{name}: {} of {} answered, {} proven", answered[kind], asked[kind], proven[kind]);

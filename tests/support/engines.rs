@@ -63,7 +63,7 @@ impl Column {
     pub fn judging(&self, rules: &Rules) -> Rules {
         let rules = self.compile(rules);
         let expected = if self.engine == Backend::Index { Backend::Vm } else { self.engine };
-        assert_eq!(rules.judging_backend(), expected, "{self:?} judges");
+        assert_eq!(rules.payload_backend(), expected, "{self:?} judges");
         rules
     }
 }
@@ -84,7 +84,7 @@ impl Findable {
     }
 
     /// True if the index found the chosen rule.
-    pub fn led_to(&self, chosen: Option<Chosen>) -> bool {
+    pub fn contains(&self, chosen: Option<Chosen>) -> bool {
         matches!(chosen, Some(Chosen::Rule(id)) if self.0.contains(&id.index()))
     }
 }

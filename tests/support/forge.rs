@@ -16,8 +16,8 @@ default -> rest(ok: ok)
 "#;
 
 /// Replaces the content hash of an artifact by the right one, as a forger would.
-pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let at = hash_at(&bytes);
+pub fn rehash(mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = hash_offset(&bytes);
     if bytes.len() >= at + 32 {
         let hash = Sha256::digest(&bytes[at + 32..]);
         bytes[at..at + 32].copy_from_slice(&hash);
@@ -28,12 +28,12 @@ pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
 /// Returns the offset of the content hash in an unsigned artifact. The hash follows the magic
 /// bytes, the format, the vocabulary hash, the version, and the byte that is 0 if there is no
 /// signature.
-pub fn hash_at(bytes: &[u8]) -> usize {
+pub fn hash_offset(bytes: &[u8]) -> usize {
     22 + usize::from(bytes[20])
 }
 
 /// Returns the decision as JSON, without the parts that may differ between engines.
-pub fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
+pub fn decide_to_json(rules: &Rules, entry: &str, message: &Json) -> Json {
     let mut decision =
         serde_json::to_value(rules.entry(entry).ok().map(|entry| entry.decide(message))).expect("JSON");
     if let Some(decision) = decision.as_object_mut() {
@@ -46,7 +46,7 @@ pub fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
 
 /// Checks that every engine answers like the reference. If `thorough`, also checks the JIT, and
 /// that the explanation matches the decision.
-pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
+pub fn assert_agree(rules: &Rules, messages: &[Json], thorough: bool) {
     let by = |tier: Tier, indexing: Indexing| rules.with_tier(tier).with_index(indexing);
     let reference = by(Tier::Reference, Indexing::Never);
     let engines =
@@ -54,10 +54,10 @@ pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     let engines = &engines[..if thorough { 3 } else { 2 }];
     for entry in rules.entries() {
         for message in messages {
-            let expected = answer(&reference, entry, message);
+            let expected = decide_to_json(&reference, entry, message);
             for engine in engines {
                 assert_eq!(
-                    answer(engine, entry, message),
+                    decide_to_json(engine, entry, message),
                     expected,
                     "{:?} {entry} {message}",
                     engine.main().backend(false)

@@ -10,7 +10,7 @@ mod statements;
 
 /// The expected result of compiling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comes {
+pub enum FindingCount {
     /// The source must compile.
     Right,
     /// The source must have errors, in proportion to its size.
@@ -19,10 +19,10 @@ pub enum Comes {
 
 /// A kind of statement or list: its name, a function that builds a source with n of them, and the
 /// expected result.
-pub type Kind = (&'static str, fn(usize) -> String, Comes);
+pub type Kind = (&'static str, fn(usize) -> String, FindingCount);
 
 /// Returns every kind of statement, every list that may be long, and repeated mistakes.
-pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+pub fn all_kinds() -> impl Iterator<Item = &'static Kind> {
     [statements::KINDS, lists::KINDS, mistakes::KINDS].into_iter().flatten()
 }
 

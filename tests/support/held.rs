@@ -21,19 +21,19 @@ fn table(rules: &Rules, inputs: &[Json]) -> Table {
 }
 
 impl Table {
-    fn never(&self, route: usize) -> bool {
+    fn never_holds(&self, route: usize) -> bool {
         self.held.iter().all(|held| !held.contains(&route))
     }
-    fn always(&self, route: usize) -> bool {
+    fn always_holds(&self, route: usize) -> bool {
         self.held.iter().all(|held| held.contains(&route))
     }
-    fn chosen(&self, route: usize) -> bool {
+    fn is_ever_chosen(&self, route: usize) -> bool {
         self.held.iter().any(|held| held.first() == Some(&route))
     }
 }
 
 /// Evaluates the condition for each input; `None` if it does not compile.
-fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
+fn condition_results(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
     let text = format!("{INPUT}route r when {condition} -> h");
     let rules = Rules::from_text(&text).ok()?;
     Some(inputs.iter().map(|input| !rules.main().matched(input).is_empty()).collect())
@@ -52,7 +52,7 @@ fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
 }
 
 /// A program with the findings of the analysis and the results of brute force.
-struct Held<'p> {
+struct SeedCheck<'p> {
     seed: u64,
     text: String,
     program: &'p Program,
@@ -63,12 +63,12 @@ struct Held<'p> {
     codes: Vec<Vec<Code>>,
 }
 
-impl<'p> Held<'p> {
-    fn new(seed: u64, program: &'p Program) -> Held<'p> {
+impl<'p> SeedCheck<'p> {
+    fn new(seed: u64, program: &'p Program) -> SeedCheck<'p> {
         let text = program.text();
         let rules = Rules::from_text(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let (table, findings) = (table(&rules, &program.inputs), rules.analyse());
-        let mut held = Held { seed, text, program, rules, table, findings, codes: Vec::new() };
+        let mut held = SeedCheck { seed, text, program, rules, table, findings, codes: Vec::new() };
         held.codes = vec![Vec::new(); held.table.names.len()];
         let warned = held.rules.warnings().iter();
         let all = warned.chain(held.findings.iter().map(|finding| &finding.diagnostic));
@@ -94,7 +94,7 @@ impl<'p> Held<'p> {
     }
 
     /// Returns the routes that match the witness input of a finding.
-    fn shown(&self, finding: &Finding) -> Vec<&str> {
+    fn shown_texts(&self, finding: &Finding) -> Vec<&str> {
         let Some(witness) = &finding.witness else { self.fail(finding, "there is no witness") };
         self.rules.main().matched(witness)
     }
@@ -104,15 +104,19 @@ impl<'p> Held<'p> {
         let Some(span) = finding.diagnostic.span() else { self.fail(finding, "no place") };
         let Some(route) = self.route_at(span) else { self.fail(finding, "not in a route") };
         match finding.diagnostic.code {
-            Code::AlwaysMatches if !self.table.always(route) => self.fail(finding, "it does not always hold"),
-            Code::RouteHidden if self.table.chosen(route) => self.fail(finding, "it is chosen"),
-            Code::NoDefault if !self.shown(finding).is_empty() => {
+            Code::AlwaysMatches if !self.table.always_holds(route) => {
+                self.fail(finding, "it does not always hold")
+            }
+            Code::RouteHidden if self.table.is_ever_chosen(route) => self.fail(finding, "it is chosen"),
+            Code::NoDefault if !self.shown_texts(finding).is_empty() => {
                 self.fail(finding, "a route takes the input")
             }
-            Code::NegationFallsThrough if self.shown(finding).contains(&self.table.names[route].as_str()) => {
+            Code::NegationFallsThrough
+                if self.shown_texts(finding).contains(&self.table.names[route].as_str()) =>
+            {
                 self.fail(finding, "the route takes the input")
             }
-            Code::EqualPriority if self.shown(finding).len() < 2 => {
+            Code::EqualPriority if self.shown_texts(finding).len() < 2 => {
                 self.fail(finding, "they do not both hold")
             }
             Code::PartDecidesNothing => self.check_part(finding, route, span),
@@ -131,7 +135,7 @@ impl<'p> Held<'p> {
         let labels = finding.diagnostic.labels.iter();
         let parts: Vec<String> =
             labels.map(|label| format!("({})", &self.text[label.span.range()])).collect();
-        let holds = truths(&parts.join(" and "), &self.program.inputs);
+        let holds = condition_results(&parts.join(" and "), &self.program.inputs);
         if holds.is_some_and(|holds| holds.contains(&true)) {
             self.fail(finding, "it holds for some input");
         }
@@ -144,7 +148,8 @@ impl<'p> Held<'p> {
         let (before, behind) = (text(own.start, span.start), text(span.end, own.end));
         let inputs = &self.program.inputs;
         let same = |constant: &str| {
-            truths(&format!("{before}{constant}{behind}"), inputs) == truths(text(own.start, own.end), inputs)
+            condition_results(&format!("{before}{constant}{behind}"), inputs)
+                == condition_results(text(own.start, own.end), inputs)
         };
         // If a route has several such parts, they may be redundant only together.
         let is_one = |code: &&Code| **code == Code::PartDecidesNothing || NEVER.contains(code);
@@ -161,14 +166,14 @@ impl<'p> Held<'p> {
         let plain = is_plain(text);
         let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
         for (route, codes) in self.codes.iter().enumerate() {
-            let (never, always) = (self.table.never(route), self.table.always(route));
+            let (never, always) = (self.table.never_holds(route), self.table.always_holds(route));
             let seen = codes.iter().any(|code| NEVER.contains(code));
             count(shares, kind("never", "never, with functions"), never, seen);
             let seen = codes.contains(&Code::AlwaysMatches);
             count(shares, kind("always", "always, with functions"), always, seen);
             let behind_all =
-                (0..self.table.names.len()).any(|other| other != route && self.table.always(other));
-            let hidden = !never && !self.table.chosen(route) && !behind_all;
+                (0..self.table.names.len()).any(|other| other != route && self.table.always_holds(other));
+            let hidden = !never && !self.table.is_ever_chosen(route) && !behind_all;
             let seen = codes.contains(&Code::RouteHidden);
             count(shares, kind("hidden", "hidden, with functions"), hidden, seen);
         }
@@ -179,8 +184,8 @@ impl<'p> Held<'p> {
 }
 
 /// Compares the findings about a program with brute force over all inputs, and adds to the counts.
-pub fn hold(seed: u64, program: &Program, shares: &mut Shares) {
-    let held = Held::new(seed, program);
+pub fn check_seed(seed: u64, program: &Program, shares: &mut Shares) {
+    let held = SeedCheck::new(seed, program);
     // The programs declare fields that they do not read.
     let of_routes = |finding: &&Finding| finding.diagnostic.code != Code::UnreadField;
     held.findings.iter().filter(of_routes).for_each(|finding| held.check(finding));

@@ -6,7 +6,7 @@ use rulec_syntax::format::format;
 use rulec_syntax::lex::{Token, TokenKind, tokenize};
 
 /// Returns the significant tokens and comments in order, without trailing white space of comments.
-fn kept(text: &str) -> Vec<(TokenKind, &str)> {
+fn kept_tokens(text: &str) -> Vec<(TokenKind, &str)> {
     let matters =
         |token: &Token| !matches!(token.kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
     tokenize(text, 0)
@@ -23,7 +23,7 @@ fn kept(text: &str) -> Vec<(TokenKind, &str)> {
 /// # Panics
 /// If the invariant does not hold.
 #[track_caller]
-pub fn formatted(name: &str, text: &str) -> String {
+pub fn check_formatted(name: &str, text: &str) -> String {
     let once = match format(text) {
         Ok(formatted) => formatted.text,
         Err(changed) => panic!("{name}: {changed}:\n{text}"),
@@ -33,6 +33,9 @@ pub fn formatted(name: &str, text: &str) -> String {
         once == twice,
         "{name} is not laid out for good:\n{text}\n--- once:\n{once}\n--- twice:\n{twice}"
     );
-    assert!(kept(text) == kept(&once), "{name}: not the same tokens:\n{text}\n--- formatted:\n{once}");
+    assert!(
+        kept_tokens(text) == kept_tokens(&once),
+        "{name}: not the same tokens:\n{text}\n--- formatted:\n{once}"
+    );
     once
 }

@@ -9,7 +9,7 @@ use std::thread;
 /// Distance between the first seeds of two consecutive values of `RULEC_SEED`.
 const RUN: u64 = 1 << 32;
 
-fn number(variable: &str, otherwise: u64) -> u64 {
+fn env_number(variable: &str, otherwise: u64) -> u64 {
     match std::env::var(variable) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
         Err(_) => otherwise,
@@ -18,20 +18,20 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 /// Returns the seeds of a test that runs `usual` trials by default.
 pub fn seeds(usual: u64) -> Range<u64> {
-    let first = number("RULEC_SEED", 0) * RUN;
-    first..first + usual * number("RULEC_TIMES", 1)
+    let first = env_number("RULEC_SEED", 0) * RUN;
+    first..first + usual * env_number("RULEC_TIMES", 1)
 }
 
 /// True if more trials than the default run. Each trial may then take longer.
 pub fn is_long() -> bool {
-    number("RULEC_TIMES", 1) > 1
+    env_number("RULEC_TIMES", 1) > 1
 }
 
 /// Runs a trial for each seed on two threads, and adds up their counts.
 ///
 /// # Panics
 /// If a trial panics.
-pub fn each<T: Default + Send>(
+pub fn run_trials<T: Default + Send>(
     seeds: Range<u64>,
     trial: impl Fn(u64, &mut T) + Sync,
     add: impl Fn(&mut T, T),

@@ -75,8 +75,8 @@ impl Size {
     /// quantifiers.
     pub fn nest(&self, depth: u32) -> usize {
         Limits::default()
-            .with(Limit::QuantifierElements, self.get(Limit::QuantifierElements) as u64)
-            .elements(depth) as usize
+            .with_limit(Limit::QuantifierElements, self.get(Limit::QuantifierElements) as u64)
+            .max_elements_per_quantifier(depth) as usize
     }
 
     /// Returns the search work available per pair of elements in two nested quantifiers.

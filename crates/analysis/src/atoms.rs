@@ -9,7 +9,7 @@ use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::{Op, Outcome};
+use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, Program, Slot, SlotId};
@@ -275,25 +275,27 @@ impl AtomTable {
             NExpr::List(_) => KindSet::LIST,
             NExpr::Count { .. } => KindSet::INT,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
-            NExpr::Extern(id, _) => self.externs.get(id.index()).copied().unwrap_or(KindSet::EVERY),
+            NExpr::Extern(id, _) => {
+                self.externs.get(id.index()).copied().unwrap_or(KindSet::ALL_WITH_VERSION)
+            }
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
                 self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
             }
             NExpr::Op(op, ..) => {
                 let results = op.info().forms.iter().map(|form| match form.result {
-                    Outcome::Float => KindSet::FLOAT,
-                    Outcome::Number => KindSet::NUMBER,
-                    Outcome::DateTime => KindSet::DATETIME,
-                    _ => KindSet::EVERY,
+                    OperatorResult::Float => KindSet::FLOAT,
+                    OperatorResult::Number => KindSet::NUMBER,
+                    OperatorResult::DateTime => KindSet::DATETIME,
+                    _ => KindSet::ALL_WITH_VERSION,
                 });
                 results.fold(KindSet::EMPTY, KindSet::union)
             }
             NExpr::Call(function, args) => {
                 let args: Vec<Ty> =
-                    args.iter().map(|arg| Ty::plain(self.possible_kinds(normal, *arg))).collect();
+                    args.iter().map(|arg| Ty::from_kinds(self.possible_kinds(normal, *arg))).collect();
                 function.info().result_ty(&args).kinds
             }
-            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY,
+            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::ALL_WITH_VERSION,
         }
     }
 
@@ -325,7 +327,7 @@ impl AtomTable {
 
     fn evaluate(&self, cond: &Cond, message: &Json) -> TruthSet {
         let arena = Arena::new(&self.fields.limits);
-        truth_bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
+        truth_bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).eval_cond(cond))
     }
 
     /// True if two paths are equal, or one is a prefix of the other.

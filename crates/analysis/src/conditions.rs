@@ -5,7 +5,7 @@ use super::solver::{Solver, SolverAnswer};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_eval::evaluator::operands;
+use rulec_eval::evaluator::flatten_operands;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
@@ -75,7 +75,7 @@ fn report_never_true(
     name: Option<&str>,
 ) {
     let mut parts: Vec<&Cond> = match &cond.kind {
-        CondKind::And(_) => operands(cond).to_vec(),
+        CondKind::And(_) => flatten_operands(cond).to_vec(),
         _ => vec![cond],
     };
     let mut excludes = |parts: &[&Cond]| {
@@ -248,7 +248,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
         let quoted = self.report.quote_part(part);
         // The sibling operands that make this part redundant.
         let beside: Vec<&Cond> =
-            operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
+            flatten_operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
         let mut goals = vec![(own, !neutral)];
         goals.extend(beside.iter().map(|other| (self.solver.builder.build_cond(other, true), neutral)));
         let told = match self.solver.solve(&goals) {

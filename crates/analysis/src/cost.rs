@@ -133,7 +133,7 @@ impl CostWalk<'_> {
             Part::Pred(_) => None,
         };
         if let Some(depth) = looped {
-            work = work.repeated(self.program.limits.elements(depth.max(1)));
+            work = work.repeated(self.program.limits.max_elements_per_quantifier(depth.max(1)));
         }
         work.add(self.own_work(part));
         self.known.insert(part, work);

@@ -14,7 +14,7 @@ use super::solver::{LimitedSolver, Solver, SolverAnswer, SolverGoal};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
-use rulec_lang::value::{Value, identical};
+use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Program, TableId, TableKind, Trigger};
 use rulec_sema::normal::{CondId, NormalBuilder};
 use serde::Serialize;
@@ -295,7 +295,7 @@ impl VersionSide<'_, '_> {
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
-            None => (Choice::nothing(), Json::Null),
+            None => (Choice::none_chosen(), Json::Null),
         };
         Some((self.own.leaf_index(&choice)?, decision))
     }
@@ -476,5 +476,5 @@ fn contains_argument(builder: &mut NormalBuilder<'_>, given: &ComputedValue) -> 
 }
 
 fn is_same_answer(before: &Json, after: &Json) -> bool {
-    identical(Value::from_json(&answer(before)), Value::from_json(&answer(after)))
+    is_identical(Value::from_json(&answer(before)), Value::from_json(&answer(after)))
 }

@@ -55,7 +55,7 @@ impl<'p> AnalysisReport<'p> {
             &arena,
             rulec_eval::host::HostCalls::new(&[]),
         )
-        .cond(cond)
+        .eval_cond(cond)
     }
 }
 

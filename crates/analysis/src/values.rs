@@ -351,7 +351,7 @@ impl ValueSearch {
 fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),
-        _ => rulec_lang::value::identical(Value::from_json(value), Value::from_json(other)),
+        _ => rulec_lang::value::is_identical(Value::from_json(value), Value::from_json(other)),
     }
 }
 

@@ -360,8 +360,10 @@ fn arguments(program: &Program) -> Option<Type> {
     for outcome in outcomes(program) {
         let Outcome::Handler { args, .. } = outcome else { continue };
         for argument in args {
-            let kinds =
-                program.values.get(argument.value.index()).map_or(KindSet::EVERY, |value| value.ty.kinds);
+            let kinds = program
+                .values
+                .get(argument.value.index())
+                .map_or(KindSet::ALL_WITH_VERSION, |value| value.ty.kinds);
             let ty = of_kinds(kinds);
             types
                 .entry(&argument.name)

@@ -9,7 +9,7 @@ use rulec::{Language, Message, Session, UnknownEntry};
 use rulec_base::diag::{comma_list, nearest};
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_vm::input::{PathId, Plan, ROOT};
+use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
 /// Error of binding columns: missing columns, and columns of types that the rules cannot read.
@@ -184,8 +184,8 @@ impl Binding {
         let Some(plan) = session.plan() else { return Ok(Binding::whole(schema, options)) };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
         let columns = binder.sources();
-        let bound = binder.places(ROOT, &columns, "");
-        let lanes = bound.iter().all(Bound::is_lane) && !plan.wants(ROOT, Kind::Dict);
+        let bound = binder.places(ROOT_PATH, &columns, "");
+        let lanes = bound.iter().all(Bound::is_lane) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => Ok(Binding { columns, bound, lanes, schema }),
             problems => Err(BindError { problems }),
@@ -267,7 +267,7 @@ impl Options {
 }
 
 struct Binder<'s> {
-    plan: &'s Plan,
+    plan: &'s InputPlan,
     schema: &'s Schema,
     options: &'s Options,
     problems: Vec<Message>,
@@ -282,11 +282,12 @@ impl Binder<'_> {
         for (at, field) in self.schema.fields().iter().enumerate() {
             let name = field.name().as_str();
             let is_part = name.split_once('.').is_some_and(|(first, _)| {
-                !names.contains(first) && self.plan.inside(self.plan.child(ROOT, first)).next().is_some()
+                !names.contains(first)
+                    && self.plan.child_paths(self.plan.child_named(ROOT_PATH, first)).next().is_some()
             });
             let path: Vec<&str> = if is_part { name.split('.').collect() } else { vec![name] };
-            let place = path.iter().fold(ROOT, |place, key| self.plan.child(place, key));
-            let column = Source::Column(at, self.options.meaning(field, self.plan.kinds(place)));
+            let place = path.iter().fold(ROOT_PATH, |place, key| self.plan.child_named(place, key));
+            let column = Source::Column(at, self.options.meaning(field, self.plan.accepted_kinds(place)));
             if insert(&mut sources, &path, column).is_none() {
                 self.problems.push(message!("the column `{name}` exists twice; rename one of the two"));
             }
@@ -298,7 +299,7 @@ impl Binder<'_> {
     fn places(&mut self, object: PathId, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
-        for (name, place) in self.plan.inside(object) {
+        for (name, place) in self.plan.child_paths(object) {
             let path = join(path, name);
             match find(name).map(|at| (at, &sources[at].1)) {
                 None => self.missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
@@ -326,13 +327,13 @@ impl Binder<'_> {
         (given, plain): (KindSet, bool),
     ) -> Bound {
         let is_object = inside.is_some();
-        let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
+        let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(place, *kind));
         let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::single(kind)));
         Bound {
             at,
             place,
             whole,
-            as_text: self.plan.kinds(place).has(Kind::String),
+            as_text: self.plan.accepted_kinds(place).has(Kind::String),
             is_object,
             inside: inside.unwrap_or_default(),
             given,
@@ -349,8 +350,8 @@ impl Binder<'_> {
         meaning: TextFormat,
         path: &str,
     ) -> Option<Vec<Bound>> {
-        let is_object = self.plan.inside(place).next().is_some();
-        let wanted = match self.plan.kinds(place) {
+        let is_object = self.plan.child_paths(place).next().is_some();
+        let wanted = match self.plan.accepted_kinds(place) {
             kinds if is_object => kinds.union(KindSet::DICT),
             kinds => kinds,
         };
@@ -362,7 +363,7 @@ impl Binder<'_> {
         match field.data_type() {
             DataType::Struct(fields) if is_object => {
                 let mut bound = Vec::new();
-                for (name, inner) in self.plan.inside(place) {
+                for (name, inner) in self.plan.child_paths(place) {
                     let path = join(path, name);
                     match fields.find(name) {
                         Some((at, field)) => {

@@ -67,7 +67,7 @@ impl<'v> Cells<'_, 'v> {
         if kinds.has(kind) {
             self.put_all(values);
         } else {
-            self.put_all(values.map(|value| value.read(kinds)));
+            self.put_all(values.map(|value| value.read_as(kinds)));
         }
     }
 

@@ -167,7 +167,7 @@ impl TypedColumn<'_> {
             }
             Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
                 // `from_float` converts negative zero to the integer 0, as in a JSON message.
-                let value = |value: &f64| Value::from_float(*value).read(kinds);
+                let value = |value: &f64| Value::from_float(*value).read_as(kinds);
                 cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
             Values::Dictionary(inner) => {

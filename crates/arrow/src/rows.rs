@@ -10,28 +10,28 @@ use rulec_base::json;
 use rulec_base::message;
 use rulec_lang::ty::Kind;
 use rulec_lang::value::{Value, format_datetime};
-use rulec_vm::input::{Fill, ROOT};
+use rulec_vm::input::{ROOT_PATH, SlotFiller};
 use serde_json::{Map, Value as Json};
 
 /// Fills the slots of a row; `None` if the row must be decided from a JSON tree.
 pub(crate) fn fill<'b>(
-    fill: &mut Fill<'b>,
+    fill: &mut SlotFiller<'b>,
     bound: &[Bound],
     message: &'b TypedColumn<'b>,
     row: usize,
 ) -> Option<()> {
-    if fill.plan().wants(ROOT, Kind::Dict) {
+    if fill.plan().reads_kind(ROOT_PATH, Kind::Dict) {
         return None;
     }
     let given = fields(fill, bound, message.fields(), row)?;
-    fill.end(ROOT, given);
+    fill.end_object(ROOT_PATH, given);
     Some(())
 }
 
 /// Fills the slots of an object's fields. Returns the number of required fields that the object
 /// has; `None` if the row must be decided from a JSON tree.
 fn fields<'b>(
-    fill: &mut Fill<'b>,
+    fill: &mut SlotFiller<'b>,
     bound: &[Bound],
     columns: &'b [(&'b str, TypedColumn<'b>)],
     row: usize,
@@ -45,11 +45,11 @@ fn fields<'b>(
 }
 
 #[inline]
-fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+fn put<'b>(fill: &mut SlotFiller<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     let place = field.place;
     let value = match cell {
         Cell::Null => return Some(0),
-        Cell::Json(text) => return fill.json(place, text),
+        Cell::Json(text) => return fill.read_json(place, text),
         Cell::List(..) if field.whole.has(Kind::List) => {
             let list = whole(fill.bump(), cell)?;
             return Some(fill.put_built(place, list));
@@ -61,7 +61,7 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
         Cell::List(..) => return Some(fill.put_unread(place, Kind::List)),
         Cell::Struct(columns, row) if field.is_object => {
             let given = fields(fill, &field.inside, columns, row)?;
-            fill.end(place, given);
+            fill.end_object(place, given);
             return Some(fill.put_unread(place, Kind::Dict));
         }
         Cell::Struct(..) | Cell::Map(..) => return object(fill, field, cell),
@@ -70,18 +70,18 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
         Cell::Time(time) if !field.as_text => Value::DateTime(time),
         cell => whole(fill.bump(), cell)?,
     };
-    Some(fill.put(place, value))
+    Some(fill.put_value(place, value))
 }
 
 /// Fills the slots inside an object whose keys differ between rows, such as a map.
-fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+fn object<'b>(fill: &mut SlotFiller<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     let value = whole(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
     let (plan, mut given) = (fill.plan(), 0);
     for (key, value) in entries {
-        given += fill.put_built(plan.child(field.place, key), *value);
+        given += fill.put_built(plan.child_named(field.place, key), *value);
     }
-    fill.end(field.place, given);
+    fill.end_object(field.place, given);
     Some(fill.put_unread(field.place, Kind::Dict))
 }
 

@@ -10,7 +10,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use bumpalo::Bump;
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
-use rulec_vm::input::{PathId, Plan, ROOT};
+use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::ops::Range;
 
 /// The columns of a batch, each with the slots that it fills.
@@ -36,9 +36,14 @@ struct Lane<'b> {
 
 impl<'b> ColumnFill<'b> {
     /// Pairs the columns of a batch with the slots that they fill.
-    pub fn new(plan: &Plan, bound: &[Bound], message: &'b TypedColumn<'b>, rows: usize) -> ColumnFill<'b> {
-        let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
-        lanes.object(plan, ROOT, bound, message.fields(), None);
+    pub fn new(
+        plan: &InputPlan,
+        bound: &[Bound],
+        message: &'b TypedColumn<'b>,
+        rows: usize,
+    ) -> ColumnFill<'b> {
+        let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slot_count(), rows, kept: None };
+        lanes.object(plan, ROOT_PATH, bound, message.fields(), None);
         lanes
     }
 
@@ -46,14 +51,14 @@ impl<'b> ColumnFill<'b> {
     /// buffer.
     fn object(
         &mut self,
-        plan: &Plan,
+        plan: &InputPlan,
         place: PathId,
         bound: &[Bound],
         columns: &'b [(&'b str, TypedColumn<'b>)],
         around: Option<&NullBuffer>,
     ) {
-        for (_, inside) in plan.inside(place) {
-            let wanted = plan.contract(inside).is_some_and(|(_, optional)| !optional);
+        for (_, inside) in plan.child_paths(place) {
+            let wanted = plan.input_contract(inside).is_some_and(|(_, optional)| !optional);
             let field = bound.iter().find(|field| field.place == inside);
             let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
             let Some((field, reader)) = column else {
@@ -73,7 +78,7 @@ impl<'b> ColumnFill<'b> {
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
             let contract =
-                plan.contract(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+                plan.input_contract(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
             if !slots.is_empty() || contract.is_some() {
                 self.lanes.push(Lane { reader, nulls, slots, contract, as_text: field.as_text });
             }
@@ -134,7 +139,8 @@ impl Lane<'_> {
                 Cell::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => whole(bump, cell),
             };
-            let fits = |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read(kinds).is_missing());
+            let fits =
+                |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read_as(kinds).is_missing());
             match value.filter(fits) {
                 Some(value) => self.put(block, at, value),
                 None => block.trees |= 1 << at,
@@ -144,7 +150,7 @@ impl Lane<'_> {
 
     fn put<'v>(&self, block: &mut Block<'v>, at: usize, value: Value<'v>) {
         for (slot, kinds) in &self.slots {
-            block.put(at, *slot, value.read(*kinds));
+            block.put(at, *slot, value.read_as(*kinds));
         }
     }
 }

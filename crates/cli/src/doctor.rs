@@ -118,7 +118,7 @@ impl Window {
             self.example.get_or_insert(number);
         }
         coverage.see(&explanation);
-        entry.count(&message, coverage.truths());
+        entry.count_conditions(&message, coverage.truths());
     }
 
     fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {

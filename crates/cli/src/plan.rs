@@ -170,8 +170,8 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     let names: Vec<_> = table.routes.iter().map(|route| to_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::display_width(name)).max().unwrap_or(0).min(32);
     for (route, name) in table.routes.iter().zip(&names) {
-        let (by, what) = route.found.told();
-        let what = match route.found.shared() {
+        let (by, what) = route.found.name_and_message();
+        let what = match route.found.shared_route_count() {
             0 => what,
             1 => message!("{what}  (shared with 1 other)"),
             others => message!("{what}  (shared with {others} others)"),

@@ -58,12 +58,12 @@ impl Details {
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
-            details.get_or_insert_default().add_record(calls, arena);
+            details.get_or_insert_default().append_call_record(calls, arena);
         }
     }
 
     #[cold]
-    fn add_record(&mut self, calls: &HostCalls<'_>, arena: &Arena) {
+    fn append_call_record(&mut self, calls: &HostCalls<'_>, arena: &Arena) {
         let is_first = self.failures.is_empty() && self.host_time.is_zero() && self.exceeded.is_empty();
         for failure in &calls.failures {
             if is_first || !self.failures.contains(failure) {
@@ -71,7 +71,7 @@ impl Details {
             }
         }
         self.host_time += calls.elapsed;
-        limits::add(&mut self.exceeded, arena.exceeded());
+        limits::merge_exceeded(&mut self.exceeded, arena.exceeded());
     }
 
     /// Adds violations of the `input` declaration, if there are any.
@@ -85,13 +85,13 @@ impl Details {
 
 impl<R> Choice<R> {
     /// Returns the result of a search that chose nothing.
-    pub fn nothing() -> Choice<R> {
+    pub fn none_chosen() -> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
     /// Returns the result of a search that chose a statement without any `goto`.
     #[inline]
-    pub fn at_once(chosen: Chosen<R>) -> Choice<R> {
+    pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }
     }
 }
@@ -100,7 +100,7 @@ impl Choice {
     /// Returns the tables on the path from `entry` to the table of the chosen statement, both
     /// included.
     #[inline]
-    pub fn tables(&self, program: &Program, entry: TableId) -> Trail {
+    pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
         let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
             match route.outcome {
@@ -108,22 +108,22 @@ impl Choice {
                 _ => None,
             }
         });
-        trail(program, entry, jumps, self.chosen.map(|chosen| chosen.table(program)))
+        build_trail(program, entry, jumps, self.chosen.map(|chosen| chosen.table(program)))
     }
 }
 
 /// The tables that lead from an entry table to the chosen statement.
-pub type Trail = SmallVec<[TableId; 4]>;
+pub type TableTrail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables from `entry` to `last`. `jumps` are the `goto`s of rules, as pairs of source
 /// and target table. The `goto`s of defaults are looked up in the program.
 #[inline]
-pub fn trail(
+pub fn build_trail(
     program: &Program,
     entry: TableId,
     jumps: impl Iterator<Item = (TableId, TableId)>,
     last: Option<TableId>,
-) -> Trail {
+) -> TableTrail {
     let mut tables = smallvec![entry];
     for (from, to) in jumps {
         follow_defaults(program, &mut tables, from);
@@ -137,7 +137,7 @@ pub fn trail(
 
 /// Follows the `goto`s of defaults from the last table, and appends each target table up to
 /// `wanted`.
-fn follow_defaults(program: &Program, tables: &mut Trail, wanted: TableId) {
+fn follow_defaults(program: &Program, tables: &mut TableTrail, wanted: TableId) {
     // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {
         match tables.last() {

@@ -13,11 +13,11 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use observe::{Observer, Reached, Step};
-pub use order::operands;
+pub use observe::{EvalStep, Observer, StepResult};
+pub use order::flatten_operands;
 
 use crate::host::HostCalls;
-use order::HostUse;
+use order::HostCallFacts;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
@@ -41,7 +41,7 @@ pub struct Evaluator<'a, O = ()> {
     arena: &'a Arena,
     /// Cache of host function calls; also lists the failed calls.
     pub hosts: HostCalls<'a>,
-    host_use: HostUse,
+    host_use: HostCallFacts,
     /// The element of each quantifier variable in scope, not converted to a kind; innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of `elements` that belong to quantifiers around the current loop-invariant part.
@@ -70,7 +70,7 @@ impl<'a> Evaluator<'a> {
             roots: &[],
             arena,
             hosts,
-            host_use: HostUse::new(program),
+            host_use: HostCallFacts::new(program),
             elements: Vec::new(),
             outside: 0,
             nests: QuantifierFacts::default(),
@@ -109,13 +109,13 @@ impl<'a> Evaluator<'a> {
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates a step, with calls of the observer before and after it.
-    fn observed<T>(&mut self, step: Step<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
+    fn observe_step<T>(&mut self, step: EvalStep<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
-        T: Copy + Into<Reached<'a>>,
+        T: Copy + Into<StepResult<'a>>,
     {
-        O::enter(self, step);
+        O::step_started(self, step);
         let reached = evaluate(self);
-        O::leave(self, step, reached.into());
+        O::step_ended(self, step, reached.into());
         reached
     }
 
@@ -141,12 +141,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// Evaluates the arguments of a handler. Also returns the names of the required arguments that
     /// are missing, which become null. A missing optional argument is omitted.
-    pub fn arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
+    pub fn eval_arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
         let mut given = Map::new();
         let mut missing = Vec::new();
         if let Outcome::Handler { args, .. } = outcome {
             for argument in args {
-                let value = self.operand(self.program.value(argument.value));
+                let value = self.eval_operand(self.program.value(argument.value));
                 if value.is_missing() {
                     if argument.optional {
                         continue;
@@ -162,9 +162,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
     /// of the next nodes. If that field is missing, destinations are returned as the author wrote
     /// them.
-    pub fn next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
+    pub fn eval_next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
-        let next = self.expr(self.program.value(*next)).elements();
+        let next = self.eval_expr(self.program.value(*next)).elements();
         let next: Option<Vec<String>> =
             next.map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect());
         let mut nodes = Vec::new();
@@ -176,7 +176,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     None => Some(vec![destination.to_string()]),
                 },
                 Destination::Node(id) => Some(vec![id.to_string()]),
-                Destination::Named(value) => match self.expr(self.program.value(*value)) {
+                Destination::Named(value) => match self.eval_expr(self.program.value(*value)) {
                     Value::Str(id) => Some(vec![id.to_owned()]),
                     list => {
                         let ids = list.elements().into_iter().flatten();
@@ -192,83 +192,85 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Evaluates a condition.
-    pub fn cond(&mut self, cond: &'a Cond) -> Tri {
-        self.observed(Step::Cond(cond), |eval| match &cond.kind {
-            CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_once(Part::Cond(cond)) => {
-                match eval.once(Part::Cond(cond), |eval| CachedResult::Cond(eval.cond_now(cond))) {
+    pub fn eval_cond(&mut self, cond: &'a Cond) -> Tri {
+        self.observe_step(EvalStep::Cond(cond), |eval| match &cond.kind {
+            CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_loop_invariant(Part::Cond(cond)) => {
+                match eval.eval_invariant_once(Part::Cond(cond), |eval| {
+                    CachedResult::Cond(eval.eval_cond_uncached(cond))
+                }) {
                     CachedResult::Cond(truth) => truth,
-                    CachedResult::Value(value) => implementations::truth(value),
+                    CachedResult::Value(value) => implementations::value_to_tri(value),
                 }
             }
-            _ => eval.cond_now(cond),
+            _ => eval.eval_cond_uncached(cond),
         })
     }
 
     /// Evaluates a condition without the cache for loop-invariant parts.
-    fn cond_now(&mut self, cond: &'a Cond) -> Tri {
+    fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
             CondKind::Const(value) => Tri::from(*value),
-            CondKind::Not(inner) => eval.cond(inner).not(),
-            CondKind::NotTrue(inner) => Tri::from(!eval.cond(inner).holds()),
+            CondKind::Not(inner) => eval.eval_cond(inner).not(),
+            CondKind::NotTrue(inner) => Tri::from(!eval.eval_cond(inner).holds()),
             CondKind::And(_) => {
-                let operands = eval.host_use.ordered(cond, eval.program);
-                Tri::all(operands.into_iter().map(|operand| eval.cond(operand)))
+                let operands = eval.host_use.order_operands(cond, eval.program);
+                Tri::all(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
             CondKind::Or(_) => {
-                let operands = eval.host_use.ordered(cond, eval.program);
-                Tri::any(operands.into_iter().map(|operand| eval.cond(operand)))
+                let operands = eval.host_use.order_operands(cond, eval.program);
+                Tri::any(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
-            CondKind::Test(predicate) => eval.predicate(predicate),
+            CondKind::Test(predicate) => eval.eval_predicate(predicate),
             CondKind::Quantifier { all, list, var, body } => {
-                let list = eval.operand(list);
+                let list = eval.eval_operand(list);
                 let walk = |eval: &mut Self| {
                     let elements = list.elements().into_iter().flatten();
-                    let results = elements.map(|element| eval.cond_on(var, element, body));
+                    let results = elements.map(|element| eval.eval_cond_on_element(var, element, body));
                     if *all { Tri::all(results) } else { Tri::any(results) }
                 };
-                eval.over(Part::Cond(cond), list, body, walk).unwrap_or(Tri::Unknown)
+                eval.run_quantifier(Part::Cond(cond), list, body, walk).unwrap_or(Tri::Unknown)
             }
-            CondKind::Let(id) => eval.let_cond(*id),
-            CondKind::Call(_, body) => eval.cond(body),
-            CondKind::Branch { all, conditions } => eval.branch(*all, conditions),
+            CondKind::Let(id) => eval.eval_let_cond(*id),
+            CondKind::Call(_, body) => eval.eval_cond(body),
+            CondKind::Branch { all, conditions } => eval.eval_branch(*all, conditions),
         }
     }
 
     /// True if a node is inside a quantifier but does not read the quantifier's element.
-    fn is_once(&mut self, part: Part<'a>) -> bool {
+    fn is_loop_invariant(&mut self, part: Part<'a>) -> bool {
         self.elements.len() > self.outside && self.nests.is_closed(part)
     }
 
     /// Evaluates a loop-invariant part once and caches the result.
-    fn once(
+    fn eval_invariant_once(
         &mut self,
         part: Part<'a>,
         compute: impl FnOnce(&mut Self) -> CachedResult<'a>,
     ) -> CachedResult<'a> {
         let key = part.address();
         if let Some(known) = key.and_then(|key| self.once.get(&key))
-            && !self.observer.repeats_parts()
+            && !self.observer.reevaluates_invariants()
         {
             return *known;
         }
-        let known = self.outside(compute);
+        let known = self.run_outside_quantifiers(compute);
         self.once.extend(key.map(|key| (key, known)));
         known
     }
 
     /// Runs `compute` as if it were outside every quantifier.
-    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let (outside, walk) = (self.outside, self.arena.step_out());
+    fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let (outside, walk) = (self.outside, self.arena.suspend_quantifiers());
         self.outside = self.elements.len();
         let made = compute(self);
         self.outside = outside;
-        self.arena.leave(walk);
+        self.arena.leave_quantifier(walk);
         made
     }
 
     /// Runs `walk`, a quantifier's loop. Returns `None` if `list` is not a list or exceeds a limit.
-    fn over<T>(
+    fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
         list: Value<'a>,
@@ -279,22 +281,23 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let alone = self.nests.is_closed(quantifier);
         let around = if alone { 0 } else { self.elements.len() - self.outside };
         let depth = self.nests.quantifier_depth(around as u32, body);
-        let entered = self.arena.enter(depth, alone, length)?;
+        let entered = self.arena.enter_quantifier(depth, alone, length)?;
         let outside = self.outside;
         if alone {
             self.outside = self.elements.len();
         }
         let made = walk(self);
         self.outside = outside;
-        self.arena.leave(entered);
+        self.arena.leave_quantifier(entered);
         Some(made)
     }
 
     /// Evaluates a branch of a choice. Conditions that read a missing value are skipped.
-    fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
+    fn eval_branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
-            let usable = self.observed(Step::Guard(condition), |eval| eval.cond(&condition.usable));
-            usable.holds().then(|| self.cond(&condition.cond))
+            let usable =
+                self.observe_step(EvalStep::Guard(condition), |eval| eval.eval_cond(&condition.usable));
+            usable.holds().then(|| self.eval_cond(&condition.cond))
         });
         let mut results = usable.peekable();
         match results.peek() {
@@ -304,24 +307,24 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    fn cond_on(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
+    fn eval_cond_on_element(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
         self.elements.push((var, element));
-        let result = self.observed(Step::Element(var, element), |eval| eval.cond(body));
+        let result = self.observe_step(EvalStep::Element(var, element), |eval| eval.eval_cond(body));
         self.elements.pop();
         result
     }
 
     /// Returns a variable in scope and its element, before conversion to the variable's kinds.
-    pub fn element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
+    pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 
-    fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
-        let left = self.operand(&predicate.left);
+    fn eval_predicate(&mut self, predicate: &'a Predicate) -> Tri {
+        let left = self.eval_operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
-            (None, _) => implementations::truth(left),
+            (None, _) => implementations::value_to_tri(left),
             (Some(_), Operand::Range { start, end, inclusive }) => {
-                let (start, end) = (self.operand(start), self.operand(end));
+                let (start, end) = (self.eval_operand(start), self.eval_operand(end));
                 let mode = TestMode::default();
                 let below = if *inclusive { implementations::less_equal } else { implementations::less };
                 let arena = self.arena;
@@ -332,14 +335,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             (Some(op), right) => {
                 let right = match right {
-                    Operand::Value(right) => self.operand(right),
+                    Operand::Value(right) => self.eval_operand(right),
                     _ => Value::Missing,
                 };
                 let constant = match &predicate.right {
                     Operand::Value(right) => self.is_constant(right),
                     _ => true,
                 };
-                budget::test(
+                budget::test_predicate(
                     op,
                     left,
                     right,
@@ -351,8 +354,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         if predicate.negated { result.not() } else { result }
     }
 
-    fn operand(&mut self, expr: &'a Expr) -> Value<'a> {
-        self.observed(Step::Operand(expr), |eval| eval.expr(expr))
+    fn eval_operand(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.observe_step(EvalStep::Operand(expr), |eval| eval.eval_expr(expr))
     }
 
     /// True if a value depends only on the rules. Other engines fold such a value to a constant.
@@ -378,84 +381,86 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Evaluates an expression.
-    pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
+    pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
-                if self.is_once(Part::Expr(expr)) =>
+                if self.is_loop_invariant(Part::Expr(expr)) =>
             {
-                match self.once(Part::Expr(expr), |eval| CachedResult::Value(eval.expr_now(expr))) {
+                match self.eval_invariant_once(Part::Expr(expr), |eval| {
+                    CachedResult::Value(eval.eval_expr_uncached(expr))
+                }) {
                     CachedResult::Value(value) => value,
                     CachedResult::Cond(truth) => truth.into(),
                 }
             }
-            _ => self.expr_now(expr),
+            _ => self.eval_expr_uncached(expr),
         }
     }
 
     /// Evaluates an expression without the cache for loop-invariant parts.
-    fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
+    fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
-            ExprKind::Slot(id) => self.slot(*id),
-            ExprKind::Var(id) => {
-                self.element(*id).map_or(Value::Missing, |(var, value)| value.read(var.kinds))
-            }
+            ExprKind::Slot(id) => self.slot_value(*id),
+            ExprKind::Var(id) => self
+                .variable_with_element(*id)
+                .map_or(Value::Missing, |(var, value)| value.read_as(var.kinds)),
             // Checking replaced each parameter by its argument, so this is never reached.
             ExprKind::Param(_) => Value::Missing,
-            ExprKind::Field(base, name) => self.expr(base).field(name),
+            ExprKind::Field(base, name) => self.eval_expr(base).field(name),
             ExprKind::Index(base, index) => {
-                let base = self.expr(base);
-                base.index(self.expr(index))
+                let base = self.eval_expr(base);
+                base.index(self.eval_expr(index))
             }
             ExprKind::List(items) => {
-                let items = self.exprs(items);
-                self.arena.list(items)
+                let items = self.eval_exprs(items);
+                self.arena.build_list(items)
             }
             ExprKind::Op(op, left, right) => {
-                let left = self.expr(left);
+                let left = self.eval_expr(left);
                 // Lazy, because the right operand of `??` may call a host function.
                 if *op == rulec_lang::operators::Op::Coalesce && !left.is_missing() {
                     return left;
                 }
-                let right = right.as_deref().map_or(Value::Missing, |right| self.expr(right));
+                let right = right.as_deref().map_or(Value::Missing, |right| self.eval_expr(right));
                 match op.info().implementation {
                     Implementation::Value(compute) => compute(left, right),
                     Implementation::Predicate(_) | Implementation::Structure => Value::Missing,
                 }
             }
-            ExprKind::Read(inner, kinds) => self.expr(inner).read(*kinds),
+            ExprKind::Read(inner, kinds) => self.eval_expr(inner).read_as(*kinds),
             ExprKind::Call(function, args) => {
-                let args = self.exprs(args);
+                let args = self.eval_exprs(args);
                 function.call(&args, self.arena)
             }
             ExprKind::Extern(id, args) => {
-                let args = self.exprs(args);
+                let args = self.eval_exprs(args);
                 self.hosts.call(*id, &args, self.arena)
             }
             ExprKind::Count { list, var, body } => {
-                let list = self.expr(list);
+                let list = self.eval_expr(list);
                 let walk = |eval: &mut Self| {
                     let elements = list.elements().into_iter().flatten();
-                    elements.filter(|element| eval.cond_on(var, *element, body).holds()).count()
+                    elements.filter(|element| eval.eval_cond_on_element(var, *element, body).holds()).count()
                 };
-                let count = self.over(Part::Expr(expr), list, body, walk);
+                let count = self.run_quantifier(Part::Expr(expr), list, body, walk);
                 count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
             }
-            ExprKind::Cond(cond) => self.cond(cond).into(),
+            ExprKind::Cond(cond) => self.eval_cond(cond).into(),
             ExprKind::If { cond, then, other } => {
-                let value = if self.cond(cond).holds() { then } else { other };
-                self.expr(value)
+                let value = if self.eval_cond(cond).holds() { then } else { other };
+                self.eval_expr(value)
             }
-            ExprKind::Let(id) => self.let_value(*id),
+            ExprKind::Let(id) => self.eval_let_value(*id),
         }
     }
 
-    fn slot(&self, id: SlotId) -> Value<'a> {
-        self.raw(id).read(self.program.slots[id.index()].kinds)
+    fn slot_value(&self, id: SlotId) -> Value<'a> {
+        self.raw_slot_value(id).read_as(self.program.slots[id.index()].kinds)
     }
 
     /// Returns the value at a slot's path, not converted to the kinds that the rules expect.
-    pub fn raw(&self, id: SlotId) -> Value<'a> {
+    pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
             None => Some(Value::from_json(self.message)),
@@ -464,35 +469,35 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))
     }
 
-    fn exprs(&mut self, exprs: &'a [Expr]) -> SmallVec<[Value<'a>; 4]> {
-        exprs.iter().map(|expr| self.expr(expr)).collect()
+    fn eval_exprs(&mut self, exprs: &'a [Expr]) -> SmallVec<[Value<'a>; 4]> {
+        exprs.iter().map(|expr| self.eval_expr(expr)).collect()
     }
 
     /// Returns the result of a `let`, which is evaluated once per message. A `let` is declared
     /// outside every quantifier, so the result depends only on the message.
-    fn known(&mut self, id: LetId) -> CachedResult<'a> {
+    fn let_result(&mut self, id: LetId) -> CachedResult<'a> {
         if let Some(known) = self.lets[id.index()]
-            && !self.observer.repeats_let()
+            && !self.observer.reevaluates_lets()
         {
             return known;
         }
-        let known = self.outside(|eval| match eval.program.let_body(id) {
-            Term::Cond(cond) => CachedResult::Cond(eval.cond(cond)),
-            Term::Expr(expr) => CachedResult::Value(eval.operand(expr)),
+        let known = self.run_outside_quantifiers(|eval| match eval.program.let_body(id) {
+            Term::Cond(cond) => CachedResult::Cond(eval.eval_cond(cond)),
+            Term::Expr(expr) => CachedResult::Value(eval.eval_operand(expr)),
         });
         self.lets[id.index()] = Some(known);
         known
     }
 
-    fn let_cond(&mut self, id: LetId) -> Tri {
-        match self.known(id) {
+    fn eval_let_cond(&mut self, id: LetId) -> Tri {
+        match self.let_result(id) {
             CachedResult::Cond(result) => result,
-            CachedResult::Value(value) => implementations::truth(value),
+            CachedResult::Value(value) => implementations::value_to_tri(value),
         }
     }
 
-    fn let_value(&mut self, id: LetId) -> Value<'a> {
-        match self.known(id) {
+    fn eval_let_value(&mut self, id: LetId) -> Value<'a> {
+        match self.let_result(id) {
             CachedResult::Cond(result) => result.into(),
             CachedResult::Value(value) => value,
         }

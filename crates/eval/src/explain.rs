@@ -137,14 +137,14 @@ pub fn explain(
     let program = evaluator.program();
     let mut tracer = Tracer::new(evaluator, source, show_private);
     let (choice, trace) = tracer.decide(entry);
-    let (args, missing_args) = tracer.arguments(&choice);
+    let (args, missing_args) = tracer.masked_arguments(&choice);
     let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
     let (target, metadata) = match outcome {
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
         _ => (None, Map::new()),
     };
     let required = target.as_deref().map_or(&[] as &[_], |handler| program.required_permissions(handler));
-    let tables = choice.tables(program, entry);
+    let tables = choice.visited_tables(program, entry);
     Explanation {
         entry: program.tables[entry.index()].name.to_string(),
         chosen: choice.chosen.map(|chosen| chosen.name(program).to_owned()),
@@ -155,8 +155,8 @@ pub fn explain(
         tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
         path: choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
         missing_args,
-        message: tracer.message(),
-        host_failures: tracer.host_failures(),
+        message: tracer.read_message_fields(),
+        host_failures: tracer.masked_host_failures(),
         trace,
         intents: None,
     }
@@ -171,7 +171,7 @@ impl Explanation {
 
     /// Returns the summary in the given language.
     pub fn summary_in(&self, language: Language) -> String {
-        summary::summary(self, language)
+        summary::summarize(self, language)
     }
 
     /// Translates the explanation's sentences; texts quoted from the rules stay as they are.
@@ -191,7 +191,7 @@ impl Explanation {
 
 /// Formats the chosen handler with its arguments; `None` if no handler was chosen.
 fn headline_target(explanation: &Explanation, language: Language) -> Option<String> {
-    let args = || render::arguments(&explanation.args, language);
+    let args = || render::format_arguments(&explanation.args, language);
     explanation.target.as_ref().map(|target| format!("{target}{}", args()))
 }
 

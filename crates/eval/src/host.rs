@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use hashbrown::HashTable;
 use rulec_lang::arena::Arena;
 use rulec_lang::ty::KindSet;
-use rulec_lang::value::{Value, identical, parse_datetime};
+use rulec_lang::value::{Value, is_identical, parse_datetime};
 use rulec_sema::hir::ExternId;
 use serde_json::Value as Json;
 use std::hash::{BuildHasher, RandomState};
@@ -35,17 +35,17 @@ impl Host {
     /// limited.
     fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
         let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
-        arena.analyses(text, work)
+        arena.allows_text_analysis(text, work)
     }
 }
 
 /// Returns the size of a result in bytes, as the limit
 /// [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes) counts it.
-fn size(json: &Json) -> u64 {
+fn result_bytes(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
-        Json::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
-        Json::Object(map) => map.iter().map(|(key, value)| 8 + key.len() as u64 + size(value)).sum(),
+        Json::Array(items) => items.iter().map(|item| 8 + result_bytes(item)).sum(),
+        Json::Object(map) => map.iter().map(|(key, value)| 8 + key.len() as u64 + result_bytes(value)).sum(),
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,
     }
 }
@@ -69,7 +69,7 @@ pub struct HostFailure {
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
     /// Calls made so far, with their results, keyed by hash.
-    made: HashTable<(u64, Call<'a>)>,
+    made: HashTable<(u64, CachedCall<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
@@ -86,23 +86,23 @@ impl<'a> HostCalls<'a> {
 
     /// Calls a function, or returns the cached result of an earlier call with identical arguments.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-        let hash = hash(id, args);
-        let is_it = |(_, call): &(u64, Call<'a>)| call.is(id, args);
+        let hash = hash_call(id, args);
+        let is_it = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
         if let Some((_, call)) = self.made.find(hash, is_it) {
             // Inside a quantifier the byte limit is lower than outside, so a result that was cached
             // outside may exceed the limit here.
-            if !arena.builds(call.bytes) {
+            if !arena.allows_value_bytes(call.bytes) {
                 return Value::Missing;
             }
             if let Some(result) = call.result {
                 return result;
             }
         }
-        let (bytes, result) = self.call_now(id, args, arena);
+        let (bytes, result) = self.call_uncached(id, args, arena);
         match self.made.find_mut(hash, is_it) {
             Some((_, call)) => call.result = result,
             None => {
-                let call = Call { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
+                let call = CachedCall { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
                 self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
             }
         }
@@ -111,32 +111,42 @@ impl<'a> HostCalls<'a> {
 
     /// Calls a function without the cache. Returns the size of the result in bytes, and the result
     /// unless it exceeds the limit.
-    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> (u64, Option<Value<'a>>) {
-        const NOTHING: (u64, Option<Value<'static>>) = (0, Some(Value::Missing));
+    fn call_uncached(
+        &mut self,
+        id: ExternId,
+        args: &[Value<'a>],
+        arena: &'a Arena,
+    ) -> (u64, Option<Value<'a>>) {
+        const MISSING_RESULT: (u64, Option<Value<'static>>) = (0, Some(Value::Missing));
         // A missing argument makes the result missing; the function is not called.
         if args.iter().any(|arg| arg.is_missing()) {
-            return NOTHING;
+            return MISSING_RESULT;
         }
         let Some(host) = self.hosts.get(id.index()).filter(|host| host.may_be_called(args, arena)) else {
-            return NOTHING;
+            return MISSING_RESULT;
         };
         let start = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| (host.function)(args)));
         self.elapsed += start.elapsed();
         let message = match answer {
             Ok(Ok(json)) => {
-                let bytes = size(&json);
-                return (bytes, arena.builds(bytes).then(|| adopt(&json, arena.bump()).read(host.result)));
+                let bytes = result_bytes(&json);
+                return (
+                    bytes,
+                    arena
+                        .allows_value_bytes(bytes)
+                        .then(|| copy_to_arena(&json, arena.bump()).read_as(host.result)),
+                );
             }
             Ok(Err(message)) => message,
             Err(panic) => panic_text(&*panic),
         };
         self.failures.push(HostFailure { function: host.name.clone(), message });
-        NOTHING
+        MISSING_RESULT
     }
 }
 
-struct Call<'a> {
+struct CachedCall<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
     bytes: u64,
@@ -144,17 +154,17 @@ struct Call<'a> {
     result: Option<Value<'a>>,
 }
 
-impl Call<'_> {
+impl CachedCall<'_> {
     /// True if this is a call of the function `id` with identical arguments of the same kinds.
-    fn is(&self, id: ExternId, args: &[Value<'_>]) -> bool {
+    fn is_call_of(&self, id: ExternId, args: &[Value<'_>]) -> bool {
         self.id == id
             && self.args.len() == args.len()
-            && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && identical(*a, *b))
+            && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && is_identical(*a, *b))
     }
 }
 
 /// Hashes a call with a random key, because messages are untrusted input.
-fn hash(id: ExternId, args: &[Value<'_>]) -> u64 {
+fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
@@ -199,13 +209,14 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// Copies a result of a host function into the decision's arena.
-fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
+fn copy_to_arena<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),
-        Json::Array(items) => Value::list_in(bump, items.iter().map(|item| adopt(item, bump))),
-        Json::Object(map) => {
-            Value::dict_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
-        }
+        Json::Array(items) => Value::list_in(bump, items.iter().map(|item| copy_to_arena(item, bump))),
+        Json::Object(map) => Value::dict_in(
+            bump,
+            map.iter().map(|(key, value)| (&*bump.alloc_str(key), copy_to_arena(value, bump))),
+        ),
         Json::Null => Value::Missing,
         Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {
             Value::Bool(value) => Value::Bool(value),
@@ -235,12 +246,12 @@ mod tests {
             let a_dict = Value::dict_in(&bump, [("x", a), ("y", a_list)]);
             let b_dict = Value::dict_in(&bump, [("x", b), ("y", b_list)]);
             for (a, b) in [(a, b), (a_list, b_list), (a_dict, b_dict)] {
-                assert!(identical(a, b), "{a:?} {b:?}");
-                assert_eq!(hash(ExternId(0), &[a]), hash(ExternId(0), &[b]), "{a:?} {b:?}");
+                assert!(is_identical(a, b), "{a:?} {b:?}");
+                assert_eq!(hash_call(ExternId(0), &[a]), hash_call(ExternId(0), &[b]), "{a:?} {b:?}");
             }
         }
         let (one, other) = (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}));
-        let [one, other] = [&one, &other].map(|json| hash(ExternId(0), &[Value::from_json(json)]));
+        let [one, other] = [&one, &other].map(|json| hash_call(ExternId(0), &[Value::from_json(json)]));
         assert_eq!(one, other);
     }
 

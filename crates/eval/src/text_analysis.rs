@@ -30,33 +30,33 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// How texts and search words are compared.
-const MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
+const COMPARISON_MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
 
 /// Builds the function of a feature, compiled once per rule set. Returns an error if
 /// [`intent::train`] does.
-pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
+pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
         Feature::Intent => {
-            let classifier = intent::train(analysis)?;
-            over_text(move |text| intent::classify(&classifier, text))
+            let classifier = intent::train_classifier(analysis)?;
+            host_fn_of_text(move |text| intent::classify_to_json(&classifier, text))
         }
         Feature::Entity(at) => {
-            let finder = entity::Finder::new(&analysis.entities[at]);
-            over_text(move |text| finder.find(text).map_or(Json::Null, Json::Object))
+            let finder = entity::EntityFinder::new(&analysis.entities[at]);
+            host_fn_of_text(move |text| finder.find_first(text).map_or(Json::Null, Json::Object))
         }
         Feature::Keywords => {
-            let keywords = keywords::Keywords::new(&analysis.stop_words);
-            over_text(move |text| keywords.find_in(text).into())
+            let keywords = keywords::KeywordExtractor::new(&analysis.stop_words);
+            host_fn_of_text(move |text| keywords.extract_keywords(text).into())
         }
         Feature::Lexicon(at) => {
-            let scorer = lexicon::Scorer::new(&analysis.lexicons[at]);
-            over_text(move |text| scorer.score(text).into())
+            let scorer = lexicon::LexiconScorer::new(&analysis.lexicons[at]);
+            host_fn_of_text(move |text| scorer.score_text(text).into())
         }
     })
 }
 
 /// Returns the maximum work of a feature per byte of text, which counts towards the work limit.
-pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
+pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,
         Feature::Entity(at) => {
@@ -70,7 +70,7 @@ pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
 }
 
 /// Wraps a function of a text as a host function, which receives the text as its only argument.
-fn over_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
+fn host_fn_of_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
         Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &answer))
     })

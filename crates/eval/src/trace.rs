@@ -23,28 +23,28 @@ pub use data::{
     DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
     SkippedCondition, TableTrace, TraceNode,
 };
-pub use private::{MASK, masked_args, masked_message};
+pub use private::{MASK, mask_args, mask_message};
 pub use quote::{Location, Source};
-pub use truths::{Seen, Truths};
+pub use truths::{ConditionCoverage, ResultCounts};
 
 use crate::decision::Choice;
 use crate::evaluator::Evaluator;
-use private::Privacy;
-use record::{Recorder, Traced};
+use private::PrivacyMask;
+use record::{TraceRecorder, TracedEvaluator};
 use rulec_base::message;
 use rulec_sema::hir::{CondKind, RuleId, TableId};
 use serde_json::{Map, Value as Json};
 
 /// An evaluator that records a trace.
 pub struct Tracer<'a, 's> {
-    eval: Traced<'a, 's>,
+    eval: TracedEvaluator<'a, 's>,
 }
 
 impl<'a, 's> Tracer<'a, 's> {
     /// Returns a tracer over this evaluator. Private values are masked unless `show_private`.
     pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
-        let privacy = Privacy::new(eval.program(), show_private);
-        Tracer { eval: eval.observed_by(Recorder::new(source, privacy)) }
+        let privacy = PrivacyMask::new(eval.program(), show_private);
+        Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }
     }
 
     /// Decides by a table; returns the choice and the trace of the search.
@@ -55,14 +55,14 @@ impl<'a, 's> Tracer<'a, 's> {
 
     /// Returns the conditions that a choice skips for this message, because a value that they read
     /// is missing.
-    pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
+    pub fn skipped_conditions(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();
         for rule in program.tables[table.index()].order.iter().rev().map(|id| &program.rules[id.index()]) {
             let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
             for condition in conditions {
                 if !self.eval.is_usable(condition) {
-                    let node = self.eval.left_out(condition);
+                    let node = self.eval.left_out_node(condition);
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
                         condition: node.text,
@@ -80,43 +80,43 @@ impl<'a, 's> Tracer<'a, 's> {
     }
 
     /// Evaluates only the condition of a rule, and returns the trace of the condition.
-    pub fn rule(&mut self, id: RuleId) -> TraceNode {
+    pub fn trace_rule(&mut self, id: RuleId) -> TraceNode {
         let condition = &self.eval.program().rules[id.index()].condition;
-        self.eval.cond(condition);
+        self.eval.eval_cond(condition);
         match self.eval.observer.frame.conds.pop() {
             Some((_, node)) => node,
-            None => self.eval.node(condition),
+            None => self.eval.skipped_node(condition),
         }
     }
 
     /// Returns the chosen handler's arguments, with private values masked, and the names of the
     /// required arguments that are missing.
-    pub fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
+    pub fn masked_arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
         let program = self.eval.program();
         let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
             return Default::default();
         };
-        let (given, missing) = self.eval.arguments(outcome);
-        let given = self.eval.observer.privacy.arguments(outcome, &given);
+        let (given, missing) = self.eval.eval_arguments(outcome);
+        let given = self.eval.observer.privacy.mask_arguments(outcome, &given);
         (given, missing.iter().map(ToString::to_string).collect())
     }
 
     /// Returns the message fields that were read, with their values, in the order of the first
     /// read.
-    pub fn message(&self) -> Vec<Operand> {
+    pub fn read_message_fields(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
         for &id in &recorder.slots {
             let slot = &program.slots[id.index()];
             if !fields.iter().any(|field| field.text == slot.name()) {
-                fields.push(recorder.privacy.raw_field(slot, self.eval.raw(id)));
+                fields.push(recorder.privacy.raw_field_operand(slot, self.eval.raw_slot_value(id)));
             }
         }
         fields
     }
 
     /// Returns the failed host calls. An error text that may contain a private value is masked.
-    pub fn host_failures(&self) -> Vec<HostFailed> {
+    pub fn masked_host_failures(&self) -> Vec<HostFailed> {
         let failures = self.eval.hosts.failures.iter().enumerate();
         failures
             .map(|(position, failure)| HostFailed {

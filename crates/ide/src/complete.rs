@@ -151,7 +151,7 @@ impl<'a> CompletionContext<'a> {
             word,
             "when" | "where" | "given" | "require" | "forbid" | "then" | "else" | "if" | "from" | "ask"
         ) || VALUE_WORDS[..5].contains(&word)
-            || operators::Op::infix(word).is_some()
+            || operators::Op::from_spelling(word).is_some()
     }
 
     /// Returns the first word of the statement that contains the position.
@@ -322,7 +322,7 @@ impl<'a> CompletionContext<'a> {
         let of_let =
             of_let.and_then(|symbol| self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name));
         let kinds = of_let.map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path));
-        kinds.unwrap_or(KindSet::EVERY)
+        kinds.unwrap_or(KindSet::ALL_WITH_VERSION)
     }
 }
 

@@ -40,7 +40,7 @@ impl Analysis {
         let token = tokens[at];
         let word = token.text(text);
         let called = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
-        if let (true, Some(function)) = (called, Function::named(word)) {
+        if let (true, Some(function)) = (called, Function::from_name(word)) {
             return Some(function_hover(function.info(), token.span(file)));
         }
         let op = operator_at(text, &tokens, at)?;

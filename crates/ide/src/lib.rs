@@ -57,7 +57,7 @@ impl Analysis {
     /// registers may be missing.
     pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
-        let (compiled, (index, facts)) = compiler.compile_seen(loader, path, |loaded, program| {
+        let (compiled, (index, facts)) = compiler.compile_and_inspect(loader, path, |loaded, program| {
             (SymbolIndex::new(loaded), TypeFacts::new(program))
         });
         match compiled {

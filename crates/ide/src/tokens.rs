@@ -106,7 +106,7 @@ fn class_of_word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<
     if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(WordRole::Clause)) {
         return Some(TokenClass::Property);
     }
-    if is(Some(at + 1), TokenKind::OpenParen) && Function::named(word).is_some() {
+    if is(Some(at + 1), TokenKind::OpenParen) && Function::from_name(word).is_some() {
         return Some(TokenClass::Function);
     }
     if Ty::BUILTIN_NAMES.contains(&word)

@@ -18,9 +18,9 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::TableId;
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::bytecode::chunk::Pred;
-use rulec_vm::bytecode::pools::{Matcher, MemberSet};
+use rulec_vm::bytecode::pools::{KeywordMatcher, MemberSet};
 use rulec_vm::vm::Message;
-use rulec_vm::vm::compiled::{Cells, LazyVm, Memo};
+use rulec_vm::vm::compiled::{LazyVm, Memo, ValueCells};
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -32,30 +32,30 @@ pub(super) mod layout {
     use super::*;
 
     /// Size in bytes of a value, and also of the cell in which a slot's value is stored.
-    pub const SIZE: usize = size_of::<Value<'static>>();
+    pub const VALUE_SIZE: usize = size_of::<Value<'static>>();
     /// Offset in bytes of a value's payload. A bool takes one byte, a number eight, a text starts
     /// with its address.
-    pub const PAYLOAD: usize = 8;
+    pub const PAYLOAD_OFFSET: usize = 8;
     /// Offset in bytes of a text's length in a value.
-    pub const LENGTH: usize = 16;
+    pub const TEXT_LENGTH_OFFSET: usize = 16;
 
     /// Tag of a missing value. A value's first byte is its tag; the constants below are the other
     /// tags.
-    pub const MISSING: u8 = byte_of(&Value::Missing, 0);
-    pub const BOOL: u8 = byte_of(&Value::Bool(true), 0);
-    pub const INT: u8 = byte_of(&Value::Int(0), 0);
-    pub const FLOAT: u8 = byte_of(&Value::Float(0.0), 0);
-    pub const STR: u8 = byte_of(&Value::Str(""), 0);
-    pub const DATETIME: u8 = byte_of(&Value::DateTime(time::OffsetDateTime::UNIX_EPOCH), 0);
-    pub const VERSION: u8 = byte_of(&Value::Version(""), 0);
-    pub const JSON_LIST: u8 = byte_of(&Value::JsonList(&[]), 0);
-    pub const LIST: u8 = byte_of(&Value::List(&[]), 0);
-    pub const ENTRIES: u8 = byte_of(&Value::Entries(&[]), 0);
+    pub const MISSING_TAG: u8 = byte_at(&Value::Missing, 0);
+    pub const BOOL_TAG: u8 = byte_at(&Value::Bool(true), 0);
+    pub const INT_TAG: u8 = byte_at(&Value::Int(0), 0);
+    pub const FLOAT_TAG: u8 = byte_at(&Value::Float(0.0), 0);
+    pub const STR_TAG: u8 = byte_at(&Value::Str(""), 0);
+    pub const DATETIME_TAG: u8 = byte_at(&Value::DateTime(time::OffsetDateTime::UNIX_EPOCH), 0);
+    pub const VERSION_TAG: u8 = byte_at(&Value::Version(""), 0);
+    pub const JSON_LIST_TAG: u8 = byte_at(&Value::JsonList(&[]), 0);
+    pub const LIST_TAG: u8 = byte_at(&Value::List(&[]), 0);
+    pub const ENTRIES_TAG: u8 = byte_at(&Value::Entries(&[]), 0);
     /// Tag of the cell of a slot that has not been read yet. No value has this tag.
-    pub const UNREAD: u8 = byte_of(&None::<Value<'static>>, 0);
+    pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
     /// Returns the byte of an item at an offset.
-    const fn byte_of<T>(it: &T, at: usize) -> u8 {
+    const fn byte_at<T>(it: &T, at: usize) -> u8 {
         assert!(at < size_of::<T>());
         // SAFETY: the byte lies within the referenced item. The function runs at compile time,
         // where reading an uninitialized byte is an error.
@@ -63,7 +63,7 @@ pub(super) mod layout {
     }
 
     /// Returns the eight bytes of an item at an offset.
-    const fn word_of<T>(it: &T, at: usize) -> u64 {
+    const fn word_at<T>(it: &T, at: usize) -> u64 {
         assert!(at + 8 <= size_of::<T>() && at.is_multiple_of(8) && align_of::<T>() == 8);
         // SAFETY: as for `byte_of`; the address is a multiple of eight.
         unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
@@ -73,43 +73,46 @@ pub(super) mod layout {
     // compile time. But the text's length can be read at `LENGTH`, so the address is in front of
     // it.
     const _: () = {
-        assert!(SIZE == 24 && size_of::<Option<Value<'static>>>() == SIZE);
-        assert!(word_of(&Value::Int(-7), PAYLOAD) == -7_i64 as u64);
-        assert!(word_of(&Value::Float(2.5), PAYLOAD) == 2.5_f64.to_bits());
-        assert!(byte_of(&Value::Bool(true), PAYLOAD) == 1 && byte_of(&Value::Bool(false), PAYLOAD) == 0);
-        assert!(word_of(&Value::Str("abc"), LENGTH) == 3 && size_of::<usize>() == 8);
-        assert!(word_of(&Some(Value::Int(-7)), PAYLOAD) == -7_i64 as u64);
-        assert!(byte_of(&Some(Value::Int(-7)), 0) == INT && byte_of(&Some(Value::Str("")), 0) == STR);
-        assert!(MISSING == 0 && FLOAT == INT + 1 && UNREAD > ENTRIES);
+        assert!(VALUE_SIZE == 24 && size_of::<Option<Value<'static>>>() == VALUE_SIZE);
+        assert!(word_at(&Value::Int(-7), PAYLOAD_OFFSET) == -7_i64 as u64);
+        assert!(word_at(&Value::Float(2.5), PAYLOAD_OFFSET) == 2.5_f64.to_bits());
+        assert!(
+            byte_at(&Value::Bool(true), PAYLOAD_OFFSET) == 1
+                && byte_at(&Value::Bool(false), PAYLOAD_OFFSET) == 0
+        );
+        assert!(word_at(&Value::Str("abc"), TEXT_LENGTH_OFFSET) == 3 && size_of::<usize>() == 8);
+        assert!(word_at(&Some(Value::Int(-7)), PAYLOAD_OFFSET) == -7_i64 as u64);
+        assert!(byte_at(&Some(Value::Int(-7)), 0) == INT_TAG && byte_at(&Some(Value::Str("")), 0) == STR_TAG);
+        assert!(MISSING_TAG == 0 && FLOAT_TAG == INT_TAG + 1 && UNREAD_TAG > ENTRIES_TAG);
         // A slice is its address, then its length.
-        assert!(word_of(&([1_u8, 2, 3].as_slice()), 8) == 3 && size_of::<&[u8]>() == 16);
+        assert!(word_at(&([1_u8, 2, 3].as_slice()), 8) == 3 && size_of::<&[u8]>() == 16);
     };
 }
 
 /// Compiled function that searches a segment of a table. Its arguments are the machine and the
 /// position of the first route; `lower` documents how its result is encoded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
+pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
 /// A part of a table, compiled as one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSegment {
     /// Position of the segment's first route in the table.
     pub first: u32,
-    pub search: Search,
+    pub search: SegmentFn,
 }
 
 /// A module, under construction or finished, that frees its memory when dropped. A plain
 /// `JITModule` would never free it.
-pub(super) struct Owned(ManuallyDrop<JITModule>);
+pub(super) struct OwnedModule(ManuallyDrop<JITModule>);
 
-impl Owned {
-    pub fn new(module: JITModule) -> Owned {
-        Owned(ManuallyDrop::new(module))
+impl OwnedModule {
+    pub fn new(module: JITModule) -> OwnedModule {
+        OwnedModule(ManuallyDrop::new(module))
     }
 }
 
-impl Deref for Owned {
+impl Deref for OwnedModule {
     type Target = JITModule;
 
     fn deref(&self) -> &JITModule {
@@ -117,13 +120,13 @@ impl Deref for Owned {
     }
 }
 
-impl DerefMut for Owned {
+impl DerefMut for OwnedModule {
     fn deref_mut(&mut self) -> &mut JITModule {
         &mut self.0
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedModule {
     fn drop(&mut self) {
         // SAFETY: the module is not used after this. Only a `JitCode` keeps addresses of its
         // functions, in `tables`, next to the module. Running the code borrows the `JitCode`, so no
@@ -141,7 +144,7 @@ pub struct JitCode {
     tables: Vec<Box<[CodeSegment]>>,
     /// Owns the memory of the code, and is never accessed. In a mutex, because a module is `Send`
     /// but not `Sync`.
-    _module: Mutex<Owned>,
+    _module: Mutex<OwnedModule>,
     size: usize,
 }
 
@@ -150,7 +153,7 @@ impl JitCode {
     /// table's segments.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
-        module: Owned,
+        module: OwnedModule,
         tables: &[Vec<(u32, cranelift_module::FuncId)>],
         size: usize,
     ) -> Result<JitCode, JitError> {
@@ -158,7 +161,7 @@ impl JitCode {
             // SAFETY: the module has compiled the function with this signature and the calling
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
             // which is freed only with the `JitCode`. Only `enter` calls the function.
-            Search(unsafe {
+            SegmentFn(unsafe {
                 std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize) -> u64>(
                     module.get_finalized_function(id),
                 )
@@ -195,7 +198,7 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) slots: *const Value<'a>,
     /// The memo cells, stamped with the decision's epoch.
     pub(super) memo: Memo<'a>,
-    pub(super) helpers: &'a Helpers<'a, M>,
+    pub(super) helpers: &'a HelperTable<'a, M>,
     /// The value that the last call of [`Helpers::eval`] computed.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
@@ -210,14 +213,14 @@ pub struct Machine<'a, M: Message<'a>> {
 /// Cells for the slot values of one decision. Between decisions, the memory of the cells is kept in
 /// `home`.
 pub(super) struct SlotCells<'a> {
-    pub cells: Cells<'a>,
-    pub home: &'a mut Cells<'static>,
+    pub cells: ValueCells<'a>,
+    pub home: &'a mut ValueCells<'static>,
 }
 
 /// The functions that compiled code calls through a table, because they depend on the message type.
 /// Truth values are numbers as in [`Tri`]; booleans are 0 and 1.
 #[repr(C)]
-pub struct Helpers<'a, M: Message<'a>> {
+pub struct HelperTable<'a, M: Message<'a>> {
     /// Reads a slot into its cell; the returned number is not used.
     pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
@@ -227,9 +230,9 @@ pub struct Helpers<'a, M: Message<'a>> {
     /// Computes a value block with the VM.
     pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
     /// Evaluates a text predicate on a slot's text.
-    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
+    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
     /// Evaluates a text predicate on the normalized form of a slot's text.
-    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
+    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
     /// Tests whether a slot's text contains a keyword.
     pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests whether a slot's list contains a text.
@@ -250,7 +253,7 @@ pub struct EntryCode {
     pub(super) code: Arc<JitCode>,
     pub(super) table: TableId,
     /// The compiled function of the table's first segment.
-    search: Search,
+    search: SegmentFn,
     /// Number of slots that the code uses; `memo_len` is the number of memo cells.
     pub(super) slots: usize,
     pub(super) memo_len: usize,
@@ -268,8 +271,8 @@ impl EntryCode {
     /// Runs the table's first segment and returns its encoded result; `None` if the machine belongs
     /// to other code.
     #[inline(always)]
-    pub(super) fn enter<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
-        std::ptr::eq(machine.code, &*self.code).then(|| machine.call(self.search, 0))
+    pub(super) fn enter_table<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
+        std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search, 0))
     }
 }
 
@@ -277,28 +280,28 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of a table from one of its routes on, and returns the encoded result. `None`
     /// if there is no such segment.
     #[inline]
-    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
+    pub(super) fn enter_segment(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
-        Some(self.call(search, from))
+        Some(self.call_segment(search, from))
     }
 
     /// Calls a compiled function, which must belong to the machine's own code.
     #[inline(always)]
-    fn call(&mut self, Search(search): Search, from: usize) -> u64 {
+    fn call_segment(&mut self, SegmentFn(search): SegmentFn, from: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. Its
         // first fields point to a value for every slot and a cell for every memoized result of that
         // bytecode, as its constructors ensure, and to helpers for its message type. The code
         // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
         let answer = unsafe { search(std::ptr::from_mut(self).cast(), from) };
         if self.panic.is_some() {
-            self.resume();
+            self.resume_panic();
         }
         answer
     }
 
     /// Resumes a panic that a helper caught.
     #[cold]
-    fn resume(&mut self) {
+    fn resume_panic(&mut self) {
         if let Some(panic) = self.panic.take() {
             std::panic::resume_unwind(panic);
         }

@@ -4,13 +4,13 @@
 //! helpers of the decision then return default results, and the panic resumes after the compiled
 //! code returns.
 
-use super::code::{Helpers, JitCode, Machine, SlotCells};
+use super::code::{HelperTable, JitCode, Machine, SlotCells};
 use memchr::memmem::Finder;
 use rulec_eval::host::Host;
-use rulec_lang::value::{Tri, Value, compare_int_float, recycle};
+use rulec_lang::value::{Tri, Value, compare_int_float, recycle_vec};
 use rulec_vm::bytecode::chunk::Pred;
-use rulec_vm::bytecode::pools::{Matcher, MemberSet};
-use rulec_vm::vm::compiled::{Cells, DecisionMemory, LazyVm, Memo, has_element};
+use rulec_vm::bytecode::pools::{KeywordMatcher, MemberSet};
+use rulec_vm::vm::compiled::{DecisionMemory, LazyVm, Memo, ValueCells, list_has_text};
 use rulec_vm::vm::{Message, SlotValues, Vm};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
         let DecisionMemory { hosts, memo, vm, cells: home, .. } = memory;
-        let mut cells: Cells<'a> = recycle(std::mem::take(home));
+        let mut cells: ValueCells<'a> = recycle_vec(std::mem::take(home));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
         Machine::new(code, hosts, memo, LazyVm::new(message, vm), Some(SlotCells { cells, home }), slots)
@@ -50,7 +50,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         cells: Option<SlotCells<'a>>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        let (helpers, result) = (&Self::HELPERS, Value::Missing);
+        let (helpers, result) = (&Self::HELPER_TABLE, Value::Missing);
         Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
@@ -63,19 +63,19 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// panicked before.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
-        self.vm.get(self.code.bytecode(), self.hosts, self.memo)
+        self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)
     }
 
     /// True if the machine holds memory that must be released.
     #[inline]
-    pub(super) fn has_taken(&self) -> bool {
+    pub(super) fn must_release(&self) -> bool {
         self.vm_if_created().is_some() || self.cells.is_some()
     }
 
     /// Runs a helper's work. Returns `otherwise` if the work panics, returns `None`, or a helper
     /// panicked before.
     #[inline]
-    fn guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
+    fn run_guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
             return otherwise;
         }
@@ -91,15 +91,15 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
 impl Drop for SlotCells<'_> {
     fn drop(&mut self) {
-        *self.home = recycle(std::mem::take(&mut self.cells));
+        *self.home = recycle_vec(std::mem::take(&mut self.cells));
     }
 }
 
-const UNKNOWN: u64 = Tri::Unknown as u64;
+const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
 /// The helpers; [`Helpers`] documents each.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    const HELPERS: Helpers<'a, M> = Helpers {
+    const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         load: Self::load,
         test: Self::test,
         each: Self::each,
@@ -115,7 +115,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     };
 
     extern "C" fn load(&mut self, slot: usize) -> u64 {
-        let value = self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
+        let value = self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The cell is filled in any case, because compiled code reads it again.
         if let Some(cell) = self.cells.as_ref().and_then(|slots| slots.cells.get(slot)) {
             cell.set(Some(value));
@@ -124,27 +124,28 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     extern "C" fn test(&mut self, pred: usize) -> u64 {
-        self.guarded(UNKNOWN, |machine| Some(machine.vm()?.test(pred) as u64))
+        self.run_guarded(UNKNOWN_RESULT, |machine| Some(machine.vm()?.eval_test(pred) as u64))
     }
 
     extern "C" fn each(&mut self, each: usize) -> u64 {
-        self.guarded(0, |machine| Some(machine.vm()?.each(each as u32).holds().into()))
+        self.run_guarded(0, |machine| Some(machine.vm()?.eval_loop(each as u32).holds().into()))
     }
 
     extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
-        self.result = self.guarded(Value::Missing, |machine| Some(machine.vm()?.eval(block as u32)));
+        self.result =
+            self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.eval_block(block as u32)));
         &raw const self.result
     }
 
-    extern "C" fn holds(&mut self, matcher: &Matcher, value: &Value<'a>) -> u64 {
-        self.guarded(0, |_| Some(matcher.holds(value.as_str()?).into()))
+    extern "C" fn holds(&mut self, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {
+        self.run_guarded(0, |_| Some(matcher.is_match(value.as_str()?).into()))
     }
 
-    extern "C" fn prepared(&mut self, pred: &Pred, matcher: &Matcher, value: &Value<'a>) -> u64 {
-        self.guarded(0, |machine| {
+    extern "C" fn prepared(&mut self, pred: &Pred, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {
+        self.run_guarded(0, |machine| {
             let (code, epoch) = (machine.code.bytecode(), machine.memo.epoch);
-            let text = machine.vm.prepared(code, epoch, pred, value.as_str()?)?;
-            Some(matcher.holds(text).into())
+            let text = machine.vm.prepared_text(code, epoch, pred, value.as_str()?)?;
+            Some(matcher.is_match(text).into())
         })
     }
 
@@ -153,11 +154,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     extern "C" fn has(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
-        self.guarded(UNKNOWN, |_| Some(has_element(*list, text) as u64))
+        self.run_guarded(UNKNOWN_RESULT, |_| Some(list_has_text(*list, text) as u64))
     }
 
     extern "C" fn member(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
-        self.guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
+        self.run_guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
     }
 
     extern "C" fn same(&mut self, text: &Arc<str>, value: &Value<'a>) -> u64 {

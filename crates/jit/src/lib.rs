@@ -24,7 +24,7 @@ mod tests;
 
 pub use code::{EntryCode, JitCode, Machine};
 
-use code::Owned;
+use code::OwnedModule;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -62,10 +62,10 @@ impl JitCode {
     /// # Errors
     /// If the host is not supported, or the code generator fails.
     pub fn compile(bytecode: Arc<Bytecode>) -> Result<JitCode, JitError> {
-        let isa = isa()?;
+        let isa = target_isa()?;
         let work = || {
             let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-            lower::lower(bytecode, Owned::new(JITModule::new(builder)))
+            lower::lower_rule_set(bytecode, OwnedModule::new(JITModule::new(builder)))
         };
         // The code generator panics where it cannot continue, for example without memory.
         catch_unwind(AssertUnwindSafe(work))
@@ -74,8 +74,8 @@ impl JitCode {
 }
 
 /// Checks that the code generator supports the host.
-pub fn available() -> Result<(), JitError> {
-    isa().map(drop)
+pub fn check_available() -> Result<(), JitError> {
+    target_isa().map(drop)
 }
 
 /// Whether a reserved register holds the address of the slots while compiled code runs. The
@@ -83,7 +83,7 @@ pub fn available() -> Result<(), JitError> {
 /// Measured in benches/notes/jit.md, "Ten routes".
 const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
 
-fn isa() -> Result<OwnedTargetIsa, JitError> {
+fn target_isa() -> Result<OwnedTargetIsa, JitError> {
     if cfg!(not(target_pointer_width = "64")) {
         return Err(JitError::Unsupported("it does not have 64 bits".to_owned()));
     }

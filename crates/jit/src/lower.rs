@@ -23,7 +23,7 @@ mod test;
 mod text;
 
 use super::JitError;
-use super::code::{JitCode, Owned};
+use super::code::{JitCode, OwnedModule};
 use body::Body;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, JumpTableData, Signature, types};
@@ -37,33 +37,33 @@ use std::sync::Arc;
 
 /// Maximum number of bytecode instructions in a function, unless one route has more. A longer table
 /// becomes several functions.
-const SEGMENT: u32 = 400;
+const MAX_SEGMENT_INSTRS: u32 = 400;
 
 /// Bit position of the kind in an encoded result; the lower bits are an id or address. The kinds
 /// are a chosen route, a table whose default was chosen, or another instruction that ended the
 /// search.
-pub(super) const KIND: u32 = 32;
-pub(super) const ROUTE: u64 = 0;
-pub(super) const DEFAULT: u64 = 1;
-pub(super) const INSTRUCTION: u64 = 2;
+pub(super) const RESULT_KIND_SHIFT: u32 = 32;
+pub(super) const ROUTE_RESULT: u64 = 0;
+pub(super) const DEFAULT_RESULT: u64 = 1;
+pub(super) const INSTRUCTION_RESULT: u64 = 2;
 /// Encoded result of a search that chose nothing.
-pub(super) const NOTHING: u64 = u64::MAX;
+pub(super) const NOTHING_RESULT: u64 = u64::MAX;
 /// Encoded result of a segment without a match, after which the next segment must be searched.
-pub(super) const NEXT: u64 = u64::MAX - 1;
+pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
 
 /// Returns the encoded result of a search that ends with the instruction at address `at`.
-fn answer(instr: &Instr, at: u64) -> u64 {
+fn encode_result(instr: &Instr, at: u64) -> u64 {
     match instr {
-        Instr::Choose { route } => ROUTE << KIND | u64::from(route.0),
-        Instr::Default { table } => DEFAULT << KIND | u64::from(table.0),
-        _ => INSTRUCTION << KIND | at,
+        Instr::Choose { route } => ROUTE_RESULT << RESULT_KIND_SHIFT | u64::from(route.0),
+        Instr::Default { table } => DEFAULT_RESULT << RESULT_KIND_SHIFT | u64::from(table.0),
+        _ => INSTRUCTION_RESULT << RESULT_KIND_SHIFT | at,
     }
 }
 
 /// Lowering of one rule set into a module of machine code.
 struct Lowering<'c> {
     code: &'c Bytecode,
-    module: Owned,
+    module: OwnedModule,
     /// Functions of the condition blocks; `pending` lists the functions that are not compiled yet.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
@@ -73,29 +73,29 @@ struct Lowering<'c> {
 }
 
 /// Compiles all tables and finishes the module.
-pub(super) fn lower(code: Arc<Bytecode>, module: Owned) -> Result<JitCode, JitError> {
-    let arithmetic = arith::sizes(code.chunk());
+pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result<JitCode, JitError> {
+    let arithmetic = arith::inline_sizes(code.chunk());
     let (conditions, pending) = (HashMap::new(), Vec::new());
     let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
     let mut context = lowering.module.make_context();
     let mut room = FunctionBuilderContext::new();
     let mut tables = Vec::with_capacity(code.chunk().tables.len());
     for table in &code.chunk().tables {
-        tables.push(lowering.table(table, &mut context, &mut room)?);
+        tables.push(lowering.lower_table(table, &mut context, &mut room)?);
     }
     while let Some((block, id)) = lowering.pending.pop() {
-        lowering.condition(block, id, &mut context, &mut room)?;
+        lowering.lower_condition(block, id, &mut context, &mut room)?;
     }
-    lowering.module.finalize_definitions().map_err(failed)?;
+    lowering.module.finalize_definitions().map_err(compile_error)?;
     let Lowering { module, size, .. } = lowering;
     JitCode::new(code, module, &tables, size)
 }
 
-fn failed(error: impl std::fmt::Display) -> JitError {
+fn compile_error(error: impl std::fmt::Display) -> JitError {
     JitError::Failed(error.to_string())
 }
 
-fn malformed(what: &str) -> JitError {
+fn malformed_error(what: &str) -> JitError {
     JitError::Failed(format!("malformed bytecode: {what}"))
 }
 
@@ -104,32 +104,32 @@ impl Lowering<'_> {
         self.code.chunk()
     }
 
-    fn signature(&self, params: usize) -> Signature {
+    fn function_signature(&self, params: usize) -> Signature {
         let mut signature = self.module.make_signature();
         signature.params = vec![AbiParam::new(types::I64); params];
         signature.returns = vec![AbiParam::new(types::I64)];
         signature
     }
 
-    fn condition_of(&mut self, block: BlockId) -> Result<FuncId, JitError> {
+    fn condition_function(&mut self, block: BlockId) -> Result<FuncId, JitError> {
         if let Some(id) = self.conditions.get(&block) {
             return Ok(*id);
         }
-        let signature = self.signature(1);
-        let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
+        let signature = self.function_signature(1);
+        let id = self.module.declare_anonymous_function(&signature).map_err(compile_error)?;
         self.conditions.insert(block, id);
         self.pending.push((block, id));
         Ok(id)
     }
 
-    fn define(&mut self, id: FuncId, context: &mut Context) -> Result<(), JitError> {
-        self.module.define_function(id, context).map_err(failed)?;
+    fn define_function(&mut self, id: FuncId, context: &mut Context) -> Result<(), JitError> {
+        self.module.define_function(id, context).map_err(compile_error)?;
         self.size += context.compiled_code().map_or(0, |code| code.code_buffer().len());
         self.module.clear_context(context);
         Ok(())
     }
 
-    fn table(
+    fn lower_table(
         &mut self,
         table: &TableCode,
         context: &mut Context,
@@ -140,14 +140,18 @@ impl Lowering<'_> {
         loop {
             let mut last = first;
             let start = table.routes.get(first).map_or(0, |route| route.start);
-            while table.routes.get(last).is_some_and(|route| route.end - start <= SEGMENT || last == first) {
+            while table
+                .routes
+                .get(last)
+                .is_some_and(|route| route.end - start <= MAX_SEGMENT_INSTRS || last == first)
+            {
                 last += 1;
             }
-            let signature = self.signature(2);
-            let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
+            let signature = self.function_signature(2);
+            let id = self.module.declare_anonymous_function(&signature).map_err(compile_error)?;
             context.func.signature = signature;
-            self.segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
-            self.define(id, context)?;
+            self.lower_segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
+            self.define_function(id, context)?;
             segments.push((first as u32, id));
             if last == table.routes.len() {
                 return Ok(segments);
@@ -158,16 +162,17 @@ impl Lowering<'_> {
 
     /// Lowers a segment of a table: the routes from `first` up to, but not including, `last`. The
     /// last segment also gets the end of the table.
-    fn segment(
+    fn lower_segment(
         &mut self,
         table: &TableCode,
         first: usize,
         last: usize,
         builder: FunctionBuilder<'_>,
     ) -> Result<(), JitError> {
-        let block = *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed("no block"))?;
+        let block =
+            *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed_error("no block"))?;
         let mut body = Body::new(self, builder);
-        let params = body.begin_outermost();
+        let params = body.begin_outermost_function();
         let from = params[1];
         // The start of each route, and the end after the last route.
         let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
@@ -175,7 +180,7 @@ impl Lowering<'_> {
         if let [start, _, ..] = &*starts {
             let dispatch = body.b.create_block();
             body.b.ins().brif(from, dispatch, &[], *start, &[]);
-            body.go(dispatch);
+            body.switch_to(dispatch);
         }
         let calls = starts.iter().map(|block| body.b.func.dfg.block_call(*block, &[] as &[BlockArg]));
         let calls: Vec<_> = calls.collect();
@@ -185,28 +190,33 @@ impl Lowering<'_> {
         body.b.ins().br_table(index, jumps);
 
         for (at, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
-            body.instructions(route.start, route.end, starts[at], starts[at + 1])?;
+            body.lower_instructions(route.start, route.end, starts[at], starts[at + 1])?;
         }
-        body.go(starts[last - first]);
+        body.switch_to(starts[last - first]);
         if last < table.routes.len() {
-            body.yield_number(NEXT);
+            body.emit_return(NEXT_SEGMENT_RESULT);
         } else {
             let end = block.end.wrapping_sub(1);
             let plain = table.routes.last().map_or(block.start, |route| route.end) == end;
             if !plain {
-                return Err(malformed("code behind the routes"));
+                return Err(malformed_error("code behind the routes"));
             }
-            let last =
-                body.lowering.code.chunk().instrs.get(end as usize).ok_or_else(|| malformed("no end"))?;
-            body.yield_number(answer(last, end.into()));
+            let last = body
+                .lowering
+                .code
+                .chunk()
+                .instrs
+                .get(end as usize)
+                .ok_or_else(|| malformed_error("no end"))?;
+            body.emit_return(encode_result(last, end.into()));
         }
-        body.go(nothing);
-        body.yield_number(NOTHING);
-        body.finish();
+        body.switch_to(nothing);
+        body.emit_return(NOTHING_RESULT);
+        body.finish_function();
         Ok(())
     }
 
-    fn condition(
+    fn lower_condition(
         &mut self,
         id: BlockId,
         function: FuncId,
@@ -215,26 +225,26 @@ impl Lowering<'_> {
     ) -> Result<(), JitError> {
         let block = self.chunk().blocks.get(id as usize).copied();
         let Some(Block { start, end, kind: BlockKind::Condition, .. }) = block else {
-            return Err(malformed("no condition"));
+            return Err(malformed_error("no condition"));
         };
-        context.func.signature = self.signature(1);
+        context.func.signature = self.function_signature(1);
         let mut body = Body::new(self, FunctionBuilder::new(&mut context.func, room));
-        body.begin();
+        body.begin_function();
         let (enter, fails) = (body.b.create_block(), body.b.create_block());
         body.b.ins().jump(enter, &[]);
-        body.instructions(start, end, enter, fails)?;
+        body.lower_instructions(start, end, enter, fails)?;
         // Unreachable in verified code.
-        body.go(fails);
-        body.yield_number(0);
-        body.finish();
-        self.define(function, context)
+        body.switch_to(fails);
+        body.emit_return(0);
+        body.finish_function();
+        self.define_function(function, context)
     }
 }
 
 impl Body<'_, '_, '_> {
     /// Lowers the instructions of a route or condition block. A bytecode jump to `end` becomes a
     /// jump to `fails`.
-    fn instructions(
+    fn lower_instructions(
         &mut self,
         start: Pc,
         end: Pc,
@@ -243,7 +253,7 @@ impl Body<'_, '_, '_> {
     ) -> Result<(), JitError> {
         let code = self.lowering.code;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
-        let instrs = instrs.ok_or_else(|| malformed("a block outside the code"))?;
+        let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
         let mut blocks: Vec<_> = instrs.iter().map(|_| None).collect();
         blocks.push(Some(fails));
         if let Some(first) = blocks.first_mut() {
@@ -251,24 +261,24 @@ impl Body<'_, '_, '_> {
         }
         for (at, instr) in instrs.iter().enumerate() {
             let Some(block) = blocks[at] else { continue };
-            self.go(block);
+            self.switch_to(block);
             let next = *blocks[at + 1].get_or_insert_with(|| self.b.create_block());
-            let to = match instr.target() {
+            let to = match instr.jump_target() {
                 Some(to) if to > start + at as u32 && to <= end => {
                     *blocks[(to - start) as usize].get_or_insert_with(|| self.b.create_block())
                 }
-                Some(_) => return Err(malformed("a jump out of its part")),
+                Some(_) => return Err(malformed_error("a jump out of its part")),
                 None => fails,
             };
             match *instr {
                 Instr::Jump { .. } => {
                     self.b.ins().jump(to, &[]);
                 }
-                Instr::Answer { holds } => self.yield_number(holds.into()),
+                Instr::Answer { holds } => self.emit_return(holds.into()),
                 Instr::Choose { .. } | Instr::Goto { .. } => {
-                    self.yield_number(answer(instr, u64::from(start) + at as u64));
+                    self.emit_return(encode_result(instr, u64::from(start) + at as u64));
                 }
-                _ => self.test_instr(instr, to, next)?,
+                _ => self.lower_test_instr(instr, to, next)?,
             }
         }
         // A block that follows an end of the code, and to which no jump leads, was created but is
@@ -278,7 +288,7 @@ impl Body<'_, '_, '_> {
                 && !self.b.func.layout.is_block_inserted(*block)
             {
                 debug_assert!(at > 0);
-                self.go(*block);
+                self.switch_to(*block);
                 self.b.ins().jump(fails, &[]);
             }
         }

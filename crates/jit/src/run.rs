@@ -1,11 +1,13 @@
 //! Decisions by compiled code.
 
 use super::code::{EntryCode, JitCode, Machine};
-use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
+use super::lower::{
+    DEFAULT_RESULT, INSTRUCTION_RESULT, NEXT_SEGMENT_RESULT, NOTHING_RESULT, RESULT_KIND_SHIFT, ROUTE_RESULT,
+};
 use rulec_base::broken_invariant;
 use rulec_eval::decision::{Choice, Details};
 use rulec_eval::host::Host;
-use rulec_lang::arena::Blocks;
+use rulec_lang::arena::EachBlocks;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{BindingId, Outcome, RuleId, Slot, TableId, ValueId};
 use rulec_vm::table_search::{self, SearchResult, Searcher};
@@ -17,7 +19,7 @@ impl JitCode {
     /// Prepares a decision over slot values that have been read. Each slot of the program has one
     /// value, of a kind that the slot accepts, or missing. Slots beyond the end are missing.
     #[inline(always)]
-    pub fn slots<'a>(
+    pub fn over_slots<'a>(
         &'a self,
         hosts: &'a [Host],
         slots: SlotValues<'a>,
@@ -26,27 +28,27 @@ impl JitCode {
         let (code, chunk) = (self.bytecode(), self.bytecode().chunk());
         // Constructed in place in both branches, since passing it on would copy it.
         if slots.values.len() >= chunk.slots.len() {
-            Machine::over_values(self, scratch.start(code, hosts, chunk.memo_len()), slots)
+            Machine::over_values(self, scratch.start_decision(code, hosts, chunk.memo_len()), slots)
         } else {
-            Machine::over_cells(self, scratch.start(code, hosts, chunk.memo_len()), slots)
+            Machine::over_cells(self, scratch.start_decision(code, hosts, chunk.memo_len()), slots)
         }
     }
 
     /// Prepares a decision over a JSON message. Each field is looked up when first used.
     #[inline(always)]
-    pub fn json<'a>(
+    pub fn over_json<'a>(
         &'a self,
         hosts: &'a [Host],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, JsonMessage<'a>> {
-        let (memory, message) = scratch.start_json(self.bytecode(), hosts, message);
+        let (memory, message) = scratch.start_json_decision(self.bytecode(), hosts, message);
         Machine::over_cells(self, memory, message)
     }
 
     /// Prepares a decision by compiled code over a message and a number of bindings, none of which
     /// has a value yet.
-    pub fn bindings<'a>(
+    pub fn over_bindings<'a>(
         &'a self,
         hosts: &'a [Host],
         slots: &'a [Slot],
@@ -54,19 +56,20 @@ impl JitCode {
         bindings: usize,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, BindingSlots<'a>> {
-        let (memory, message) = scratch.start_bindings(self.bytecode(), hosts, slots, message, bindings);
+        let (memory, message) =
+            scratch.start_bindings_decision(self.bytecode(), hosts, slots, message, bindings);
         Machine::over_cells(self, memory, message)
     }
 
     /// Prepares a decision over any source of slot values.
     #[cfg(test)]
-    pub(super) fn over<'a, M: Message<'a> + 'a>(
+    pub(super) fn over_message<'a, M: Message<'a> + 'a>(
         &'a self,
         hosts: &'a [Host],
         message: M,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, M> {
-        let memory = scratch.start(self.bytecode(), hosts, self.bytecode().chunk().memo_len());
+        let memory = scratch.start_decision(self.bytecode(), hosts, self.bytecode().chunk().memo_len());
         Machine::over_cells(self, memory, message)
     }
 }
@@ -76,16 +79,16 @@ impl EntryCode {
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
         if slots.values.len() < self.slots {
-            return self.code.slots(hosts, slots, scratch).decide(self.table);
+            return self.code.over_slots(hosts, slots, scratch).decide(self.table);
         }
-        let memory = scratch.start(self.code.bytecode(), hosts, self.memo_len);
+        let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_len);
         let mut machine = Machine::over_values(&self.code, memory, slots);
-        let answer = self.enter(&mut machine);
-        let end = machine.ended(self.table, 0, answer);
-        let choice = table_search::resolve(&mut machine, end);
+        let answer = self.enter_table(&mut machine);
+        let end = machine.decode_result(self.table, 0, answer);
+        let choice = table_search::resolve_choice(&mut machine, end);
         // Most decisions have nothing to release, so dropping every part of the machine would waste
         // time.
-        if !machine.has_taken() {
+        if !machine.must_release() {
             std::mem::forget(machine);
         }
         choice
@@ -93,14 +96,14 @@ impl EntryCode {
 }
 
 /// A position in a table: the table, and the position of a route in the table.
-type TablePosition = (TableId, u32);
+type RoutePosition = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Returns the choice: the first matching route of the table, or its default.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let end = self.run(entry, 0, 0);
-        table_search::resolve(self, end)
+        let end = self.run_segments(entry, 0, 0);
+        table_search::resolve_choice(self, end)
     }
 
     /// Returns every matching route of the table, in the order in which routes are tried.
@@ -112,7 +115,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             return self.vm().map_or_else(Vec::new, |vm| vm.matched(entry));
         }
         let (mut routes, mut from) = (Vec::new(), 0);
-        while let Some((position, route)) = self.first(entry, from) {
+        while let Some((position, route)) = self.first_match(entry, from) {
             routes.push(route);
             from = position + 1;
         }
@@ -121,11 +124,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     /// Returns the first matching route of a table from position `from` on, with the route's
     /// position.
-    pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
-        match self.search((table, from)) {
+    pub(super) fn first_match(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
+        match self.search_from((table, from)) {
             SearchResult::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
             SearchResult::Choose(route) => {
-                let mut order = self.code.bytecode().chunk().order(table.index()).skip(from as usize);
+                let mut order = self.code.bytecode().chunk().route_order(table.index()).skip(from as usize);
                 Some((from + order.position(|other| other == route)? as u32, route))
             }
             _ => None,
@@ -133,7 +136,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the segment that contains a position, and the position within the segment.
-    fn segment_of(&self, (table, position): TablePosition) -> Option<(usize, usize)> {
+    fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
         Some((at, (position - segments.get(at)?.first) as usize))
@@ -142,36 +145,36 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment from a route on, then later segments as needed. Returns the result of the
     /// search in the table.
     #[inline(always)]
-    fn run(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<TablePosition> {
-        let answer = self.enter(segment, table.index(), from);
-        self.ended(table, segment, answer)
+    fn run_segments(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<RoutePosition> {
+        let answer = self.enter_segment(segment, table.index(), from);
+        self.decode_result(table, segment, answer)
     }
 
     /// Decodes the result of a segment to the result of the search in the table. Runs later
     /// segments if needed.
     #[inline(always)]
-    fn ended(
+    fn decode_result(
         &mut self,
         table: TableId,
         segment: usize,
         mut answer: Option<u64>,
-    ) -> SearchResult<TablePosition> {
-        if answer == Some(NEXT) {
-            answer = self.enter_next(table, segment);
+    ) -> SearchResult<RoutePosition> {
+        if answer == Some(NEXT_SEGMENT_RESULT) {
+            answer = self.enter_next_segments(table, segment);
         }
-        let answer = answer.unwrap_or(NOTHING);
+        let answer = answer.unwrap_or(NOTHING_RESULT);
         let number = answer as u32;
-        match answer >> KIND {
-            ROUTE => SearchResult::Choose(RuleId(number)),
-            DEFAULT => SearchResult::Default(TableId(number)),
-            INSTRUCTION => self.end(table, number),
+        match answer >> RESULT_KIND_SHIFT {
+            ROUTE_RESULT => SearchResult::Choose(RuleId(number)),
+            DEFAULT_RESULT => SearchResult::Default(TableId(number)),
+            INSTRUCTION_RESULT => self.result_at_instr(table, number),
             _ => SearchResult::Nothing,
         }
     }
 
     /// Returns the result of a search that ended with the instruction at address `at`.
     #[inline(never)]
-    fn end(&self, table: TableId, at: u32) -> SearchResult<TablePosition> {
+    fn result_at_instr(&self, table: TableId, at: u32) -> SearchResult<RoutePosition> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
         let Some(instr) = chunk.instrs.get(at) else {
             broken_invariant!("compiled code returns an instruction of its chunk");
@@ -179,16 +182,16 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         };
         let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
         let before = |place| routes().partition_point(|route| (route.start as usize) < place);
-        SearchResult::at(instr, at).map(|resume| (table, before(resume) as u32))
+        SearchResult::from_instr(instr, at).map_position(|resume| (table, before(resume) as u32))
     }
 
-    /// Runs the following segments, up to the first result other than [`NEXT`].
+    /// Runs the following segments, up to the first result other than [`NEXT_SEGMENT_RESULT`].
     #[inline(never)]
-    fn enter_next(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
+    fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
             segment += 1;
-            match self.enter(segment, table.index(), 0) {
-                Some(NEXT) => {}
+            match self.enter_segment(segment, table.index(), 0) {
+                Some(NEXT_SEGMENT_RESULT) => {}
                 answer => return answer,
             }
         }
@@ -196,31 +199,31 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 }
 
 impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
-    type Position = TablePosition;
+    type Position = RoutePosition;
     type Rule = RuleId;
 
-    fn start(&self, table: TableId) -> TablePosition {
+    fn start_position(&self, table: TableId) -> RoutePosition {
         (table, 0)
     }
 
-    fn search(&mut self, place: TablePosition) -> SearchResult<TablePosition> {
-        let Some((segment, from)) = self.segment_of(place) else { return SearchResult::Nothing };
-        self.run(place.0, segment, from)
+    fn search_from(&mut self, place: RoutePosition) -> SearchResult<RoutePosition> {
+        let Some((segment, from)) = self.find_segment(place) else { return SearchResult::Nothing };
+        self.run_segments(place.0, segment, from)
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.memo.recall(Memo::table(self.code.bytecode().chunk(), table)).is_some()
+        self.memo.recall(Memo::table_cell(self.code.bytecode().chunk(), table)).is_some()
     }
 
-    fn exhaust(&mut self, table: TableId) {
-        self.memo.keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
+    fn mark_exhausted(&mut self, table: TableId) {
+        self.memo.store(Memo::table_cell(self.code.bytecode().chunk(), table), Tri::False);
     }
 }
 
 /// The values of outcomes, which the VM computes for compiled code.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.vm().map_or(Value::Missing, |vm| vm.value(id))
+    pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
+        self.vm().map_or(Value::Missing, |vm| vm.eval_value(id))
     }
 
     /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
@@ -250,14 +253,14 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
 
     /// Sets the nested blocks of a payload in which later work is done, for counting against the
     /// limits.
-    pub fn enter_blocks(&mut self, blocks: Blocks) {
+    pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
-            vm.arena().enter_blocks(blocks);
+            vm.arena().set_enclosing_blocks(blocks);
         }
     }
 
     /// Returns the values of the bindings.
-    pub fn roots(&mut self) -> &[Value<'a>] {
+    pub fn binding_values(&mut self) -> &[Value<'a>] {
         self.vm().map_or(&[], |vm| vm.roots())
     }
 }

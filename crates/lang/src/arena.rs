@@ -1,7 +1,7 @@
 //! The arena: the memory for the values of one decision. All engines compute with it. Only this
 //! code checks values and work against the limits, so all engines apply the limits alike.
 
-use crate::limits::{COUNT, Exceeded, Limit, Limits, TABLE, VALUES_IN_QUANTIFIERS};
+use crate::limits::{COUNT, Exceeded, Limit, Limits, QUANTIFIER_VALUE_BYTES_FACTOR, TABLE};
 use crate::value::Value;
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 /// Maximum number of bytes that an arena keeps from one decision to the next. A larger arena is
 /// freed.
-const KEPT: usize = 1 << 20;
+const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 /// The memory for the values of one decision, with the limits of the decision and the limits that
 /// it exceeded.
@@ -19,10 +19,10 @@ pub struct Arena {
     limits: Limits,
     /// Maximum number of times that the current expression is evaluated. This is the product of the
     /// lengths of all lists that the enclosing quantifiers and `each` blocks iterate over.
-    repeats: Cell<Repeats>,
+    repeats: Cell<RepeatCount>,
     /// The enclosing `each` blocks. Their contents are evaluated again for each element of their
     /// lists.
-    blocks: Cell<Blocks>,
+    blocks: Cell<EachBlocks>,
     /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
     /// For each limit, the greatest amount that exceeded the limit, and the allowed maximum. Both
@@ -31,19 +31,19 @@ pub struct Arena {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Repeats(u64);
+struct RepeatCount(u64);
 
-impl Default for Repeats {
-    fn default() -> Repeats {
-        Repeats(1)
+impl Default for RepeatCount {
+    fn default() -> RepeatCount {
+        RepeatCount(1)
     }
 }
 
 /// The enclosing `each` blocks of a payload: their number, and the product of their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blocks {
+pub struct EachBlocks {
     depth: u32,
-    repeats: Repeats,
+    repeats: RepeatCount,
 }
 
 impl Arena {
@@ -55,9 +55,9 @@ impl Arena {
     /// Empties the arena for a new decision with the given limits.
     #[inline]
     pub fn begin(&mut self, limits: &Limits) {
-        empty(&mut self.bump);
+        reset_bump(&mut self.bump);
         self.limits = *limits;
-        self.enter_blocks(Blocks::default());
+        self.set_enclosing_blocks(EachBlocks::default());
         if self.is_exceeded.replace(false) {
             self.exceeded.iter().for_each(|cell| cell.set((0, 0)));
         }
@@ -89,7 +89,7 @@ impl Arena {
     }
 
     /// Runs `work`. Also returns one of the limits that `work` exceeded, if any.
-    pub fn listening<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
+    pub fn catch_exceeded<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
         let made = work();
         let beyond = self.exceeded().into_iter().next();
@@ -109,31 +109,31 @@ impl Arena {
     /// limit. `nest` is the nesting depth of quantifiers. If `alone`, the quantifier does not
     /// depend on the enclosing quantifiers. Pass the result to [`Arena::leave`].
     #[inline]
-    pub fn enter(&self, nest: u32, alone: bool, elements: usize) -> Option<Walk> {
+    pub fn enter_quantifier(&self, nest: u32, alone: bool, elements: usize) -> Option<SavedRepeats> {
         let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
-        self.walks(nest.saturating_add(blocks.depth), elements)?;
+        self.check_quantifier_elements(nest.saturating_add(blocks.depth), elements)?;
         let around = if alone { blocks.repeats.0 } else { outer.0 };
-        self.repeats.set(Repeats(around.saturating_mul(elements)));
-        Some(Walk(outer))
+        self.repeats.set(RepeatCount(around.saturating_mul(elements)));
+        Some(SavedRepeats(outer))
     }
 
     /// Returns the blocks around each element of an `each` block over a list; `None` if the list
     /// has too many elements. `nest` is the depth of the `each` blocks nested in this one,
     /// including itself.
-    pub fn inside_each(&self, nest: u32, elements: usize) -> Option<Blocks> {
-        let (elements, Blocks { depth, repeats }) = (elements as u64, self.blocks.get());
-        self.walks(nest.saturating_add(depth), elements)?;
-        let repeats = Repeats(repeats.0.saturating_mul(elements));
-        Some(Blocks { depth: depth.saturating_add(1), repeats })
+    pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
+        let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
+        self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
+        let repeats = RepeatCount(repeats.0.saturating_mul(elements));
+        Some(EachBlocks { depth: depth.saturating_add(1), repeats })
     }
 
     /// Returns the `each` blocks that enclose the current expression.
-    pub fn blocks(&self) -> Blocks {
+    pub fn enclosing_blocks(&self) -> EachBlocks {
         self.blocks.get()
     }
 
     /// Sets the `each` blocks that enclose the current expression.
-    pub fn enter_blocks(&self, blocks: Blocks) {
+    pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
     }
@@ -141,26 +141,30 @@ impl Arena {
     /// Checks the length of a list against the limit for quantifiers at the nesting depth `nest`.
     /// If the list is too long, records the exceeded limit and returns `None`.
     #[inline]
-    fn walks(&self, nest: u32, elements: u64) -> Option<()> {
+    fn check_quantifier_elements(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
         if product.is_some_and(|product| product <= self.limits.get(Limit::QuantifierElements)) {
             return Some(());
         }
-        self.exceed(Limit::QuantifierElements, elements, self.limits.elements(nest));
+        self.record_exceeded(
+            Limit::QuantifierElements,
+            elements,
+            self.limits.max_elements_per_quantifier(nest),
+        );
         None
     }
 
     /// Leaves a quantifier: restores the number of repetitions that [`Arena::enter`] returned.
     #[inline]
-    pub fn leave(&self, walk: Walk) {
+    pub fn leave_quantifier(&self, walk: SavedRepeats) {
         self.repeats.set(walk.0);
     }
 
     /// Enters an expression that depends on no quantifier's element. It is evaluated only once per
     /// element of the enclosing `each` blocks.
     #[inline]
-    pub fn step_out(&self) -> Walk {
-        Walk(self.repeats.replace(self.blocks.get().repeats))
+    pub fn suspend_quantifiers(&self) -> SavedRepeats {
+        SavedRepeats(self.repeats.replace(self.blocks.get().repeats))
     }
 
     /// True if an amount is within a limit; otherwise records the limit as exceeded.
@@ -168,7 +172,7 @@ impl Arena {
     pub fn allows(&self, limit: Limit, amount: u64) -> bool {
         let most = self.limits.get(limit);
         if amount > most {
-            self.exceed(limit, amount, most);
+            self.record_exceeded(limit, amount, most);
         }
         amount <= most
     }
@@ -182,35 +186,35 @@ impl Arena {
 
     /// True if the request analysis of a text, with this amount of work per byte, is within the
     /// limits.
-    pub fn analyses(&self, text: &str, work: u64) -> bool {
+    pub fn allows_text_analysis(&self, text: &str, work: u64) -> bool {
         let bytes = text.len() as u64;
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
     /// Returns the part of a limit that each repetition of the current expression may use.
-    pub fn left(&self, limit: Limit) -> u64 {
+    pub fn limit_per_repetition(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }
 
     /// True if a value of this number of bytes may be built; otherwise records the limit as
     /// exceeded.
-    pub fn builds(&self, bytes: u64) -> bool {
-        let most = self.most_bytes();
+    pub fn allows_value_bytes(&self, bytes: u64) -> bool {
+        let most = self.max_value_bytes();
         if bytes > most {
-            self.exceed(Limit::ValueBytes, bytes, most);
+            self.record_exceeded(Limit::ValueBytes, bytes, most);
         }
         bytes <= most
     }
 
     /// Returns the maximum size in bytes of a value that the current expression builds.
-    fn most_bytes(&self) -> u64 {
+    fn max_value_bytes(&self) -> u64 {
         let most = self.limits.get(Limit::ValueBytes);
-        most.min(most.saturating_mul(VALUES_IN_QUANTIFIERS) / self.repeats.get().0.max(1))
+        most.min(most.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
     /// Builds a text of a known length in bytes; returns [`Value::Missing`] if it is too long.
-    pub fn text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
-        if !self.builds(bytes as u64) {
+    pub fn build_text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
+        if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;
         }
         let mut made = BumpString::with_capacity_in(bytes, &self.bump);
@@ -221,7 +225,7 @@ impl Arena {
     /// Collects characters into a text; returns [`Value::Missing`] if it is too long. `about` is
     /// the estimated length in bytes.
     pub fn collect_text(&self, about: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
-        let most = self.most_bytes();
+        let most = self.max_value_bytes();
         let mut made = BumpString::with_capacity_in(about.min(most as usize), &self.bump);
         let mut bytes = 0;
         for c in chars {
@@ -230,12 +234,12 @@ impl Arena {
                 made.push(c);
             }
         }
-        if self.builds(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
+        if self.allows_value_bytes(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
     }
 
     /// Builds a list; returns [`Value::Missing`] if it is too large.
-    pub fn list<'a>(&'a self, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
-        match self.collect(items, |item| item.as_str().map_or(0, str::len)) {
+    pub fn build_list<'a>(&'a self, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
+        match self.collect_slice(items, |item| item.as_str().map_or(0, str::len)) {
             Some(list) => Value::List(list),
             None => Value::Missing,
         }
@@ -243,17 +247,17 @@ impl Arena {
 
     /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
     /// an item's own size, to which 8 bytes are added.
-    pub fn collect<T: Copy>(
+    pub fn collect_slice<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,
         bytes: impl Fn(&T) -> usize,
     ) -> Option<&[T]> {
-        let most = self.most_bytes();
+        let most = self.max_value_bytes();
         let (mut list, mut size) = (bumpalo::collections::Vec::new_in(&self.bump), 0);
         for item in items {
             size += 8 + bytes(&item) as u64;
             if size > most {
-                self.exceed(Limit::ValueBytes, size, most);
+                self.record_exceeded(Limit::ValueBytes, size, most);
                 return None;
             }
             list.push(item);
@@ -262,7 +266,7 @@ impl Arena {
     }
 
     #[cold]
-    fn exceed(&self, limit: Limit, amount: u64, most: u64) {
+    fn record_exceeded(&self, limit: Limit, amount: u64, most: u64) {
         self.is_exceeded.set(true);
         let cell = &self.exceeded[limit as usize];
         if amount > cell.get().0 {
@@ -273,10 +277,10 @@ impl Arena {
 
 /// The number of repetitions to restore when a quantifier ends; see [`Arena::leave`].
 #[must_use]
-pub struct Walk(Repeats);
+pub struct SavedRepeats(RepeatCount);
 
 /// Empties the memory of an arena; frees the memory if it grew beyond `KEPT` bytes.
 #[inline]
-pub fn empty(bump: &mut Bump) {
-    if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }
+pub fn reset_bump(bump: &mut Bump) {
+    if bump.allocated_bytes() > MAX_RETAINED_BYTES { *bump = Bump::new() } else { bump.reset() }
 }

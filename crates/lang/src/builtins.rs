@@ -70,18 +70,18 @@ pub enum FnResult {
 
 impl FnInfo {
     pub fn result_ty(&self, args: &[Ty]) -> Ty {
-        self.result.ty(args)
+        self.result.resolve_ty(args)
     }
 
     /// True if the result is an element of an argument or is computed from elements. No check
     /// ensures the type of elements.
-    pub fn gives_elements(&self) -> bool {
+    pub fn returns_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
 
     /// Explains when the result is missing although no argument is missing; `None` if this never
     /// happens.
-    pub fn missing(&self) -> Option<&Message> {
+    pub fn missing_result_reason(&self) -> Option<&Message> {
         match &self.result {
             FnResult::Maybe(_, why) => Some(why),
             _ => None,
@@ -89,7 +89,7 @@ impl FnInfo {
     }
 
     /// True if the function can be called with this number of arguments.
-    pub fn takes(&self, count: usize) -> bool {
+    pub fn accepts_argument_count(&self, count: usize) -> bool {
         let most = self.params.len();
         count >= most - self.optional && (count <= most || self.variadic)
     }
@@ -106,15 +106,15 @@ impl FnInfo {
 }
 
 impl FnResult {
-    fn ty(&self, args: &[Ty]) -> Ty {
+    fn resolve_ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // If no element can be a number, the result type is `number`.
         let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
             KindSet::EMPTY => Ty::NUMBER,
-            numbers => Ty::plain(numbers),
+            numbers => Ty::from_kinds(numbers),
         };
         match self {
-            FnResult::Kinds(kinds) => Ty::plain(*kinds),
+            FnResult::Kinds(kinds) => Ty::from_kinds(*kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::Ints => Ty::list(Ty::INT),
             FnResult::ValuesOfFirst => Ty::list(element()),
@@ -123,7 +123,7 @@ impl FnResult {
             FnResult::SumOfFirst => numbers(element().kinds.union(KindSet::INT)),
             FnResult::Bucket if args.len() <= 2 => Ty::INT,
             FnResult::Bucket => Ty::NUMBER,
-            FnResult::Maybe(result, _) => result.ty(args),
+            FnResult::Maybe(result, _) => result.resolve_ty(args),
             FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
                 numbers(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
@@ -159,31 +159,31 @@ functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         message!("The number of characters of a text, elements of a list, or keys of a dict."),
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
-    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::recased(args, arena, char::to_lowercase),
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::change_case(args, arena, char::to_lowercase),
         message!("The text in lower case."),
         r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
-    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::recased(args, arena, char::to_uppercase),
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::change_case(args, arena, char::to_uppercase),
         message!("The text in upper case."),
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
-    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| words::mapped(args, |text| Value::Str(text.trim())),
+    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| words::map_text(args, |text| Value::Str(text.trim())),
         message!("The text without white space at its start and end."),
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
     Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
         message!("The absolute value of the number."),
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
-    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Less),
+    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Less),
         message!("The smallest of the numbers."),
         r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
-    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Greater),
+    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Greater),
         message!("The greatest of the numbers."),
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
-    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::floor),
+    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::floor),
         message!("The greatest integer less than or equal to the number."),
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
-    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::ceil),
+    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::ceil),
         message!("The smallest integer greater than or equal to the number."),
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
-    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::round),
+    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::round),
         message!("The nearest integer; halves are rounded away from zero."),
         r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
@@ -210,22 +210,22 @@ functions! {
     Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, words::similarity,
         message!("The similarity of two texts, from 0 to 1: (m − d) / m, where d is the edit distance and m the length of the longer text. Case and the amount of white space are ignored."),
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
-    Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
+    Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.hour().into()),
         message!("The hour, 0 to 23, at the offset that the time is written with, or in a given time zone."),
         r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
+    Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.minute().into()),
         message!("The minute, 0 to 59."),
         r#"minute(ctx.now) == 30 and minute(ctx.now, "Asia/Kolkata") == 0"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.weekday().number_from_monday().into()),
+    Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.weekday().number_from_monday().into()),
         message!("The day of the week, 1 for Monday to 7 for Sunday."),
         r#"weekday(ctx.now) == 1 and weekday(ctx.now, "America/New_York") == 7"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Day "day" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.day().into()),
+    Day "day" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.day().into()),
         message!("The day of the month, 1 to 31."),
         r#"day(ctx.now) == 5 and day(ctx.now, "America/New_York") == 4"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Month "month" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| u8::from(at.month()).into()),
+    Month "month" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| u8::from(at.month()).into()),
         message!("The month, 1 to 12."),
         r#"month(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.year()),
+    Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.year()),
         message!("The year."),
         r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
@@ -234,10 +234,10 @@ functions! {
     Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, words::bucket,
         message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
         r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
-    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::map_entries(args, arena, |(key, _)| Value::Str(key)),
         message!("The keys of a dict, sorted."),
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
-    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::listed(args, arena, |(_, value)| value),
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::map_entries(args, arena, |(_, value)| value),
         message!("The values of a dict, in the order of their keys."),
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
@@ -246,10 +246,10 @@ functions! {
     Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is not a number, or the sum is too large")), Scan, shape::sum,
         message!("The sum of the numbers of a list, 0 for an empty list; missing if an element is not a number."),
         r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
-    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, false),
+    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::first_or_last(args, false),
         message!("The first element of a list; missing if the list is empty."),
         r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
-    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, true),
+    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::first_or_last(args, true),
         message!("The last element of a list; missing if the list is empty."),
         r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
@@ -296,7 +296,7 @@ functions! {
 }
 
 /// Returns the built-in function that corresponds to the name of a function in another language.
-pub fn meant(name: &str) -> Option<&'static str> {
+pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
         "lowercase" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
@@ -335,7 +335,7 @@ pub fn reads_clock(name: &str) -> bool {
 }
 
 /// The suggested fix if an expression tries to read the clock.
-pub const NO_CLOCK: Message = message!(
+pub const NO_CLOCK_HELP: Message = message!(
     "rules never read the clock: declare `now: datetime` in `input`, and pass the time with each message"
 );
 
@@ -358,7 +358,7 @@ impl Function {
                 Function::Len => {
                     args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
                 }
-                _ => args.iter().map(|arg| arg.extent()).sum(),
+                _ => args.iter().map(|arg| arg.own_size()).sum(),
             };
             // Functions of cost `Loop` look up, hash and number the names of records, so their work
             // counts four times.
@@ -370,7 +370,7 @@ impl Function {
         (info.implementation)(args, arena)
     }
 
-    pub fn named(name: &str) -> Option<Function> {
+    pub fn from_name(name: &str) -> Option<Function> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.function)
     }
 }
@@ -398,7 +398,7 @@ mod tests {
     fn rows_stand_at_their_own_index() {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.function as usize, index);
-            assert_eq!(Function::named(row.name), Some(row.function));
+            assert_eq!(Function::from_name(row.name), Some(row.function));
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
         let check = |name: &str, args: Json, expected: Json| {
             let arena = Arena::default();
             let args: Vec<Value> = args.as_array().unwrap().iter().map(Value::from_json).collect();
-            let row = Function::named(name).unwrap().info();
+            let row = Function::from_name(name).unwrap().info();
             assert_eq!(row.function.call(&args, &arena).to_json(), expected, "{name}");
         };
         check("len", json!(["日本"]), json!(2));

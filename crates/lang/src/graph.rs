@@ -5,5 +5,5 @@
 mod check;
 mod node;
 
-pub use check::{Finding, FindingKind, Severity, check};
-pub use node::{NodeId, Route, Target, Vertex, connect, names};
+pub use check::{Finding, FindingKind, Severity, check_graph};
+pub use node::{NodeId, Route, Target, Vertex, join_names, set_incoming_edges};

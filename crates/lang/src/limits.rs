@@ -76,14 +76,14 @@ limits! {
 
 /// Maximum of the total bytes that a function builds inside quantifiers, as a multiple of the limit
 /// `value_bytes`.
-pub const VALUES_IN_QUANTIFIERS: u64 = 64;
+pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 impl Limit {
     pub fn info(self) -> &'static LimitInfo {
         &TABLE[self as usize]
     }
 
-    pub fn named(name: &str) -> Option<Limit> {
+    pub fn from_name(name: &str) -> Option<Limit> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.limit)
     }
 }
@@ -105,19 +105,19 @@ impl Limits {
     }
 
     #[must_use]
-    pub fn with(mut self, limit: Limit, most: u64) -> Limits {
+    pub fn with_limit(mut self, limit: Limit, most: u64) -> Limits {
         self.0[limit as usize] = most;
         self
     }
 
     /// Returns the maximum number of elements of each quantifier in a nest of `nest` quantifiers.
-    pub fn elements(&self, nest: u32) -> u64 {
-        root(self.get(Limit::QuantifierElements), nest)
+    pub fn max_elements_per_quantifier(&self, nest: u32) -> u64 {
+        integer_root(self.get(Limit::QuantifierElements), nest)
     }
 }
 
 /// Returns the greatest integer whose `power`-th power is at most `of`.
-fn root(of: u64, power: u32) -> u64 {
+fn integer_root(of: u64, power: u32) -> u64 {
     let fits = |number: u64| number.checked_pow(power).is_some_and(|product| product <= of);
     let (mut least, mut beyond) = (0, of.saturating_add(1));
     while beyond - least > 1 {
@@ -159,7 +159,7 @@ impl Exceeded {
 }
 
 /// Appends exceeded limits to `all`, each limit at most once.
-pub fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
+pub fn merge_exceeded(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
     for exceeded in more {
         if !all.iter().any(|known| known.limit == exceeded.limit) {
             all.push(exceeded);
@@ -204,10 +204,13 @@ mod tests {
     #[test]
     fn a_nest_reads_the_root_of_what_one_quantifier_reads() {
         let limits = Limits::default();
-        let roots = [1, 2, 3, 4, 20, 64].map(|nest| limits.elements(nest));
+        let roots = [1, 2, 3, 4, 20, 64].map(|nest| limits.max_elements_per_quantifier(nest));
         assert_eq!(roots, [1_000_000, 1_000, 100, 31, 1, 1]);
-        assert_eq!(limits.with(Limit::QuantifierElements, 0).elements(3), 0);
-        assert_eq!(limits.with(Limit::QuantifierElements, u64::MAX).elements(1), u64::MAX - 1);
+        assert_eq!(limits.with_limit(Limit::QuantifierElements, 0).max_elements_per_quantifier(3), 0);
+        assert_eq!(
+            limits.with_limit(Limit::QuantifierElements, u64::MAX).max_elements_per_quantifier(1),
+            u64::MAX - 1
+        );
     }
 
     #[test]
@@ -220,7 +223,7 @@ mod tests {
     #[test]
     fn rows_stand_in_order() {
         for (at, row) in TABLE.iter().enumerate() {
-            assert!(row.limit as usize == at && Limit::named(row.name) == Some(row.limit));
+            assert!(row.limit as usize == at && Limit::from_name(row.name) == Some(row.limit));
         }
     }
 }

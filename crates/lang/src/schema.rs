@@ -60,11 +60,11 @@ impl InputContract {
     /// A fast check: true if the message certainly satisfies the contract. False does not mean a
     /// violation, because the keys of an object may be too many or in another order. Then
     /// [`breaches`] decides.
-    pub fn surely_kept(&self, message: &Json) -> bool {
-        matches!(message, Json::Object(map) if self.kept_by(map))
+    pub fn is_certainly_satisfied(&self, message: &Json) -> bool {
+        matches!(message, Json::Object(map) if self.is_satisfied_by(map))
     }
 
-    fn kept_by(&self, map: &Map<String, Json>) -> bool {
+    fn is_satisfied_by(&self, map: &Map<String, Json>) -> bool {
         if map.len() > 4 * self.0.len() + 8 {
             return false;
         }
@@ -83,17 +83,17 @@ impl InputContract {
                     break;
                 }
             }
-            promise.kept_by(value)
+            promise.is_satisfied_by(value)
         })
     }
 }
 
 impl ContractField {
-    fn kept_by(&self, value: Option<&Json>) -> bool {
+    fn is_satisfied_by(&self, value: Option<&Json>) -> bool {
         match (value, &self.fields) {
             (None | Some(Json::Null), _) => self.optional,
-            (Some(Json::Object(map)), Some(fields)) => fields.kept_by(map),
-            (Some(json), _) => !Value::from_json(json).read(self.kinds).is_missing(),
+            (Some(Json::Object(map)), Some(fields)) => fields.is_satisfied_by(map),
+            (Some(json), _) => !Value::from_json(json).read_as(self.kinds).is_missing(),
         }
     }
 }
@@ -101,14 +101,14 @@ impl ContractField {
 /// Checks a message against the declared input and returns the violations. Elements of lists and
 /// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
 /// violation.
-pub fn breaches(input: &RecordType, message: &Json) -> Vec<InputViolation> {
+pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputViolation> {
     let mut found = Vec::new();
     match message {
-        Json::Object(map) => fields(input, map, &mut SmallVec::new(), &mut found),
+        Json::Object(map) => find_record_violations(input, map, &mut SmallVec::new(), &mut found),
         other => found.push(InputViolation {
             path: String::new(),
             expected: "an object".to_owned(),
-            found: found_kind(other),
+            found: json_kind_name(other),
             hint: None,
         }),
     }
@@ -116,7 +116,7 @@ pub fn breaches(input: &RecordType, message: &Json) -> Vec<InputViolation> {
 }
 
 /// Adds the violations in a record to `found`; `path` is the path of the record in the message.
-fn fields<'r>(
+fn find_record_violations<'r>(
     record: &'r RecordType,
     map: &Map<String, Json>,
     path: &mut SmallVec<[&'r str; 8]>,
@@ -128,18 +128,18 @@ fn fields<'r>(
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
+            let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record, map, path)).flatten();
             found.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
-            None | Some(Json::Null) => breach(MISSING.to_owned()),
-            Some(json) if Value::from_json(json).read(field.ty.kinds).is_missing() => {
-                breach(found_kind(json))
+            None | Some(Json::Null) => breach(MISSING_KIND.to_owned()),
+            Some(json) if Value::from_json(json).read_as(field.ty.kinds).is_missing() => {
+                breach(json_kind_name(json))
             }
             Some(Json::Object(inner)) => {
                 if let Some(record) = field.ty.fields() {
-                    fields(record, inner, path, found);
+                    find_record_violations(record, inner, path, found);
                 }
             }
             Some(_) => {}
@@ -148,26 +148,28 @@ fn fields<'r>(
     }
 }
 
-const MISSING: &str = "missing";
+const MISSING_KIND: &str = "missing";
 /// Maximum number of undeclared keys of an object that are compared with a missing field.
-const MOST_KEYS: usize = 64;
+const MAX_SUGGESTION_KEYS: usize = 64;
 
 /// Suggests a key of the message that is spelled like the missing field, whose name is the last
 /// element of `path`.
-fn misspelt(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
+fn suggest_misspelt_key(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
     let (name, around) = path.split_last()?;
     let strange = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
     };
     // Skip null: it is not a value, and columnar data cannot distinguish it from an absent key.
     let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
-    let near = nearest(name, keys.filter(strange).take(MOST_KEYS))?;
+    let near = nearest(name, keys.filter(strange).take(MAX_SUGGESTION_KEYS))?;
     let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();
     Some(format!("the message has `{key}`: did you mean `{name}`?"))
 }
 
-fn found_kind(json: &Json) -> String {
-    Value::from_json(json).kind().map_or_else(|| MISSING.to_owned(), |kind| KindSet::single(kind).to_string())
+fn json_kind_name(json: &Json) -> String {
+    Value::from_json(json)
+        .kind()
+        .map_or_else(|| MISSING_KIND.to_owned(), |kind| KindSet::single(kind).to_string())
 }
 
 #[cfg(test)]
@@ -190,11 +192,15 @@ mod tests {
             field("user", Ty::record(user), true),
         ]);
         let check = |message: Json, expected: &[(&str, &str, &str)]| {
-            let found = breaches(&input, &message);
+            let found = find_input_violations(&input, &message);
             let found: Vec<_> =
                 found.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
             assert_eq!(found, expected, "{message}");
-            assert_eq!(InputContract::new(&input).surely_kept(&message), expected.is_empty(), "{message}");
+            assert_eq!(
+                InputContract::new(&input).is_certainly_satisfied(&message),
+                expected.is_empty(),
+                "{message}"
+            );
         };
         check(json!({"text": "a", "extra": 1}), &[]);
         check(json!({"text": 1, "n": 2.5}), &[("text", "string", "int"), ("n", "int", "float")]);

@@ -54,7 +54,7 @@ impl KindSet {
     /// The set of all kinds that occur in messages.
     pub const ALL: KindSet = KindSet(0x7f);
     /// The set of all kinds, including those that only functions create.
-    pub const EVERY: KindSet = KindSet(0xff);
+    pub const ALL_WITH_VERSION: KindSet = KindSet(0xff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
     pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
@@ -94,7 +94,7 @@ impl KindSet {
     /// Returns the set extended by all kinds that its kinds can be compared with. Ints and floats
     /// can be compared with each other; every other kind only with itself.
     #[must_use]
-    pub fn families(self) -> KindSet {
+    pub fn with_comparable_kinds(self) -> KindSet {
         if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
     }
 }
@@ -148,12 +148,12 @@ impl Argument for Ty {
 pub struct Ty {
     pub kinds: KindSet,
     /// The element type of lists and dicts, or the fields of records, if known.
-    pub inner: Inner,
+    pub inner: InnerType,
 }
 
 /// The element type or the fields of a [`Ty`] that includes lists, dicts or records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Inner {
+pub enum InnerType {
     /// Neither element type nor fields are known; elements and fields count as `any`.
     Unknown,
     /// The element type of a list, or the value type of a dict.
@@ -163,25 +163,25 @@ pub enum Inner {
 
 impl Ty {
     /// Creates a type of these kinds, with unknown element type and fields.
-    pub const fn plain(kinds: KindSet) -> Ty {
-        Ty { kinds, inner: Inner::Unknown }
+    pub const fn from_kinds(kinds: KindSet) -> Ty {
+        Ty { kinds, inner: InnerType::Unknown }
     }
-    pub const ANY: Ty = Ty::plain(KindSet::ALL);
-    pub const BOOL: Ty = Ty::plain(KindSet::BOOL);
-    pub const INT: Ty = Ty::plain(KindSet::INT);
-    pub const FLOAT: Ty = Ty::plain(KindSet::FLOAT);
-    pub const NUMBER: Ty = Ty::plain(KindSet::NUMBER);
-    pub const STRING: Ty = Ty::plain(KindSet::STRING);
-    pub const DATETIME: Ty = Ty::plain(KindSet::DATETIME);
+    pub const ANY: Ty = Ty::from_kinds(KindSet::ALL);
+    pub const BOOL: Ty = Ty::from_kinds(KindSet::BOOL);
+    pub const INT: Ty = Ty::from_kinds(KindSet::INT);
+    pub const FLOAT: Ty = Ty::from_kinds(KindSet::FLOAT);
+    pub const NUMBER: Ty = Ty::from_kinds(KindSet::NUMBER);
+    pub const STRING: Ty = Ty::from_kinds(KindSet::STRING);
+    pub const DATETIME: Ty = Ty::from_kinds(KindSet::DATETIME);
 
     pub fn list(element: Ty) -> Ty {
-        Ty { kinds: KindSet::LIST, inner: Inner::Element(Arc::new(element)) }
+        Ty { kinds: KindSet::LIST, inner: InnerType::Element(Arc::new(element)) }
     }
     pub fn dict(element: Ty) -> Ty {
-        Ty { kinds: KindSet::DICT, inner: Inner::Element(Arc::new(element)) }
+        Ty { kinds: KindSet::DICT, inner: InnerType::Element(Arc::new(element)) }
     }
     pub fn record(record: RecordType) -> Ty {
-        Ty { kinds: KindSet::DICT, inner: Inner::Fields(Arc::new(record)) }
+        Ty { kinds: KindSet::DICT, inner: InnerType::Fields(Arc::new(record)) }
     }
     pub fn builtin(name: &str) -> Option<Ty> {
         Some(match name {
@@ -202,39 +202,41 @@ impl Ty {
     /// Returns the element type of a list or the value type of a dict; `any` if unknown.
     pub fn element(&self) -> Ty {
         match &self.inner {
-            Inner::Element(element) => (**element).clone(),
+            InnerType::Element(element) => (**element).clone(),
             _ => Ty::ANY,
         }
     }
     pub fn fields(&self) -> Option<&RecordType> {
         match &self.inner {
-            Inner::Fields(record) => Some(record),
+            InnerType::Fields(record) => Some(record),
             _ => None,
         }
     }
     /// True if every value of this type is also a value of `other`. Element types and fields are
     /// compared only if both types know them. An `int` is accepted for a `float`.
-    pub fn fits(&self, other: &Ty) -> bool {
+    pub fn is_subtype_of(&self, other: &Ty) -> bool {
         let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
         if !self.kinds.is_subset(wanted) {
             return false;
         }
         match (&self.inner, &other.inner) {
-            (Inner::Element(a), Inner::Element(b)) => a.fits(b),
-            (Inner::Fields(a), Inner::Fields(b)) => {
+            (InnerType::Element(a), InnerType::Element(b)) => a.is_subtype_of(b),
+            (InnerType::Fields(a), InnerType::Fields(b)) => {
                 b.fields.iter().all(|wanted| match a.get(&wanted.name) {
-                    Some(given) => given.ty.fits(&wanted.ty) && (wanted.optional || !given.optional),
+                    Some(given) => given.ty.is_subtype_of(&wanted.ty) && (wanted.optional || !given.optional),
                     None => wanted.optional,
                 }) && a.fields.iter().all(|given| b.get(&given.name).is_some())
             }
-            (Inner::Fields(a), Inner::Element(b)) => a.fields.iter().all(|field| field.ty.fits(b)),
+            (InnerType::Fields(a), InnerType::Element(b)) => {
+                a.fields.iter().all(|field| field.ty.is_subtype_of(b))
+            }
             _ => true,
         }
     }
     /// Returns the type as shown in an error message: `int`, `string or list`.
     pub fn to_message(&self) -> Message {
         match self.inner {
-            Inner::Unknown => self.kinds.to_message(),
+            InnerType::Unknown => self.kinds.to_message(),
             _ => Message::verbatim(self.to_string()),
         }
     }
@@ -253,8 +255,8 @@ impl Ty {
     pub fn join(&self, other: &Ty) -> Ty {
         let inner = match (&self.inner, &other.inner) {
             (a, b) if a == b => a.clone(),
-            (Inner::Element(a), Inner::Element(b)) => Inner::Element(Arc::new(a.join(b))),
-            _ => Inner::Unknown,
+            (InnerType::Element(a), InnerType::Element(b)) => InnerType::Element(Arc::new(a.join(b))),
+            _ => InnerType::Unknown,
         };
         Ty { kinds: self.kinds.union(other.kinds), inner }
     }
@@ -263,9 +265,9 @@ impl Ty {
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.inner {
-            Inner::Element(element) if self.kinds == KindSet::LIST => write!(f, "list<{element}>"),
-            Inner::Element(element) if self.kinds == KindSet::DICT => write!(f, "dict<{element}>"),
-            Inner::Fields(record) => {
+            InnerType::Element(element) if self.kinds == KindSet::LIST => write!(f, "list<{element}>"),
+            InnerType::Element(element) if self.kinds == KindSet::DICT => write!(f, "dict<{element}>"),
+            InnerType::Fields(record) => {
                 f.write_str("{ ")?;
                 for (position, field) in record.fields.iter().enumerate() {
                     if position > 0 {
@@ -286,7 +288,7 @@ impl fmt::Display for Ty {
 
 impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)));
 impl_codec!(struct Ty { kinds, inner });
-impl_codec!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
+impl_codec!(enum InnerType { 0 Unknown, 1 Element(ty), 2 Fields(record) });
 
 #[cfg(test)]
 mod tests {
@@ -304,7 +306,14 @@ mod tests {
 
     #[test]
     fn fits_follows_kinds_and_insides() {
-        assert!(Ty::INT.fits(&Ty::NUMBER) && Ty::INT.fits(&Ty::FLOAT) && !Ty::NUMBER.fits(&Ty::INT));
-        assert!(!Ty::list(Ty::INT).fits(&Ty::list(Ty::STRING)) && Ty::list(Ty::INT).fits(&Ty::list(Ty::ANY)));
+        assert!(
+            Ty::INT.is_subtype_of(&Ty::NUMBER)
+                && Ty::INT.is_subtype_of(&Ty::FLOAT)
+                && !Ty::NUMBER.is_subtype_of(&Ty::INT)
+        );
+        assert!(
+            !Ty::list(Ty::INT).is_subtype_of(&Ty::list(Ty::STRING))
+                && Ty::list(Ty::INT).is_subtype_of(&Ty::list(Ty::ANY))
+        );
     }
 }

@@ -145,7 +145,7 @@ impl<'a> Value<'a> {
     /// they include times but not texts.
     #[must_use]
     #[inline]
-    pub fn read(self, kinds: KindSet) -> Value<'a> {
+    pub fn read_as(self, kinds: KindSet) -> Value<'a> {
         match self.kind() {
             Some(kind) if kinds.has(kind) => self,
             Some(_) => self.read_as_near_kind(kinds),
@@ -241,7 +241,7 @@ impl<'a> Value<'a> {
 
     /// Returns the size of the value itself, without nested values: the bytes of a text, or 8 per
     /// list element or dict key.
-    pub fn extent(self) -> u64 {
+    pub fn own_size(self) -> u64 {
         match self {
             Value::Str(text) => text.len() as u64,
             _ => 8 * self.list_len().or(self.dict_len()).unwrap_or(0) as u64,
@@ -250,20 +250,20 @@ impl<'a> Value<'a> {
 
     /// Returns the size of the value including nested values. Stops early when the size exceeds
     /// `most`.
-    pub fn weight(self, most: u64) -> u64 {
-        let weight = self.extent();
+    pub fn deep_size(self, most: u64) -> u64 {
+        let weight = self.own_size();
         match self {
-            Value::JsonList(items) => {
-                items.iter().try_fold(weight, |sum, item| heavier(sum, most, json_weight(item, most)))
-            }
+            Value::JsonList(items) => items
+                .iter()
+                .try_fold(weight, |sum, item| add_size_within(sum, most, json_deep_size(item, most))),
             Value::List(items) => {
-                items.iter().try_fold(weight, |sum, item| heavier(sum, most, item.weight(most)))
+                items.iter().try_fold(weight, |sum, item| add_size_within(sum, most, item.deep_size(most)))
             }
             Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
-                heavier(sum, most, key.len() as u64 + json_weight(value, most))
+                add_size_within(sum, most, key.len() as u64 + json_deep_size(value, most))
             }),
             Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
-                heavier(sum, most, key.len() as u64 + value.weight(most))
+                add_size_within(sum, most, key.len() as u64 + value.deep_size(most))
             }),
             _ => Ok(weight),
         }
@@ -321,17 +321,17 @@ impl<'a> Value<'a> {
 
 /// Adds to a sum of sizes. Returns the new sum, as an error if it exceeds `most`.
 #[inline]
-fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
+fn add_size_within(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
     let sum = sum.saturating_add(more);
     if sum > most { Err(sum) } else { Ok(sum) }
 }
 
 #[inline]
-fn json_weight(json: &Json, most: u64) -> u64 {
+fn json_deep_size(json: &Json, most: u64) -> u64 {
     match json {
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,
         Json::String(text) => text.len() as u64,
-        _ => Value::from_json(json).weight(most),
+        _ => Value::from_json(json).deep_size(most),
     }
 }
 
@@ -339,14 +339,14 @@ fn json_weight(json: &Json, most: u64) -> u64 {
 /// the emptied vector's iterator reuses its memory; a test checks that the standard library does
 /// so.
 #[inline]
-pub fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
+pub fn recycle_vec<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
 }
 
 /// Grows a vector to at least `len` elements with default values.
 #[inline]
-pub fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
+pub fn grow_to_len<T: Default>(cells: &mut Vec<T>, len: usize) {
     if cells.len() < len {
         cells.resize_with(len, T::default);
     }
@@ -393,7 +393,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
 
 /// Equality that is true or false, never unknown, as used inside lists and dicts. Values of
 /// different kinds are unequal, and null equals null.
-pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
+pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
@@ -406,12 +406,12 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
         (Value::Dict(_) | Value::Entries(_), Value::Dict(_) | Value::Entries(_)) => {
             left.dict_len() == right.dict_len()
                 && left.entries().into_iter().flatten().all(|(key, value)| {
-                    right.has_key(key) == Some(true) && identical(value, right.field(key))
+                    right.has_key(key) == Some(true) && is_identical(value, right.field(key))
                 })
         }
         _ => match (left.elements(), right.elements()) {
             (Some(a), Some(b)) => {
-                left.list_len() == right.list_len() && a.zip(b).all(|(x, y)| identical(x, y))
+                left.list_len() == right.list_len() && a.zip(b).all(|(x, y)| is_identical(x, y))
             }
             _ => compare(left, right) == Some(Ordering::Equal),
         },
@@ -423,8 +423,8 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {
-        (Some(a), Some(b)) if KindSet::single(a).families().overlaps(KindSet::single(b)) => {
-            identical(left, right).into()
+        (Some(a), Some(b)) if KindSet::single(a).with_comparable_kinds().overlaps(KindSet::single(b)) => {
+            is_identical(left, right).into()
         }
         _ => Tri::Unknown,
     }
@@ -480,11 +480,11 @@ mod tests {
 
     #[test]
     fn a_typed_read_converts_only_without_loss_of_meaning() {
-        assert!(matches!(Value::Int(3).read(KindSet::FLOAT), Value::Float(f) if f == 3.0));
-        assert!(Value::Float(3.0).read(KindSet::INT).is_missing());
-        assert!(Value::Str("7").read(KindSet::NUMBER).is_missing());
-        assert!(Value::Bool(true).read(KindSet::NUMBER).is_missing());
-        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read(KindSet::DATETIME), Value::DateTime(_)));
-        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read(KindSet::ALL), Value::Str(_)));
+        assert!(matches!(Value::Int(3).read_as(KindSet::FLOAT), Value::Float(f) if f == 3.0));
+        assert!(Value::Float(3.0).read_as(KindSet::INT).is_missing());
+        assert!(Value::Str("7").read_as(KindSet::NUMBER).is_missing());
+        assert!(Value::Bool(true).read_as(KindSet::NUMBER).is_missing());
+        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read_as(KindSet::DATETIME), Value::DateTime(_)));
+        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read_as(KindSet::ALL), Value::Str(_)));
     }
 }

@@ -14,10 +14,10 @@ use std::sync::LazyLock;
 pub const PRIOR_SENTENCES: f64 = 50.0;
 
 /// The number of assumed sentences that contain a given common word.
-pub const PRIOR_COMMON: f64 = PRIOR_SENTENCES / 2.0;
+pub const PRIOR_COMMON_SENTENCES: f64 = PRIOR_SENTENCES / 2.0;
 
 /// Common English words, without apostrophes, because [`super::features`] also drops apostrophes.
-const WORDS: &str = "
+const COMMON_WORDS: &str = "
     a about also am an and any are arent as at be been being but by can cant could couldnt did didnt do does doesnt
     doing done dont for from get give go going got had has have having he hello her here hey hi him his how hows i id
     if ill im in into is isnt it its ive just know let lets like make may me might mine more must my myself need no
@@ -26,23 +26,23 @@ const WORDS: &str = "
     where which who whom whos whose why will with wont would wouldnt yes you your youre yours yourself";
 
 /// Common characters: Chinese in traditional and simplified form, and Japanese particles.
-const CHARS: &str = "我你您他她它们們的地得了着著过過吗嗎呢吧啊呀嘛哦是在有没沒和与與或就都也还還又不很太这這那哪个個些一下么麼什怎样樣\
+const COMMON_CHARS: &str = "我你您他她它们們的地得了着著过過吗嗎呢吧啊呀嘛哦是在有没沒和与與或就都也还還又不很太这這那哪个個些一下么麼什怎样樣\
                      为為可以能会會想要请請帮幫给給把被让讓从從到对對跟用里裡上去来來说說のはがをにでとも";
 
-static WORD_SET: LazyLock<HashSet<Vec<char>, foldhash::fast::FixedState>> =
-    LazyLock::new(|| WORDS.split_whitespace().map(|word| word.chars().collect()).collect());
+static COMMON_WORD_SET: LazyLock<HashSet<Vec<char>, foldhash::fast::FixedState>> =
+    LazyLock::new(|| COMMON_WORDS.split_whitespace().map(|word| word.chars().collect()).collect());
 
-static CHAR_SET: LazyLock<HashSet<char, foldhash::fast::FixedState>> =
-    LazyLock::new(|| CHARS.chars().filter(|c| !c.is_whitespace()).collect());
+static COMMON_CHAR_SET: LazyLock<HashSet<char, foldhash::fast::FixedState>> =
+    LazyLock::new(|| COMMON_CHARS.chars().filter(|c| !c.is_whitespace()).collect());
 
 /// True if `word`, which must be case-folded, is a common word.
 pub fn is_common_word(word: &[char]) -> bool {
-    WORD_SET.contains(word)
+    COMMON_WORD_SET.contains(word)
 }
 
 /// True if `c` is a common word or part of one, in a script without spaces between words.
 pub fn is_common_char(c: char) -> bool {
-    CHAR_SET.contains(&c)
+    COMMON_CHAR_SET.contains(&c)
 }
 
 #[cfg(test)]
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn the_table_is_tidy() {
-        let words: Vec<&str> = WORDS.split_whitespace().collect();
+        let words: Vec<&str> = COMMON_WORDS.split_whitespace().collect();
         assert!(words.is_sorted(), "in alphabetical order");
-        assert_eq!(words.len(), WORD_SET.len(), "each once");
-        assert_eq!(CHARS.chars().count(), CHAR_SET.len(), "each once");
+        assert_eq!(words.len(), COMMON_WORD_SET.len(), "each once");
+        assert_eq!(COMMON_CHARS.chars().count(), COMMON_CHAR_SET.len(), "each once");
         // Features are computed from case-folded text, so an entry that is not folded would never
         // match.
-        assert_eq!(rulec_base::text::fold(WORDS), WORDS);
+        assert_eq!(rulec_base::text::fold(COMMON_WORDS), COMMON_WORDS);
     }
 }

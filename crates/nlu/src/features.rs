@@ -25,13 +25,13 @@ use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Lengths of character n-grams inside words.
-const GRAMS: std::ops::RangeInclusive<usize> = 2..=4;
+const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Lengths of character n-grams in unspaced scripts, where a character carries more information.
-const UNSPACED_GRAMS: std::ops::RangeInclusive<usize> = 2..=3;
+const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 
 /// The group of a feature. Each group of a text's features has the same total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum FeatureGroup {
     /// Words and pairs of words.
     Word,
     /// Character n-grams.
@@ -40,22 +40,22 @@ pub enum Group {
     Keyword,
 }
 
-pub const GROUPS: usize = 3;
+pub const GROUP_COUNT: usize = 3;
 
 /// One occurrence of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Feature {
     pub hash: u64,
-    pub group: Group,
+    pub group: FeatureGroup,
     /// Whether the feature consists of common words only, see [`super::common`].
     pub common: bool,
 }
 
-fn prepare(text: &str) -> String {
-    let text = cut(text.trim_start());
+fn normalize_text(text: &str) -> String {
+    let text = truncate_text(text.trim_start());
     let prepared = TextMode { fold: true, form: NormalizationForm::Nfkc }.prepare(text);
     let mut out = String::with_capacity(prepared.len());
-    for word in cut(&prepared).split_whitespace() {
+    for word in truncate_text(&prepared).split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -65,7 +65,7 @@ fn prepare(text: &str) -> String {
 }
 
 /// Returns at most the first [`MAX_TEXT_BYTES`] bytes of `text`, cut at a character boundary.
-fn cut(text: &str) -> &str {
+fn truncate_text(text: &str) -> &str {
     let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -75,26 +75,27 @@ fn cut(text: &str) -> &str {
 
 /// The keywords of all intents, searched in one pass.
 #[derive(Clone, Debug, Default)]
-pub struct Keywords {
+pub struct KeywordFinder {
     /// Searcher for all keywords. `None` if there are no keywords, or if building failed, which
     /// needs billions of bytes. Keywords then only count as training sentences.
     searcher: Option<WordSearcher<'static>>,
 }
 
-impl Keywords {
+impl KeywordFinder {
     /// Prepares `keywords`. Blank and duplicate keywords are ignored.
-    pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> Keywords {
-        let mut prepared: Vec<String> = keywords.map(prepare).filter(|keyword| !keyword.is_empty()).collect();
+    pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> KeywordFinder {
+        let mut prepared: Vec<String> =
+            keywords.map(normalize_text).filter(|keyword| !keyword.is_empty()).collect();
         prepared.sort_unstable();
         prepared.dedup();
         if prepared.is_empty() {
-            return Keywords::default();
+            return KeywordFinder::default();
         }
-        Keywords { searcher: WordSearcher::for_keywords(&prepared).ok() }
+        KeywordFinder { searcher: WordSearcher::for_keywords(&prepared).ok() }
     }
 
     /// Returns the approximate memory use in bytes.
-    pub fn memory(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.searcher.as_ref().map_or(0, WordSearcher::memory_usage)
     }
 }
@@ -119,16 +120,19 @@ struct Token {
 impl FeatureExtractor {
     /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. The
     /// result is empty if the text contains no token and no keyword.
-    pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
-        self.prepared = prepare(text);
+    pub fn extract(&mut self, text: &str, keywords: &KeywordFinder) -> &[Feature] {
+        self.prepared = normalize_text(text);
         self.tokens.clear();
         self.features.clear();
         self.cut_into_tokens();
-        self.words();
+        self.add_word_features();
         if let Some(searcher) = &keywords.searcher {
             searcher.any_match(&self.prepared, |_, place| {
-                let hash = self.prepared[place].chars().fold(Hash::KEYWORD, Hash::char).finish();
-                self.features.push(Feature { hash, group: Group::Keyword, common: false });
+                let hash = self.prepared[place]
+                    .chars()
+                    .fold(FeatureHash::KEYWORD_SEED, FeatureHash::add_char)
+                    .finish();
+                self.features.push(Feature { hash, group: FeatureGroup::Keyword, common: false });
                 false
             });
         }
@@ -144,75 +148,81 @@ impl FeatureExtractor {
         while let Some(c) = rest.next() {
             if is_word_char(c) {
                 if self.run.first() != Some(&' ') {
-                    end_of_unspaced(&mut self.run, &mut self.features);
+                    end_unspaced_run(&mut self.run, &mut self.features);
                     self.run.push(' ');
                 }
                 self.run.push(c);
             } else if matches!(c, '\'' | '’') && self.run.first() == Some(&' ') {
                 // An apostrophe inside a word is dropped; after a word it ends the word.
                 if !rest.clone().next().is_some_and(is_word_char) {
-                    end_of_word(&mut self.run, &mut self.tokens, &mut self.features);
+                    end_word(&mut self.run, &mut self.tokens, &mut self.features);
                 }
             } else {
                 if self.run.first() == Some(&' ') {
-                    end_of_word(&mut self.run, &mut self.tokens, &mut self.features);
+                    end_word(&mut self.run, &mut self.tokens, &mut self.features);
                 }
                 if c.is_alphanumeric() || is_symbol(c) {
                     self.run.push(c);
-                    self.tokens.push(Token { hash: Hash::TOKEN.char(c).0, common: is_common_char(c) });
+                    self.tokens.push(Token {
+                        hash: FeatureHash::TOKEN_SEED.add_char(c).0,
+                        common: is_common_char(c),
+                    });
                 } else {
-                    end_of_unspaced(&mut self.run, &mut self.features);
+                    end_unspaced_run(&mut self.run, &mut self.features);
                 }
             }
         }
         match self.run.first() {
-            Some(' ') => end_of_word(&mut self.run, &mut self.tokens, &mut self.features),
-            _ => end_of_unspaced(&mut self.run, &mut self.features),
+            Some(' ') => end_word(&mut self.run, &mut self.tokens, &mut self.features),
+            _ => end_unspaced_run(&mut self.run, &mut self.features),
         }
     }
 
     /// Adds the features of the group [`Group::Word`]: tokens, pairs, and the first and last token.
-    fn words(&mut self) {
-        let word = |hash: Hash, common| Feature { hash: hash.finish(), group: Group::Word, common };
+    fn add_word_features(&mut self) {
+        let word =
+            |hash: FeatureHash, common| Feature { hash: hash.finish(), group: FeatureGroup::Word, common };
         for token in &self.tokens {
-            self.features.push(word(Hash::WORD.word(token.hash), token.common));
+            self.features.push(word(FeatureHash::WORD_SEED.add_word_hash(token.hash), token.common));
         }
         for pair in self.tokens.windows(2) {
-            let hash = Hash::PAIR.word(pair[0].hash).word(pair[1].hash);
+            let hash = FeatureHash::PAIR_SEED.add_word_hash(pair[0].hash).add_word_hash(pair[1].hash);
             self.features.push(word(hash, pair[0].common && pair[1].common));
         }
         if let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) {
-            self.features.push(word(Hash::FIRST.word(first.hash), first.common));
-            self.features.push(word(Hash::LAST.word(last.hash), last.common));
+            self.features.push(word(FeatureHash::FIRST_SEED.add_word_hash(first.hash), first.common));
+            self.features.push(word(FeatureHash::LAST_SEED.add_word_hash(last.hash), last.common));
         }
     }
 }
 
 /// Adds the word in `run` to the tokens and its n-grams to the features, and clears `run`.
-fn end_of_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
+fn end_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
     let common = is_common_word(&run[1..]);
-    let hash = run[1..].iter().copied().fold(Hash::TOKEN, Hash::char).0;
+    let hash = run[1..].iter().copied().fold(FeatureHash::TOKEN_SEED, FeatureHash::add_char).0;
     tokens.push(Token { hash, common });
     run.push(' ');
-    grams(run, GRAMS, |hash, _| features.push(Feature { hash, group: Group::Gram, common }));
+    for_each_gram(run, GRAM_LENGTHS, |hash, _| {
+        features.push(Feature { hash, group: FeatureGroup::Gram, common })
+    });
     run.clear();
 }
 
 /// Adds the n-grams of the unspaced characters in `run` to the features, and clears `run`.
-fn end_of_unspaced(run: &mut Vec<char>, features: &mut Vec<Feature>) {
-    grams(run, UNSPACED_GRAMS, |hash, gram| {
+fn end_unspaced_run(run: &mut Vec<char>, features: &mut Vec<Feature>) {
+    for_each_gram(run, UNSPACED_GRAM_LENGTHS, |hash, gram| {
         let common = gram.iter().all(|&c| is_common_char(c));
-        features.push(Feature { hash, group: Group::Gram, common });
+        features.push(Feature { hash, group: FeatureGroup::Gram, common });
     });
     run.clear();
 }
 
 /// Calls `emit` with the hash and the characters of each n-gram of `run`.
-fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(u64, &[char])) {
+fn for_each_gram(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(u64, &[char])) {
     for start in 0..run.len() {
-        let mut hash = Hash::GRAM;
+        let mut hash = FeatureHash::GRAM_SEED;
         for (i, &c) in run[start..].iter().take(*lengths.end()).enumerate() {
-            hash = hash.char(c);
+            hash = hash.add_char(c);
             if lengths.contains(&(i + 1)) {
                 emit(hash.finish(), &run[start..=start + i]);
             }
@@ -230,25 +240,25 @@ fn is_symbol(c: char) -> bool {
 
 /// FNV-1a over characters, with MurmurHash3's finalizer at the end.
 #[derive(Clone, Copy)]
-struct Hash(u64);
+struct FeatureHash(u64);
 
-impl Hash {
+impl FeatureHash {
     /// Initial hashes, one per kind of hashed text. So the word `to` and the n-gram `to` are
     /// different features.
-    const TOKEN: Hash = Hash(0xcbf2_9ce4_8422_2325);
-    const WORD: Hash = Hash(0x9e37_79b9_7f4a_7c15);
-    const PAIR: Hash = Hash(0x3c6e_f372_fe94_f82a);
-    const FIRST: Hash = Hash(0xdaa6_6d2c_7ddf_743f);
-    const LAST: Hash = Hash(0x78dd_e6e5_fd29_f054);
-    const GRAM: Hash = Hash(0x1715_609f_7c74_6c69);
-    const KEYWORD: Hash = Hash(0xb54c_da58_fbbe_e87e);
+    const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
+    const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
+    const PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
+    const FIRST_SEED: FeatureHash = FeatureHash(0xdaa6_6d2c_7ddf_743f);
+    const LAST_SEED: FeatureHash = FeatureHash(0x78dd_e6e5_fd29_f054);
+    const GRAM_SEED: FeatureHash = FeatureHash(0x1715_609f_7c74_6c69);
+    const KEYWORD_SEED: FeatureHash = FeatureHash(0xb54c_da58_fbbe_e87e);
 
-    fn char(self, c: char) -> Hash {
-        Hash((self.0 ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
+    fn add_char(self, c: char) -> FeatureHash {
+        FeatureHash((self.0 ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
     }
 
-    fn word(self, hash: u64) -> Hash {
-        Hash((self.0 ^ Hash(hash).finish()).wrapping_mul(0x100_0000_01b3))
+    fn add_word_hash(self, hash: u64) -> FeatureHash {
+        FeatureHash((self.0 ^ FeatureHash(hash).finish()).wrapping_mul(0x100_0000_01b3))
     }
 
     fn finish(self) -> u64 {
@@ -260,16 +270,16 @@ impl Hash {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<Feature> {
-        FeatureExtractor::default().read(text, &Keywords::default()).to_vec()
+    fn extract_features(text: &str) -> Vec<Feature> {
+        FeatureExtractor::default().extract(text, &KeywordFinder::default()).to_vec()
     }
 
     /// Counts the features of each group, and the features that consist of common words.
-    fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
-        let keywords = Keywords::new(keywords.iter().copied());
-        let mut counts = [0; GROUPS];
+    fn count(text: &str, keywords: &[&str]) -> ([usize; GROUP_COUNT], usize) {
+        let keywords = KeywordFinder::new(keywords.iter().copied());
+        let mut counts = [0; GROUP_COUNT];
         let mut reader = FeatureExtractor::default();
-        let features = reader.read(text, &keywords);
+        let features = reader.extract(text, &keywords);
         assert!(features.is_sorted());
         features.iter().for_each(|feature| counts[feature.group as usize] += 1);
         (counts, features.iter().filter(|feature| feature.common).count())
@@ -313,7 +323,7 @@ mod tests {
             ("我要退款", 2),
             ("我要退\u{3000}款", 1),
         ] {
-            assert_eq!(count(text, &keywords).0[Group::Keyword as usize], expected, "{text:?}");
+            assert_eq!(count(text, &keywords).0[FeatureGroup::Keyword as usize], expected, "{text:?}");
         }
     }
 
@@ -329,10 +339,10 @@ mod tests {
             ("ﬁle", "file"),
             ("退款。", "「退款」"),
         ] {
-            assert_eq!(read(a), read(b), "{a:?} {b:?}");
+            assert_eq!(extract_features(a), extract_features(b), "{a:?} {b:?}");
         }
         for (a, b) in [("red door", "door red"), ("refund", "refunds"), ("退款", "款退"), ("ab", "a b")] {
-            assert_ne!(read(a), read(b), "{a:?} {b:?}");
+            assert_ne!(extract_features(a), extract_features(b), "{a:?} {b:?}");
         }
     }
 
@@ -342,19 +352,20 @@ mod tests {
         {
             let long = unit.repeat(300_000);
             let mut reader = FeatureExtractor::default();
-            let features = reader.read(&long, &Keywords::default()).len();
+            let features = reader.extract(&long, &KeywordFinder::default()).len();
             assert!((1000..8 * MAX_TEXT_BYTES).contains(&features), "{name}: {features}");
             assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&reader.prepared.len()), "{name}");
         }
         // Leading white space does not count towards the limit.
-        assert_eq!(read(&format!("{}refund", " ".repeat(1 << 20))), read("refund"));
+        assert_eq!(extract_features(&format!("{}refund", " ".repeat(1 << 20))), extract_features("refund"));
     }
 
     /// The expected hashes were computed once. A change here would change every score of deployed
     /// rule sets.
     #[test]
     fn hashes_never_change() {
-        let hash = |text| read(text).iter().fold(0, |sum: u64, feature| sum.wrapping_add(feature.hash));
+        let hash =
+            |text| extract_features(text).iter().fold(0, |sum: u64, feature| sum.wrapping_add(feature.hash));
         for (text, expected) in [("refund", 16_849_407_792_626_303_206), ("退款", 11_975_705_141_799_969_805)]
         {
             assert_eq!(hash(text), expected, "{text}");

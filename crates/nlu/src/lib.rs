@@ -61,8 +61,8 @@ mod features;
 mod linear;
 mod vocabulary;
 
-use features::{FeatureExtractor, Keywords};
-use linear::Linear;
+use features::{FeatureExtractor, KeywordFinder};
+use linear::LinearModel;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use smallvec::SmallVec;
@@ -121,7 +121,7 @@ impl Intent {
     }
 
     /// Returns all training sentences; blank texts are skipped.
-    fn sentences(&self) -> impl Iterator<Item = &str> {
+    fn training_sentences(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.description)
             .chain(&self.keywords)
             .chain(&self.examples)
@@ -156,11 +156,11 @@ impl Options {
         let lead = best.score - ranked.get(1).map_or(0.0, |second| second.score);
         // Scores have four decimals, so rounding removes the floating-point error of their
         // difference.
-        let lead = round(lead);
+        let lead = round_score(lead);
         (best.score > 0.0 && best.score >= self.threshold && lead >= self.margin).then_some(best)
     }
 
-    fn check(&self) -> Result<(), TrainError> {
+    fn check_options(&self) -> Result<(), TrainError> {
         for (name, value) in [("threshold", self.threshold), ("margin", self.margin)] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(TrainError::Option { name, value });
@@ -265,15 +265,15 @@ impl<'c> Verdict<'c> {
 pub struct Classifier {
     ids: Vec<String>,
     options: Options,
-    keywords: Keywords,
+    keywords: KeywordFinder,
     vocabulary: Vocabulary,
-    linear: Linear,
+    linear: LinearModel,
 }
 
 impl Classifier {
     /// Trains on `intents`. Without intents, the classifier abstains on every text.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
-        options.check()?;
+        options.check_options()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
         let mut seen = hashbrown::HashSet::new();
         if let Some(twice) = intents.iter().find(|intent| !seen.insert(intent.id.as_str())) {
@@ -282,34 +282,35 @@ impl Classifier {
         let sentences: Vec<(&str, usize)> = intents
             .iter()
             .enumerate()
-            .flat_map(|(label, intent)| intent.sentences().map(move |sentence| (sentence, label)))
+            .flat_map(|(label, intent)| intent.training_sentences().map(move |sentence| (sentence, label)))
             .collect();
         if intents.len().saturating_mul(sentences.len()) > MAX_TRAINING_SIZE {
             return Err(TrainError::TooLarge { intents: intents.len(), sentences: sentences.len() });
         }
-        let keywords = Keywords::new(intents.iter().flat_map(|intent| &intent.keywords).map(String::as_str));
+        let keywords =
+            KeywordFinder::new(intents.iter().flat_map(|intent| &intent.keywords).map(String::as_str));
 
         let mut reader = FeatureExtractor::default();
         let mut has_text = vec![false; ids.len()];
-        let mut counting = vocabulary::Counting::default();
+        let mut counting = vocabulary::FeatureCounter::default();
         for &(sentence, label) in &sentences {
-            let features = reader.read(sentence, &keywords);
+            let features = reader.extract(sentence, &keywords);
             has_text[label] |= !features.is_empty();
-            counting.add(features);
+            counting.add_sentence(features);
         }
         if let Some((id, _)) = ids.iter().zip(&has_text).find(|(_, has_text)| !**has_text) {
             return Err(TrainError::NoText { id: id.clone() });
         }
-        let vocabulary = counting.finish();
+        let vocabulary = counting.into_vocabulary();
 
-        let rows: Vec<linear::Row> = sentences
+        let rows: Vec<linear::TrainingRow> = sentences
             .iter()
             .map(|&(sentence, label)| {
-                let vector = vocabulary.vector(reader.read(sentence, &keywords));
-                linear::Row { vector, label }
+                let vector = vocabulary.to_vector(reader.extract(sentence, &keywords));
+                linear::TrainingRow { vector, label }
             })
             .collect();
-        let linear = Linear::fit(&rows, vocabulary.len(), ids.len());
+        let linear = LinearModel::train(&rows, vocabulary.len(), ids.len());
         Ok(Classifier { ids, options, keywords, vocabulary, linear })
     }
 
@@ -317,11 +318,11 @@ impl Classifier {
     /// calls.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
         let mut reader = FeatureExtractor::default();
-        let features = reader.read(text, &self.keywords);
+        let features = reader.extract(text, &self.keywords);
         if features.is_empty() {
             return Verdict::default();
         }
-        let scores = self.linear.scores(&self.vocabulary.vector(features));
+        let scores = self.linear.label_scores(&self.vocabulary.to_vector(features));
 
         let mut best: SmallVec<[(f32, usize); MAX_RANKED + 1]> = SmallVec::new();
         for (index, &score) in scores.iter().enumerate() {
@@ -336,7 +337,7 @@ impl Classifier {
             .map(|(score, index)| Ranked {
                 index,
                 id: self.ids[index].as_str(),
-                score: round(f64::from(score.clamp(0.0, 1.0))),
+                score: round_score(f64::from(score.clamp(0.0, 1.0))),
             })
             .collect();
         let chosen = self.options.choose(&ranked).map(|best| best.id);
@@ -355,12 +356,12 @@ impl Classifier {
 
     /// Returns the approximate memory use of the model in bytes.
     pub fn memory(&self) -> usize {
-        self.vocabulary.memory() + self.linear.memory() + self.keywords.memory()
+        self.vocabulary.memory_bytes() + self.linear.memory_bytes() + self.keywords.memory_bytes()
     }
 }
 
 /// Rounds a score or a difference of scores to four decimals.
-fn round(score: f64) -> f64 {
+fn round_score(score: f64) -> f64 {
     (score * 10_000.0).round() / 10_000.0
 }
 

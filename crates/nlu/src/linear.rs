@@ -11,35 +11,35 @@
 //! sum. The final weights are quantized to eight bits, with one scale per row, which changes scores
 //! by some thousandths.
 
-use super::vocabulary::Vector;
+use super::vocabulary::SparseVector;
 
 /// `c`, the cost of rejecting a sentence of the intent. It is higher than `c'`, because an intent
 /// has few sentences of its own.
-const OWN_COST: f32 = 5.0;
+const OWN_LABEL_COST: f32 = 5.0;
 /// `c'`, the cost of accepting a sentence of another intent.
-const OTHER_COST: f32 = 1.0;
+const OTHER_LABEL_COST: f32 = 1.0;
 
 /// Training ends after a pass in which no α changes by more than this tolerance.
 const TOLERANCE: f32 = 1e-3;
 /// Total number of visits to sentences that training aims for; the number of passes stays within
 /// [`PASSES`]. With few sentences, many passes cost little. With many sentences, many passes gain
 /// little.
-const VISITS: usize = 40_000;
+const TARGET_VISITS: usize = 40_000;
 /// Minimum and maximum number of passes over the sentences.
-const PASSES: (usize, usize) = (8, 100);
+const MIN_MAX_PASSES: (usize, usize) = (8, 100);
 
 /// A training sentence.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct TrainingRow {
     /// The features, each at most once.
-    pub vector: Vector,
+    pub vector: SparseVector,
     /// Index of the intent that the sentence belongs to.
     pub label: usize,
 }
 
 /// The fitted linear functions, one per intent; their labels are the indices of the intents.
 #[derive(Clone, Debug)]
-pub struct Linear {
+pub struct LinearModel {
     labels: usize,
     /// A row of quantized weights for each feature, with one weight per label.
     weights: Vec<i8>,
@@ -47,10 +47,10 @@ pub struct Linear {
     scales: Vec<f32>,
 }
 
-impl Linear {
+impl LinearModel {
     /// Fits `rows`. All feature ids are below `features`, and all labels below `labels`.
-    pub fn fit(rows: &[Row], features: usize, labels: usize) -> Linear {
-        let mut fitting = Fitting {
+    pub fn train(rows: &[TrainingRow], features: usize, labels: usize) -> LinearModel {
+        let mut fitting = LinearTraining {
             labels,
             weights: vec![0.0; features * labels],
             alphas: vec![0.0; rows.len() * labels],
@@ -59,22 +59,22 @@ impl Linear {
         };
         let mut order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
-        let passes = (VISITS / rows.len().max(1)).clamp(PASSES.0, PASSES.1);
+        let passes = (TARGET_VISITS / rows.len().max(1)).clamp(MIN_MAX_PASSES.0, MIN_MAX_PASSES.1);
         for _ in 0..passes {
             random.shuffle(&mut order);
             let mut largest = 0.0_f32;
             for &i in &order {
-                largest = largest.max(fitting.visit(i, &rows[i]));
+                largest = largest.max(fitting.update_row(i, &rows[i]));
             }
             if largest < TOLERANCE {
                 break;
             }
         }
-        fitting.finish()
+        fitting.into_model()
     }
 
     /// Returns the value of each intent's function at `vector`, in the order of the labels.
-    pub fn scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
+    pub fn label_scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
         let mut sums = vec![0.0; self.labels];
         for &(feature, value) in vector {
             let value = value * self.scales[feature as usize];
@@ -87,12 +87,12 @@ impl Linear {
     }
 
     /// Returns the approximate memory use in bytes.
-    pub fn memory(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.weights.len() + size_of_val(self.scales.as_slice())
     }
 }
 
-struct Fitting {
+struct LinearTraining {
     labels: usize,
     /// Weights in the layout of [`Linear::weights`], but not quantized.
     weights: Vec<f32>,
@@ -104,9 +104,9 @@ struct Fitting {
     steps: Vec<f32>,
 }
 
-impl Fitting {
+impl LinearTraining {
     /// Sets all α of sentence `i` to their best values, and returns the largest change of an α.
-    fn visit(&mut self, i: usize, row: &Row) -> f32 {
+    fn update_row(&mut self, i: usize, row: &TrainingRow) -> f32 {
         let labels = self.labels;
         self.sums.fill(0.0);
         for &(feature, value) in &row.vector {
@@ -121,11 +121,11 @@ impl Fitting {
         // The function of the sentence's intent should have w·x ≥ 1. The new α is computed first,
         // so that the loop below can treat all labels alike.
         let own = alphas[row.label];
-        let ridge = 0.5 / OWN_COST;
+        let ridge = 0.5 / OWN_LABEL_COST;
         let own_new = (own + (1.0 - self.sums[row.label] - ridge * own) / (square + ridge)).max(0.0);
 
         // The functions of the other intents should have w·x ≤ 0.
-        let ridge = 0.5 / OTHER_COST;
+        let ridge = 0.5 / OTHER_LABEL_COST;
         let factor = 1.0 / (square + ridge);
         let mut largest = 0.0_f32;
         for ((step, sum), alpha) in self.steps.iter_mut().zip(&self.sums).zip(alphas.iter_mut()) {
@@ -149,7 +149,7 @@ impl Fitting {
         largest
     }
 
-    fn finish(self) -> Linear {
+    fn into_model(self) -> LinearModel {
         let mut scales = Vec::new();
         let mut weights = Vec::with_capacity(self.weights.len());
         for row in self.weights.chunks_exact(self.labels.max(1)) {
@@ -158,7 +158,7 @@ impl Fitting {
             // A row of zeros has scale 0; the quotient is then NaN and becomes 0.
             weights.extend(row.iter().map(|weight| (weight / scale).round() as i8));
         }
-        Linear { labels: self.labels, weights, scales }
+        LinearModel { labels: self.labels, weights, scales }
     }
 }
 
@@ -180,28 +180,28 @@ impl XorShift {
 mod tests {
     use super::*;
 
-    fn row(label: usize, vector: &[(u32, f32)]) -> Row {
-        Row { vector: vector.to_vec(), label }
+    fn row(label: usize, vector: &[(u32, f32)]) -> TrainingRow {
+        TrainingRow { vector: vector.to_vec(), label }
     }
 
     /// Returns two sentences with different labels. Each has one feature of its own and one shared
     /// feature.
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<TrainingRow> {
         vec![row(0, &[(0, 0.8), (2, 0.6)]), row(1, &[(1, 0.8), (2, 0.6)])]
     }
 
     #[test]
     fn separates() {
-        let linear = Linear::fit(&rows(), 3, 2);
+        let linear = LinearModel::train(&rows(), 3, 2);
         for (vector, own, other) in
             [(vec![(0, 0.8), (2, 0.6)], 0, 1), (vec![(1, 0.8), (2, 0.6)], 1, 0), (vec![(0, 1.0)], 0, 1)]
         {
-            let scores = linear.scores(&vector);
+            let scores = linear.label_scores(&vector);
             assert!(scores[own] > 0.7 && scores[other] < 0.2, "{vector:?}: {scores:?}");
         }
-        let shared = linear.scores(&[(2, 1.0)]);
+        let shared = linear.label_scores(&[(2, 1.0)]);
         assert!((shared[0] - shared[1]).abs() < 0.02 && shared[0] < 0.5, "{shared:?}");
-        assert_eq!(linear.scores(&[]), [0.0, 0.0]);
+        assert_eq!(linear.label_scores(&[]), [0.0, 0.0]);
     }
 
     /// At the optimum the derivative by each weight is zero: `w = Σ ± α x`, with α = 2 · cost ·
@@ -209,20 +209,20 @@ mod tests {
     #[test]
     fn reaches_the_optimum() {
         let (rows, labels, features) = (rows(), 2, 3);
-        let linear = Linear::fit(&rows, features, labels);
+        let linear = LinearModel::train(&rows, features, labels);
         for label in 0..labels {
             let mut expected = vec![0.0_f32; features];
             for row in &rows {
-                let value = linear.scores(&row.vector)[label];
+                let value = linear.label_scores(&row.vector)[label];
                 let alpha = if row.label == label {
-                    2.0 * OWN_COST * (1.0 - value).max(0.0)
+                    2.0 * OWN_LABEL_COST * (1.0 - value).max(0.0)
                 } else {
-                    -2.0 * OTHER_COST * value.max(0.0)
+                    -2.0 * OTHER_LABEL_COST * value.max(0.0)
                 };
                 row.vector.iter().for_each(|&(feature, x)| expected[feature as usize] += alpha * x);
             }
             for (feature, expected) in expected.iter().enumerate() {
-                let weight = linear.scores(&[(feature as u32, 1.0)])[label];
+                let weight = linear.label_scores(&[(feature as u32, 1.0)])[label];
                 assert!((weight - expected).abs() < 0.06, "{label} {feature}: {weight} {expected}");
             }
         }
@@ -230,11 +230,12 @@ mod tests {
 
     #[test]
     fn odd_shapes() {
-        assert_eq!(Linear::fit(&[], 0, 0).scores(&[]), Vec::<f32>::new());
-        assert_eq!(Linear::fit(&[row(0, &[])], 1, 1).scores(&[(0, 1.0)]), [0.0]);
-        let alone = Linear::fit(&[row(0, &[(0, 1.0)])], 1, 1).scores(&[(0, 1.0)]);
+        assert_eq!(LinearModel::train(&[], 0, 0).label_scores(&[]), Vec::<f32>::new());
+        assert_eq!(LinearModel::train(&[row(0, &[])], 1, 1).label_scores(&[(0, 1.0)]), [0.0]);
+        let alone = LinearModel::train(&[row(0, &[(0, 1.0)])], 1, 1).label_scores(&[(0, 1.0)]);
         assert!(alone[0] > 0.85 && alone[0] <= 1.0, "{alone:?}");
-        let torn = Linear::fit(&[row(0, &[(0, 1.0)]), row(1, &[(0, 1.0)])], 1, 2).scores(&[(0, 1.0)]);
+        let torn =
+            LinearModel::train(&[row(0, &[(0, 1.0)]), row(1, &[(0, 1.0)])], 1, 2).label_scores(&[(0, 1.0)]);
         assert!((torn[0] - torn[1]).abs() < 0.02, "the same sentence in two intents: {torn:?}");
     }
 

@@ -4,7 +4,7 @@ mod few_shot;
 
 use super::*;
 
-fn intents() -> Vec<Intent> {
+fn sample_intents() -> Vec<Intent> {
     vec![
         Intent::new("refund").keywords(["money back", "退款"]).examples([
             "i want my money back",
@@ -20,11 +20,11 @@ fn intents() -> Vec<Intent> {
     ]
 }
 
-fn trained() -> Classifier {
-    Classifier::train(&intents(), Options::default()).unwrap()
+fn train_classifier() -> Classifier {
+    Classifier::train(&sample_intents(), Options::default()).unwrap()
 }
 
-const TEXTS: [&str; 10] = [
+const SAMPLE_TEXTS: [&str; 10] = [
     "please give me my money back",
     "Are you open on Saturday?",
     "周日几点开门",
@@ -39,8 +39,8 @@ const TEXTS: [&str; 10] = [
 
 #[test]
 fn the_same_intents_give_the_same_bits() {
-    let (one, two) = (trained(), trained());
-    for text in TEXTS {
+    let (one, two) = (train_classifier(), train_classifier());
+    for text in SAMPLE_TEXTS {
         let bits = |classifier: &Classifier| {
             let verdict = classifier.classify(text);
             let ranked = verdict.ranked().iter().map(|ranked| (ranked.index, ranked.score.to_bits()));
@@ -53,7 +53,7 @@ fn the_same_intents_give_the_same_bits() {
 /// Checks scores that were recorded on one machine; every machine must compute the same scores.
 #[test]
 fn golden_scores() {
-    let classifier = trained();
+    let classifier = train_classifier();
     for (text, chosen, scores) in GOLDEN {
         let verdict = classifier.classify(text);
         let mut found = [0.0; 3];
@@ -63,22 +63,24 @@ fn golden_scores() {
 }
 
 const GOLDEN: [(&str, Option<&str>, [f64; 3]); 4] = [
-    (TEXTS[0], Some("refund"), [0.9438, 0.0041, 0.0418]),
-    (TEXTS[1], Some("hours"), [0.0267, 0.6376, 0.0123]),
-    (TEXTS[3], Some("café"), [0.0069, 0.0038, 0.4765]),
-    (TEXTS[9], None, [0.4715, 0.4997, 0.0]),
+    (SAMPLE_TEXTS[0], Some("refund"), [0.9438, 0.0041, 0.0418]),
+    (SAMPLE_TEXTS[1], Some("hours"), [0.0267, 0.6376, 0.0123]),
+    (SAMPLE_TEXTS[3], Some("café"), [0.0069, 0.0038, 0.4765]),
+    (SAMPLE_TEXTS[9], None, [0.4715, 0.4997, 0.0]),
 ];
 
 #[test]
 fn what_was_asked_before_does_not_matter() {
-    let classifier = trained();
-    let forward: Vec<_> = TEXTS.iter().map(|text| classifier.classify(text)).collect();
-    let mut backward: Vec<_> = TEXTS.iter().rev().map(|text| classifier.classify(text)).collect();
+    let classifier = train_classifier();
+    let forward: Vec<_> = SAMPLE_TEXTS.iter().map(|text| classifier.classify(text)).collect();
+    let mut backward: Vec<_> = SAMPLE_TEXTS.iter().rev().map(|text| classifier.classify(text)).collect();
     backward.reverse();
     assert_eq!(forward, backward);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| TEXTS.iter().map(|text| classifier.classify(text)).collect::<Vec<_>>()))
+            .map(|_| {
+                scope.spawn(|| SAMPLE_TEXTS.iter().map(|text| classifier.classify(text)).collect::<Vec<_>>())
+            })
             .collect();
         for thread in threads {
             assert_eq!(thread.join().unwrap(), forward);
@@ -88,7 +90,7 @@ fn what_was_asked_before_does_not_matter() {
 
 #[test]
 fn spelling_variants_score_alike() {
-    let classifier = trained();
+    let classifier = train_classifier();
     for (text, variants) in [
         (
             "are you open on sunday",
@@ -115,9 +117,9 @@ fn spelling_variants_score_alike() {
 
 #[test]
 fn knows_its_own_sentences() {
-    let classifier = trained();
-    for intent in intents() {
-        for sentence in intent.sentences() {
+    let classifier = train_classifier();
+    for intent in sample_intents() {
+        for sentence in intent.training_sentences() {
             let verdict = classifier.classify(sentence);
             assert_eq!(verdict.chosen(), Some(intent.id.as_str()), "{sentence}");
             assert!(verdict.score() > 0.6, "{sentence}: {verdict:?}");
@@ -127,7 +129,7 @@ fn knows_its_own_sentences() {
 
 #[test]
 fn texts_without_words_are_abstained_from() {
-    let all = Classifier::train(&intents(), Options { threshold: 0.0, margin: 0.0 }).unwrap();
+    let all = Classifier::train(&sample_intents(), Options { threshold: 0.0, margin: 0.0 }).unwrap();
     for text in ["", " ", "\u{3000}\n", "?!…", "\0", "'", "\u{200b}"] {
         assert_eq!(all.classify(text), Verdict::default(), "{text:?}");
     }
@@ -167,12 +169,12 @@ fn few_texts_are_enough() {
 
 #[test]
 fn repeating_an_example_changes_little() {
-    let mut repeated = intents();
+    let mut repeated = sample_intents();
     for intent in &mut repeated {
         intent.examples = intent.examples.iter().flat_map(|example| vec![example.clone(); 3]).collect();
     }
-    let (once, thrice) = (trained(), Classifier::train(&repeated, Options::default()).unwrap());
-    for text in TEXTS {
+    let (once, thrice) = (train_classifier(), Classifier::train(&repeated, Options::default()).unwrap());
+    for text in SAMPLE_TEXTS {
         let (a, b) = (once.classify(text), thrice.classify(text));
         assert_eq!(a.chosen(), b.chosen(), "{text}: {a:?} {b:?}");
         assert!((a.score() - b.score()).abs() < 0.15, "{text}: {a:?} {b:?}");
@@ -237,7 +239,7 @@ fn errors_name_the_intent_and_the_remedy() {
 /// and sorted, and the chosen intent agrees with the ranking.
 #[test]
 fn holds_for_any_text() {
-    const PIECES: [&str; 24] = [
+    const TEXT_PIECES: [&str; 24] = [
         "money",
         "back",
         "open",
@@ -263,14 +265,15 @@ fn holds_for_any_text() {
         "\0",
         "\u{10ffff}",
     ];
-    let classifier = trained();
+    let classifier = train_classifier();
     let mut seed = 1_u64;
     let mut random = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % below
     };
     for _ in 0..3000 {
-        let text: String = (0..random(12)).map(|_| PIECES[random(PIECES.len() as u64) as usize]).collect();
+        let text: String =
+            (0..random(12)).map(|_| TEXT_PIECES[random(TEXT_PIECES.len() as u64) as usize]).collect();
         let verdict = classifier.classify(&text);
         let ranked = verdict.ranked();
         assert!(ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.score)), "{text:?}: {ranked:?}");
@@ -283,7 +286,7 @@ fn holds_for_any_text() {
 
 #[test]
 fn a_long_text_is_read_at_its_beginning() {
-    let classifier = trained();
+    let classifier = train_classifier();
     let beginning = "我要退款 are you open ".repeat(MAX_TEXT_BYTES / 20);
     let expected = classifier.classify(&beginning);
     assert!(expected.score() > 0.0);
@@ -295,7 +298,7 @@ fn a_long_text_is_read_at_its_beginning() {
 #[test]
 fn is_shared_among_threads_and_small() {
     fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
-    let classifier = trained();
+    let classifier = train_classifier();
     shared(&classifier);
     assert_eq!(classifier.ids(), ["refund", "hours", "café"]);
     assert!((1_000..100_000).contains(&classifier.memory()), "{}", classifier.memory());

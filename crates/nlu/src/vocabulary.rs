@@ -6,44 +6,44 @@
 //! length 1. A feature outside the vocabulary is weighted like a feature that occurs in no
 //! sentence. Such a feature is left out of the vector but counts towards the vector's length.
 
-use super::common::{PRIOR_COMMON, PRIOR_SENTENCES};
-use super::features::{Feature, GROUPS};
+use super::common::{PRIOR_COMMON_SENTENCES, PRIOR_SENTENCES};
+use super::features::{Feature, GROUP_COUNT};
 use hashbrown::HashMap;
 
 /// Maximum number of features in a vocabulary: 2¹⁵. The most frequent are kept.
 pub const MAX_FEATURES: usize = 1 << 15;
 
 /// Feature ids with their weights, each id at most once.
-pub type Vector = Vec<(u32, f32)>;
+pub type SparseVector = Vec<(u32, f32)>;
 
-type Map<V> = HashMap<u64, V, foldhash::fast::FixedState>;
+type FeatureMap<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 
 /// Counter of the number of sentences that contain each feature.
 #[derive(Debug, Default)]
-pub struct Counting {
+pub struct FeatureCounter {
     sentences: u32,
-    found: Map<(u32, bool)>,
+    found: FeatureMap<(u32, bool)>,
 }
 
-impl Counting {
+impl FeatureCounter {
     /// Adds a sentence, given by its sorted features.
-    pub fn add(&mut self, features: &[Feature]) {
+    pub fn add_sentence(&mut self, features: &[Feature]) {
         self.sentences += 1;
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
             self.found.entry(same[0].hash).or_insert((0, same[0].common)).0 += 1;
         }
     }
 
-    pub fn finish(self) -> Vocabulary {
+    pub fn into_vocabulary(self) -> Vocabulary {
         let mut found: Vec<(u64, (u32, bool))> = self.found.into_iter().collect();
         // Ties in frequency are broken by the hash: arbitrary but deterministic, and without a bias
         // against the intents declared last.
         found.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
         found.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
-            let prior = if common { PRIOR_COMMON } else { 0.0 };
+            let prior = if common { PRIOR_COMMON_SENTENCES } else { 0.0 };
             let sentences = f64::from(self.sentences) + PRIOR_SENTENCES;
-            (1.0 + ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
+            (1.0 + portable_ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
         };
         Vocabulary {
             weights: found.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
@@ -56,7 +56,7 @@ impl Counting {
 /// The features of the training sentences, with their weights.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    numbers: Map<u32>,
+    numbers: FeatureMap<u32>,
     /// Weights by feature id.
     weights: Vec<f32>,
     /// Weights of features outside the vocabulary: of ordinary features, then of common words.
@@ -70,21 +70,22 @@ impl Vocabulary {
     }
 
     /// Returns the approximate memory use in bytes.
-    pub fn memory(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.numbers.allocation_size() + size_of_val(self.weights.as_slice())
     }
 
     /// Converts a text, given by its sorted features, to a vector of length at most 1.
-    pub fn vector(&self, features: &[Feature]) -> Vector {
+    pub fn to_vector(&self, features: &[Feature]) -> SparseVector {
         let mut vector = Vec::with_capacity(features.len());
-        let mut squares = [0.0_f32; GROUPS];
+        let mut squares = [0.0_f32; GROUP_COUNT];
         // Until the group lengths are known, the low bits of a feature id store the feature's
         // group.
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
             let Feature { hash, group, common } = same[0];
             let number = self.numbers.get(&hash);
             let idf = number.map_or(self.unknown[usize::from(common)], |&n| self.weights[n as usize]);
-            let weight = if same.len() == 1 { idf } else { idf * (1.0 + ln(same.len() as f64) as f32) };
+            let weight =
+                if same.len() == 1 { idf } else { idf * (1.0 + portable_ln(same.len() as f64) as f32) };
             squares[group as usize] += weight * weight;
             if let Some(&number) = number {
                 vector.push((number << GROUP_BITS | group as u32, weight));
@@ -102,12 +103,12 @@ impl Vocabulary {
 
 const GROUP_BITS: u32 = 2;
 const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
-const _: () = assert!(GROUPS <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
+const _: () = assert!(GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
 
 /// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
 /// platform, which `f64::ln` does not guarantee. The error is at most a few units in the last
 /// place.
-fn ln(x: f64) -> f64 {
+fn portable_ln(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
     const MANTISSA: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
@@ -122,29 +123,35 @@ fn ln(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::{FeatureExtractor, Keywords};
+    use super::super::features::{FeatureExtractor, KeywordFinder};
     use super::*;
 
     #[test]
     fn the_logarithm_is_one() {
         for i in 1..20_000 {
             for x in [f64::from(i), f64::from(i) / 128.0, 1.0 / f64::from(i)] {
-                assert!((ln(x) - x.ln()).abs() <= 4e-15 * x.ln().abs().max(1.0), "{x}: {} {}", ln(x), x.ln());
+                assert!(
+                    (portable_ln(x) - x.ln()).abs() <= 4e-15 * x.ln().abs().max(1.0),
+                    "{x}: {} {}",
+                    portable_ln(x),
+                    x.ln()
+                );
             }
         }
-        assert_eq!(ln(1.0), 0.0);
+        assert_eq!(portable_ln(1.0), 0.0);
     }
 
     fn vocabulary(sentences: &[&str]) -> Vocabulary {
-        let mut counting = Counting::default();
+        let mut counting = FeatureCounter::default();
         for sentence in sentences {
-            counting.add(FeatureExtractor::default().read(sentence, &Keywords::default()));
+            counting.add_sentence(FeatureExtractor::default().extract(sentence, &KeywordFinder::default()));
         }
-        counting.finish()
+        counting.into_vocabulary()
     }
 
     fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
-        let vector = vocabulary.vector(FeatureExtractor::default().read(text, &Keywords::default()));
+        let vector =
+            vocabulary.to_vector(FeatureExtractor::default().extract(text, &KeywordFinder::default()));
         assert!(vector.iter().all(|&(number, _)| (number as usize) < vocabulary.len()), "{text}");
         vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
     }

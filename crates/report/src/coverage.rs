@@ -12,7 +12,7 @@ use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind}
 use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
-use rulec_eval::trace::{Mark, RouteTrace, TableTrace, Truths};
+use rulec_eval::trace::{ConditionCoverage, Mark, RouteTrace, TableTrace};
 use rulec_sema::hir::{Expect, Payload, Program, TableId, Trigger};
 use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse::parse;
@@ -108,7 +108,7 @@ impl<'r> Coverage<'r> {
     }
 
     /// Returns the counts of conditions, so that the caller can add those of a decision or payload.
-    pub fn truths(&mut self) -> &mut Truths {
+    pub fn truths(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }
 
@@ -351,7 +351,7 @@ impl<'r> Coverage<'r> {
             if let Expect::Judgement { kind, .. } = &test.expect {
                 if let Ok((judge, payload)) = judge(rules, kind, &test.message) {
                     coverage.judge(kind, &judge.judge(payload));
-                    judge.count(payload, coverage.truths());
+                    judge.count_conditions(payload, coverage.truths());
                 }
                 continue;
             }
@@ -360,7 +360,7 @@ impl<'r> Coverage<'r> {
             let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
             let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
             coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
-            entry.count(&test.message, coverage.truths());
+            entry.count_conditions(&test.message, coverage.truths());
         }
         coverage
     }

@@ -54,7 +54,7 @@ pub use session::{Done, Inbox, NothingAsked, Session, Turn};
 
 use crate::events::Flow;
 use rulec::Rules;
-use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind};
+use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind_error};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -298,7 +298,7 @@ impl Judges {
     /// Validates a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let Some(judge) = self.get(&decision.kind) else {
-            let feedback = unknown_kind(self.rules.program(), &decision.kind).to_string();
+            let feedback = unknown_kind_error(self.rules.program(), &decision.kind).to_string();
             return DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback: None });
         };
         let judgement = Box::new(judge.judge(&decision.payload));

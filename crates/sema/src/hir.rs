@@ -161,12 +161,12 @@ impl Slot {
             return Value::Missing;
         }
         let found = self.path.iter().try_fold(message, |json, key| json.get(&**key));
-        found.map_or(Value::Missing, |json| Value::from_json(json).read(self.kinds))
+        found.map_or(Value::Missing, |json| Value::from_json(json).read_as(self.kinds))
     }
 
     /// Reads the field from the value of its binding.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
-        self.path.iter().fold(root, |value, key| value.field(key)).read(self.kinds)
+        self.path.iter().fold(root, |value, key| value.field(key)).read_as(self.kinds)
     }
 
     /// Returns the dotted path as an author writes it.

@@ -160,7 +160,7 @@ impl<'a> Symbols<'a> {
 
     fn declare_statement(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
-            if rulec_lang::builtins::Function::named(&name.node).is_some() {
+            if rulec_lang::builtins::Function::from_name(&name.node).is_some() {
                 return diagnostics.push(built_in_name_error(name, message!("function")));
             }
             let what = match self.definitions.get(&name.node) {

@@ -204,12 +204,12 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
         match rules.entry(&found) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
                 coverage.see(&entry.explain(&message, true));
-                entry.count(&message, coverage.truths());
+                entry.count_conditions(&message, coverage.truths());
             }
             _ => {
                 if let Ok(judge) = Judge::new(rules, &found) {
                     coverage.judge(&found, &judge.judge(&message));
-                    judge.count(&message, coverage.truths());
+                    judge.count_conditions(&message, coverage.truths());
                 }
             }
         }

@@ -48,9 +48,9 @@ pub mod selectivity;
 pub mod tombstones;
 
 use crate::bytecode::chunk::Operand;
-use crate::bytecode::fields::Fields;
-use anchored_literals::Edges;
-use attribute::{Class, Classes};
+use crate::bytecode::fields::FieldLookup;
+use anchored_literals::EdgeLiterals;
+use attribute::{ClassId, ValueClasses};
 use bitmap::Bitmap;
 use rulec_base::text::texts::TextIds;
 use rulec_base::text::{NormalizationForm, TextMode};
@@ -59,8 +59,8 @@ use rulec_sema::normal::{NRoute, Normal};
 use scan::Scanner;
 use smallvec::SmallVec;
 
-pub use build::build;
-pub use plan::{RoutePlan, TablePlan, plan};
+pub use build::build_index;
+pub use plan::{RoutePlan, TablePlan, plan_tables};
 
 /// The index of a rule set, which finds the candidate routes of a message.
 #[derive(Debug)]
@@ -68,11 +68,11 @@ pub struct Index {
     pub subjects: Vec<SubjectIndex>,
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
-    pub keys: Vec<Key>,
+    pub keys: Vec<IndexKey>,
     /// Lookup of slots by field name; `None` unless some table looks up many slots.
-    pub fields: Option<Fields>,
+    pub fields: Option<FieldLookup>,
     /// For each literal id, the ids of the keys that the literal provides.
-    pub literal_keys: Lists,
+    pub literal_keys: PackedLists,
     /// Total number of literal ids. A literal for which two subjects are scanned has two ids.
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide the predicate's result.
@@ -88,12 +88,13 @@ pub struct Index {
 impl Index {
     /// True if an index could speed up some table, so that building the index is worthwhile.
     pub fn is_worthwhile(normal: &Normal) -> bool {
-        let costs = |routes: &Vec<NRoute>| cost::linear(normal, routes.iter().map(|route| route.cond));
-        normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
+        let costs =
+            |routes: &Vec<NRoute>| cost::linear_search_cost(normal, routes.iter().map(|route| route.cond));
+        normal.tables.iter().any(|routes| costs(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
     /// True if a decision by this table is faster with the index than without.
-    pub fn serves(&self, table: TableId) -> bool {
+    pub fn is_faster_for(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
     }
 }
@@ -119,20 +120,20 @@ pub struct SubjectIndex {
     /// text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
     /// Literals that must be at the start of the text; `ends` has the literals for its end.
-    pub starts: Option<Box<Edges>>,
-    pub ends: Option<Box<Edges>>,
+    pub starts: Option<Box<EdgeLiterals>>,
+    pub ends: Option<Box<EdgeLiterals>>,
     /// Search for the literals that may be anywhere in the text.
     pub scanner: Scanner,
 }
 
 impl SubjectIndex {
     /// Value of `attribute` if no attribute reads the text.
-    pub const NONE: u32 = u32::MAX;
+    pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text equals the text in the message. Always false if no predicate
     /// depends on the equality.
     #[inline]
-    pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
+    pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
     }
 }
@@ -153,7 +154,7 @@ pub struct LiteralAnswer {
 
 impl LiteralAnswer {
     /// Value for predicates that no literals decide.
-    pub const NONE: LiteralAnswer =
+    pub const UNDECIDED: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
@@ -174,19 +175,19 @@ pub struct AttributeIndex {
     pub operand: Operand,
     /// Form to which the value is normalized if it is a text.
     pub form: TextForm,
-    pub classes: Classes,
+    pub classes: ValueClasses,
     /// For each equivalence class, the ids of the keys that a value of the class provides.
-    pub keys: Lists,
+    pub keys: PackedLists,
     /// Ids of the texts that are keys if the value is a list that contains them.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys that the text provides.
-    pub element_keys: Lists,
+    pub element_keys: PackedLists,
 }
 
 /// A key: a fact about a message, such as a literal in a text, which some routes of a table
 /// require.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct IndexKey {
     pub table: u32,
     /// Index in [`TableIndex::lists`] of the posting list with the routes that require the key.
     pub posting: u32,
@@ -206,7 +207,7 @@ pub struct TableIndex {
     pub attributes: Vec<u32>,
     /// Subjects and attributes grouped by the slot that they read, instead of in the two lists
     /// above. Used if a table has many of them, of which a message has only a few.
-    pub by_slot: Option<(Lists, Lists)>,
+    pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
@@ -248,25 +249,25 @@ pub struct Posting {
 pub struct Guard {
     /// Id of the attribute that reads the value; an invalid id in [`Guard::NONE`].
     pub attribute: u32,
-    pub from: Class,
-    pub to: Class,
+    pub from: ClassId,
+    pub to: ClassId,
 }
 
 impl Guard {
     /// A guard that rules nothing out.
-    pub const NONE: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
+    pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 
 /// Many short lists of numbers in one allocation, accessed by index.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
+pub struct PackedLists {
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
+impl PackedLists {
     /// Builds `count` lists from pairs of list index and item.
-    pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> Lists {
+    pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> PackedLists {
         items.sort_unstable();
         let mut ends = vec![0; count];
         for (list, _) in &items {
@@ -279,12 +280,12 @@ impl Lists {
             sum += *end;
             *end = sum;
         }
-        Lists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
+        PackedLists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
     }
 
     /// Returns the list at an index.
     #[inline]
-    pub fn get(&self, list: u32) -> &[u32] {
+    pub fn list(&self, list: u32) -> &[u32] {
         let list = list as usize;
         let start = if list == 0 { 0 } else { self.ends.get(list - 1).copied().unwrap_or(0) };
         let end = self.ends.get(list).copied().unwrap_or(start);
@@ -292,7 +293,7 @@ impl Lists {
     }
 
     /// Returns the items of all lists.
-    pub fn all(&self) -> &[u32] {
+    pub fn all_items(&self) -> &[u32] {
         &self.items
     }
 

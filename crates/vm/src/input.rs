@@ -26,7 +26,7 @@ mod serialize;
 mod text;
 
 pub(crate) use fill::InputBuffers;
-pub use fill::{Fill, SlotValues};
-pub use plan::{PathId, Plan, ROOT};
+pub use fill::{SlotFiller, SlotValues};
+pub use plan::{InputPlan, PathId, ROOT_PATH};
 pub(crate) use serialize::read_value;
 pub(crate) use text::read_text;

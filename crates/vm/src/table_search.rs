@@ -35,7 +35,7 @@ pub enum SearchResult<P, R = RuleId> {
 impl SearchResult<usize> {
     /// Returns the search result if the last executed instruction is `instr`, at address `at`.
     #[inline(always)]
-    pub fn at(instr: &Instr, at: usize) -> SearchResult<usize> {
+    pub fn from_instr(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
             Instr::Answer { holds } => SearchResult::Answer(holds),
             Instr::Choose { route } => SearchResult::Choose(route),
@@ -50,7 +50,7 @@ impl SearchResult<usize> {
 impl<P, R> SearchResult<P, R> {
     /// Converts the resume position with `place`; other results stay the same.
     #[inline]
-    pub fn map<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
+    pub fn map_position<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
             SearchResult::Answer(holds) => SearchResult::Answer(holds),
             SearchResult::Choose(route) => SearchResult::Choose(route),
@@ -72,20 +72,20 @@ pub trait Searcher {
     type Rule;
 
     /// Returns the position at which a table begins.
-    fn start(&self, table: TableId) -> Self::Position;
+    fn start_position(&self, table: TableId) -> Self::Position;
 
     /// Searches a table from a position on.
-    fn search(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
+    fn search_from(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
     /// True if an earlier search of the table in this decision selected nothing.
     fn is_exhausted(&self, table: TableId) -> bool;
 
     /// Records that the table selects nothing in this decision.
-    fn exhaust(&mut self, table: TableId);
+    fn mark_exhausted(&mut self, table: TableId);
 }
 
 /// A table that was entered by a jump, with the position at which to resume after the table.
-struct Frame<P> {
+struct ResumeFrame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.
     resume: P,
@@ -94,11 +94,14 @@ struct Frame<P> {
 /// Continues from the result of a first search: follows jumps to other tables, and returns the
 /// final choice.
 #[inline(always)]
-pub fn resolve<S: Searcher>(searcher: &mut S, end: SearchResult<S::Position, S::Rule>) -> Choice<S::Rule> {
+pub fn resolve_choice<S: Searcher>(
+    searcher: &mut S,
+    end: SearchResult<S::Position, S::Rule>,
+) -> Choice<S::Rule> {
     // Most searches end in their first table, so they must not pay for the others.
     match end {
-        SearchResult::Choose(route) => Choice::at_once(Chosen::Rule(route)),
-        SearchResult::Default(table) => Choice::at_once(Chosen::Default(table)),
+        SearchResult::Choose(route) => Choice::without_goto(Chosen::Rule(route)),
+        SearchResult::Default(table) => Choice::without_goto(Chosen::Default(table)),
         end => resolve_jumps(searcher, end),
     }
 }
@@ -109,14 +112,14 @@ fn resolve_jumps<S: Searcher>(
     mut end: SearchResult<S::Position, S::Rule>,
 ) -> Choice<S::Rule> {
     let mut path = SmallVec::<[S::Rule; 4]>::new();
-    let mut frames = SmallVec::<[Frame<S::Position>; 8]>::new();
+    let mut frames = SmallVec::<[ResumeFrame<S::Position>; 8]>::new();
     loop {
         let next = match end {
             SearchResult::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             SearchResult::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
             SearchResult::Goto { route, table, resume } => {
                 path.push(route);
-                frames.push(Frame { table, resume });
+                frames.push(ResumeFrame { table, resume });
                 Some(table)
             }
             SearchResult::Continue(table) => Some(table),
@@ -124,14 +127,14 @@ fn resolve_jumps<S: Searcher>(
         };
         // A table that selected nothing once in a decision will select nothing again.
         let place = match next {
-            Some(table) if !searcher.is_exhausted(table) => searcher.start(table),
+            Some(table) if !searcher.is_exhausted(table) => searcher.start_position(table),
             _ => {
-                let Some(frame) = frames.pop() else { return Choice::nothing() };
-                searcher.exhaust(frame.table);
+                let Some(frame) = frames.pop() else { return Choice::none_chosen() };
+                searcher.mark_exhausted(frame.table);
                 path.pop();
                 frame.resume
             }
         };
-        end = searcher.search(place);
+        end = searcher.search_from(place);
     }
 }

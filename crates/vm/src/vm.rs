@@ -22,7 +22,7 @@ mod tables;
 mod test;
 mod value;
 
-use crate::bytecode::chunk::{Loop, Shared};
+use crate::bytecode::chunk::{Loop, SharedCondition};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::index::lookup::{Lookup, LookupBuffers};
@@ -35,7 +35,7 @@ use rulec_lang::arena::Arena;
 use rulec_lang::value::{Tri, Value, compare, compare_int_float};
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::PredId;
-use scratch::{Moment, VmBuffers, grow, recycle};
+use scratch::{CachedValue, VmBuffers, grow_to_len, recycle_vec};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
@@ -53,7 +53,7 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    cached: &'a mut [Moment],
+    cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop, 0 outside loops. `last_element` is the last
     /// id that was assigned.
     element: u64,
@@ -73,13 +73,13 @@ pub struct Vm<'a, M> {
 impl<'a> Vm<'a, JsonMessage<'a>> {
     /// Prepares a decision over a JSON message. Each field is looked up when first used. `hosts`
     /// are in the order of the program's host functions.
-    pub fn json(
+    pub fn over_json(
         code: &'a Bytecode,
         hosts: &'a [Host],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
-        let (memory, message) = scratch.start_json(code, hosts, message);
+        let (memory, message) = scratch.start_json_decision(code, hosts, message);
         Vm::new(code, hosts, memory.memo, memory.vm, message)
     }
 }
@@ -88,13 +88,13 @@ impl<'a> Vm<'a, SlotValues<'a>> {
     /// Prepares a decision over slot values that have been read. Each slot of the program has one
     /// value, of a kind that the slot accepts, or missing.
     #[inline(always)]
-    pub fn slots(
+    pub fn over_slots(
         code: &'a Bytecode,
         hosts: &'a [Host],
         slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, SlotValues<'a>> {
-        let memory = scratch.start(code, hosts, code.chunk().memo_len());
+        let memory = scratch.start_decision(code, hosts, code.chunk().memo_len());
         Vm::new(code, hosts, memory.memo, memory.vm, slots)
     }
 }
@@ -113,8 +113,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let VmBuffers { arena, texts, cached, similarity, values: home, lookup: lookup_buffers } = buffers;
         arena.begin(&chunk.limits);
         texts.grow_to(chunk.texts.len());
-        grow(cached, chunk.cached as usize);
-        let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
+        grow_to_len(cached, chunk.cached as usize);
+        let mut values: Vec<Value<'a>> = recycle_vec(std::mem::take(home));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
         Vm {
             chunk,
@@ -141,8 +141,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// several conditions.
     pub fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
-            Some(lowered) if lowered.memo => self.memoised(pred.index()),
-            Some(_) => self.test(pred.index()),
+            Some(lowered) if lowered.memo => self.test_memoised(pred.index()),
+            Some(_) => self.eval_test(pred.index()),
             None => Tri::Unknown,
         }
     }
@@ -158,24 +158,24 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
-        *self.message.slot(slot.index())
+        *self.message.slot_value(slot.index())
     }
 
     pub fn slot_value(&mut self, slot: usize) -> Value<'a> {
-        *self.message.slot(slot)
+        *self.message.slot_value(slot)
     }
 
-    fn memoised(&mut self, pred: usize) -> Tri {
+    fn test_memoised(&mut self, pred: usize) -> Tri {
         if let Some(answer) = self.memo.recall(pred) {
             return answer;
         }
-        let answer = self.outside(|vm| vm.test(pred));
-        self.memo.keep(pred, answer);
+        let answer = self.run_outside_loops(|vm| vm.eval_test(pred));
+        self.memo.store(pred, answer);
         answer
     }
 
-    fn shared(&mut self, id: u32) -> Tri {
-        let Some(Shared { block, memo }) = self.chunk.shared.get(id as usize).copied() else {
+    fn eval_shared(&mut self, id: u32) -> Tri {
+        let Some(SharedCondition { block, memo }) = self.chunk.shared.get(id as usize).copied() else {
             return Tri::False;
         };
         let cell = self.chunk.preds.len() + id as usize;
@@ -183,17 +183,17 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return answer;
         }
         if !memo {
-            return self.condition(block).into();
+            return self.eval_condition(block).into();
         }
-        let answer = Tri::from(self.outside(|vm| vm.condition(block)));
-        self.memo.keep(cell, answer);
+        let answer = Tri::from(self.run_outside_loops(|vm| vm.eval_condition(block)));
+        self.memo.store(cell, answer);
         answer
     }
 
-    fn condition(&mut self, block: BlockId) -> bool {
+    fn eval_condition(&mut self, block: BlockId) -> bool {
         match self.chunk.blocks.get(block as usize) {
             Some(block) if block.kind == BlockKind::Condition => {
-                matches!(self.run::<false>(block.start as usize, 0), SearchResult::Answer(true))
+                matches!(self.run_blocks::<false>(block.start as usize, 0), SearchResult::Answer(true))
             }
             _ => false,
         }
@@ -201,50 +201,51 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Evaluates a loop's condition over a list. True if the condition is true for one element or,
     /// for `all`, for every element. False if the operand is no list.
-    pub fn each(&mut self, each: u32) -> Tri {
+    pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
-        let list = self.operand(each.list);
+        let list = self.operand_value(each.list);
         let all = |vm: &mut Self| {
             let mut elements = list.elements().into_iter().flatten();
-            elements.all(|element| vm.holds_for(&each, element) == each.all)
+            elements.all(|element| vm.holds_for_element(&each, element) == each.all)
         };
         self.run_loop(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
     }
 
     /// True if a loop's condition is true for an element.
-    fn holds_for(&mut self, each: &Loop, element: Value<'a>) -> bool {
+    fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
-            *cell = element.read(each.kinds);
+            *cell = element.read_as(each.kinds);
         }
         self.last_element += 1;
         self.element = self.last_element;
-        self.condition(each.body)
+        self.eval_condition(each.body)
     }
 
     /// Runs `visit` as a loop over a list, so that its work counts for each element. `None` if the
     /// value is no list, or the list exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
+        let entered =
+            self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
         let made = visit(self);
         self.element = element;
-        self.arena.leave(entered);
+        self.arena.leave_quantifier(entered);
         Some(made)
     }
 
     /// Runs `compute` as if outside the enclosing loops, because its value does not depend on them.
     /// Its work then counts only once against the limits.
     #[inline]
-    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let entered = self.arena.step_out();
+    fn run_outside_loops<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let entered = self.arena.suspend_quantifiers();
         let made = compute(self);
-        self.arena.leave(entered);
+        self.arena.leave_quantifier(entered);
         made
     }
 
     /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at address
     /// `stop`, where the code of a single route ends.
-    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
+    fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;
@@ -256,34 +257,35 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             pc += 1;
             let (jumps, to) = match *instr {
                 Instr::Int { how, slot, to, value } => {
-                    (how.takes(order_int(self.message.slot(slot.into()), value)), to)
+                    (how.takes(compare_with_int(self.message.slot_value(slot.into()), value)), to)
                 }
                 Instr::Float { how, slot, to, value } => {
-                    (how.takes(order_float(self.message.slot(slot.into()), value)), to)
+                    (how.takes(compare_with_float(self.message.slot_value(slot.into()), value)), to)
                 }
                 Instr::Truth { on, slot, to } => {
-                    let truth = match self.message.slot(slot.into()) {
+                    let truth = match self.message.slot_value(slot.into()) {
                         Value::Bool(value) => Tri::from(*value),
                         _ => Tri::Unknown,
                     };
                     (on.takes(truth), to)
                 }
                 Instr::Missing { on, slot, to } => {
-                    (on.takes(self.message.slot(slot.into()).is_missing().into()), to)
+                    (on.takes(self.message.slot_value(slot.into()).is_missing().into()), to)
                 }
                 Instr::Text { on, slot, to, string } => {
-                    let equal = match (self.message.slot(slot.into()), chunk.strings.get(string as usize)) {
-                        (Value::Str(text), Some(wanted)) => (*text == &**wanted).into(),
-                        _ => Tri::Unknown,
-                    };
+                    let equal =
+                        match (self.message.slot_value(slot.into()), chunk.strings.get(string as usize)) {
+                            (Value::Str(text), Some(wanted)) => (*text == &**wanted).into(),
+                            _ => Tri::Unknown,
+                        };
                     (on.takes(equal), to)
                 }
-                Instr::Test { on, to, pred } => (on.takes(self.test(pred as usize)), to),
-                Instr::Memo { on, to, pred } => (on.takes(self.memoised(pred as usize)), to),
-                Instr::Shared { on, to, shared } => (on.takes(self.shared(shared)), to),
-                Instr::Each { on, to, each } => (on.takes(self.each(each)), to),
+                Instr::Test { on, to, pred } => (on.takes(self.eval_test(pred as usize)), to),
+                Instr::Memo { on, to, pred } => (on.takes(self.test_memoised(pred as usize)), to),
+                Instr::Shared { on, to, shared } => (on.takes(self.eval_shared(shared)), to),
+                Instr::Each { on, to, each } => (on.takes(self.eval_loop(each)), to),
                 Instr::Jump { to } => (true, to),
-                _ => return SearchResult::at(instr, pc - 1),
+                _ => return SearchResult::from_instr(instr, pc - 1),
             };
             if jumps {
                 pc = to as usize;
@@ -294,13 +296,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
 impl<M> Drop for Vm<'_, M> {
     fn drop(&mut self) {
-        *self.home = recycle(std::mem::take(&mut self.values));
+        *self.home = recycle_vec(std::mem::take(&mut self.values));
     }
 }
 
 /// Returns the order of a value and an integer, as [`compare`] does.
 #[inline(always)]
-fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
+fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {
         Value::Int(value) => Some(value.cmp(&int)),
         Value::Float(value) => Some(compare_int_float(int, *value).reverse()),
@@ -310,6 +312,6 @@ fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
 
 /// Returns the order of a value and a float, as [`compare`] does.
 #[inline(always)]
-fn order_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
+fn compare_with_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
     compare(*value, Value::Float(float))
 }

@@ -30,17 +30,19 @@ impl Decision {
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;
         if self.details.is_none() && self.segment.is_none() && self.tables.len() == 1 {
-            let answer = rules.answers.get(&rules.program, self.entry, self.chosen, || self.json_fields());
+            let answer = rules
+                .answers
+                .get_or_write(&rules.program, self.entry, self.chosen, || self.serialized_fields());
             if let Some(answer) = answer {
                 out.extend_from_slice(answer);
                 return;
             }
         }
-        out.extend(self.json_fields());
+        out.extend(self.serialized_fields());
     }
 
     /// Serializes the fields into memory. This cannot fail, because all keys are strings.
-    fn json_fields(&self) -> Vec<u8> {
+    fn serialized_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
         let written = self.serialize_fields(&mut fields);
         debug_assert!(written.is_ok(), "{written:?}");

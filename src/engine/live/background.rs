@@ -6,7 +6,7 @@
 //! writer while they compile. Then they install the result and apply the edits that were made
 //! during the compilation.
 
-use super::Shared;
+use super::LiveState;
 use super::base;
 use super::route::Route;
 use super::segment::{Segment, SequenceNumber};
@@ -21,18 +21,18 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 /// Minimum number of pending edits that starts a merge, for small rule sets.
-const FEW_EDITS: usize = 1024;
+const MIN_MERGE_EDITS: usize = 1024;
 /// For large rule sets, a merge starts after one pending edit per this number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
-impl Shared {
+impl LiveState {
     /// Starts a background compaction and a background merge, each if it is due.
     pub fn start_due_work(self: &Arc<Self>, writer: &mut Writer) {
-        if writer.schedule_compaction() && !self.spawn("rulec-compact", Shared::compact_all) {
+        if writer.schedule_compaction() && !self.spawn("rulec-compact", LiveState::compact_all) {
             writer.abort_compaction();
         }
         // `merge_now` keeps its error for `LiveRules::merge_error`.
-        let merge = |shared: &Arc<Shared>| drop(shared.merge_now(shared.lock()));
+        let merge = |shared: &Arc<LiveState>| drop(shared.merge_now(shared.lock_writer()));
         if writer.schedule_merge(self.merge_threshold(writer)) && !self.spawn("rulec-merge", merge) {
             writer.abort_merge();
         }
@@ -41,22 +41,22 @@ impl Shared {
     /// Returns the number of pending edits that starts a merge.
     fn merge_threshold(&self, writer: &Writer) -> usize {
         match self.merge_after.load(Ordering::Relaxed) {
-            0 => FEW_EDITS.max(writer.base().rules.program().rules.len() / ROUTES_PER_EDIT),
+            0 => MIN_MERGE_EDITS.max(writer.base().rules.program().rules.len() / ROUTES_PER_EDIT),
             edits => edits,
         }
     }
 
     /// Runs `work` on a new thread; false if no thread can be started.
-    fn spawn(self: &Arc<Self>, name: &str, work: fn(&Arc<Shared>)) -> bool {
+    fn spawn(self: &Arc<Self>, name: &str, work: fn(&Arc<LiveState>)) -> bool {
         let shared = Arc::clone(self);
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
     /// Runs `work`. If `work` panics, calls `abort` with the writer. Otherwise other threads would
     /// wait for work that has ended.
-    pub(super) fn or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
+    pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
-            abort(&mut self.lock());
+            abort(&mut self.lock_writer());
             self.idle.notify_all();
         });
         let result = work();
@@ -66,15 +66,15 @@ impl Shared {
     }
 
     fn compact_all(self: &Arc<Self>) {
-        self.or_abort(Writer::abort_compaction, || while self.compact() {});
+        self.run_or_abort(Writer::abort_compaction, || while self.compact_once() {});
         self.idle.notify_all();
     }
 
     /// Runs one compaction. False if the compacting thread must end.
-    fn compact(&self) -> bool {
-        let Some(mut input) = self.lock().next_compaction() else { return false };
-        let compiled = self.compile_together(&mut input);
-        let mut writer = self.lock();
+    fn compact_once(&self) -> bool {
+        let Some(mut input) = self.lock_writer().next_compaction() else { return false };
+        let compiled = self.compile_segment(&mut input);
+        let mut writer = self.lock_writer();
         let completion = writer.finish_compaction(&input, compiled);
         if let Ok(Completion::Installed) = completion {
             self.publish(&writer);
@@ -85,12 +85,12 @@ impl Shared {
     }
 
     /// Compiles the routes of a compaction into one segment. The routes are moved out of `input`.
-    pub(super) fn compile_together(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
+    pub(super) fn compile_segment(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
         text::with_parse_cache(|| {
-            let checked = base.declarations.check_all(&base.rules, &routes, input.known.clone());
-            let rules = checked.finish(&self.compiler, &base.rules).map_err(|_| Incompatible)?;
-            segment(&base.rules, rules, routes).ok_or(Incompatible)
+            let checked = base.declarations.check_inserted(&base.rules, &routes, input.known.clone());
+            let rules = checked.compile(&self.compiler, &base.rules).map_err(|_| Incompatible)?;
+            new_segment(&base.rules, rules, routes).ok_or(Incompatible)
         })
     }
 
@@ -102,12 +102,12 @@ impl Shared {
         };
         drop(writer);
         let base = Arc::clone(&input.base);
-        let compiled = self.or_abort(Writer::abort_merge, || {
-            let files = base.files.with(input.changes.apply(&base.rules, &base.edit_points));
+        let compiled = self.run_or_abort(Writer::abort_merge, || {
+            let files = base.files.with_texts(input.changes.apply_to_texts(&base.rules, &base.edit_points));
             // Use one thread: threads that decide need the other cores.
-            base::compile(&self.compiler, &files, &files, |_| false, Threads::One)
+            base::compile_base(&self.compiler, &files, &files, |_| false, Threads::One)
         });
-        let mut writer = self.lock();
+        let mut writer = self.lock_writer();
         let completion = writer.finish_merge(&input, compiled);
         if let Ok(Completion::Installed) = completion {
             self.publish(&writer);
@@ -123,7 +123,7 @@ impl Shared {
 
 /// Creates a segment from rules that were compiled together, with the routes in the order of the
 /// rules. `None` if a route is missing from the rules.
-fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
+fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut by_name: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
     let ordered = program.rules.iter().map(|rule| {
@@ -131,7 +131,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>
         by_name.remove(&(table, rule.name.clone()))
     });
     let ordered = ordered.collect::<Option<Vec<_>>>()?;
-    by_name.is_empty().then(|| Segment::added(rules, base, ordered))
+    by_name.is_empty().then(|| Segment::of_inserted_routes(rules, base, ordered))
 }
 
 /// Waits up to 100 ms until no decision uses `old`. Then this thread frees `old`, not a thread that

@@ -2,7 +2,7 @@
 
 use super::declarations::Declarations;
 use super::segment::Segment;
-use super::source_edits::{EditPoints, Files, Recorder};
+use super::source_edits::{EditPoints, KeptFiles, RecordingLoader};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;
@@ -23,14 +23,14 @@ pub(super) struct Base {
     pub declarations: Declarations,
     /// How each base route uses undeclared message fields; empty if the rules declare `input`.
     pub uses: UsesByRoute,
-    pub files: Files,
+    pub files: KeptFiles,
 }
 
 impl Base {
     /// Creates a base from compiled rules that cannot be edited.
-    pub fn fixed(rules: Rules) -> Base {
+    pub fn uneditable(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
-        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), Files::default())
+        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), KeptFiles::default())
     }
 
     fn new(
@@ -38,7 +38,7 @@ impl Base {
         edit_points: EditPoints,
         declarations: Declarations,
         uses: UsesByRoute,
-        files: Files,
+        files: KeptFiles,
     ) -> Base {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
@@ -47,11 +47,11 @@ impl Base {
                 names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
             }
         }
-        let segment = Arc::new(Segment::base(rules.clone()));
+        let segment = Arc::new(Segment::of_base(rules.clone()));
         Base { segment, rules, names, edit_points, declarations, uses, files }
     }
 
-    pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
+    pub fn route_named(&self, table: TableId, name: &str) -> Option<RuleId> {
         self.names.get(table.index())?.get(name).copied()
     }
 }
@@ -59,15 +59,15 @@ impl Base {
 /// Compiles rules for editing. Also returns the declared input or, without a declaration, the
 /// counted uses of message fields. Only `test` blocks with `wanted` names are checked, because
 /// older tests describe older rules.
-pub(super) fn compile(
+pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,
-    files: &Files,
+    files: &KeptFiles,
     wanted: impl Fn(&str) -> bool,
     threads: Threads,
 ) -> Result<(Base, CountedFields), CompileError> {
-    let recorder = Recorder::new(loader);
-    let mut loaded = compiler.read(threads, &recorder, &files.main)?;
+    let recorder = RecordingLoader::new(loader);
+    let mut loaded = compiler.read_sources(threads, &recorder, &files.main)?;
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     for unit in &mut loaded.units {
         unit.statements.retain(|statement| match &statement.kind {
@@ -75,7 +75,7 @@ pub(super) fn compile(
             _ => true,
         });
     }
-    let files = recorder.finish(files, &loaded.sources);
+    let files = recorder.into_files(files, &loaded.sources);
     text::with_parse_cache(|| compile_loaded(compiler, threads, loaded, files))
 }
 
@@ -83,12 +83,12 @@ fn compile_loaded(
     compiler: &Compiler,
     threads: Threads,
     mut loaded: Loaded,
-    files: Files,
+    files: KeptFiles,
 ) -> Result<(Base, CountedFields), CompileError> {
     let (program, found, (counted, uses)) = check_counting(&loaded);
     let mut allows = Suppressions::new(&loaded);
     let edit_points = EditPoints::new(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
+    let rules = compiler.compile_checked(threads, loaded, program, found, &mut allows)?;
     Ok((Base::new(rules, edit_points, declarations, uses, files), counted))
 }

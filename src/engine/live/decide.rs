@@ -1,14 +1,14 @@
 //! Decisions over several segments. In each table, the segments are searched one after another.
 //! Each search covers only the routes that come before the best match so far.
 
-use super::segment::Key;
+use super::segment::RouteOrder;
 use super::snapshot::Snapshot;
 use crate::engine::Rules;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
 use rulec_base::json::{self, JsonError};
-use rulec_eval::decision::{self, Choice, Chosen, Details, Trail};
+use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
 use rulec_vm::table_search::{self, SearchResult, Searcher};
@@ -18,44 +18,44 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Calls `work` with one VM per segment and the number of the current thread.
-fn with_machines<T>(
+fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
-    work: impl FnOnce(&mut Machines<'_>, usize) -> T,
+    work: impl FnOnce(&mut SegmentVms<'_>, usize) -> T,
 ) -> T {
-    ThreadWorkspace::with(|ThreadWorkspace { segments, thread, .. }| {
+    ThreadWorkspace::with_current(|ThreadWorkspace { segments, thread, .. }| {
         if segments.len() < snapshot.segments.len() {
             segments.resize_with(snapshot.segments.len(), Default::default);
         }
         let machines = snapshot.segments.iter().zip(segments).map(|(segment, scratch)| {
             let rules = &segment.rules;
-            let set = rules.set();
-            let mut machine = Vm::json(&set.bytecode, &set.hosts, message, scratch);
+            let set = rules.rule_set();
+            let mut machine = Vm::over_json(&set.bytecode, &set.hosts, message, scratch);
             set.lend_index(&mut machine, rules.indexing);
-            machine.exclude(&segment.tombstones, snapshot.version);
+            machine.exclude_removed(&segment.tombstones, snapshot.version);
             machine
         });
         work(&mut machines.collect(), *thread)
     })
 }
 
-type Machines<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
+type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
 /// True if the entry may contain unmerged edits, or can jump to tables with unmerged edits.
-fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
+fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
-pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
+pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    if !is_live(snapshot, entry) {
+    if !may_have_edits(snapshot, entry) {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
-    with_machines(snapshot, message, |machines, thread| {
-        let mut search = Search { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
-        let end = search.search(search.start(entry));
-        let choice = table_search::resolve(&mut search, end);
-        let tables = tables(snapshot, entry, &choice);
+    with_segment_vms(snapshot, message, |machines, thread| {
+        let mut search = LiveSearch { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
+        let end = search.search_from(search.start_position(entry));
+        let choice = table_search::resolve_choice(&mut search, end);
+        let tables = visited_tables(snapshot, entry, &choice);
         let (number, chosen) = match choice.chosen {
             Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
             Some(Chosen::Default(table)) => (0, Some(Chosen::Default(table))),
@@ -65,9 +65,9 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
         let mut details = outcome.and_then(|outcome| machines[number].outcome(outcome));
         machines.iter().for_each(|machine| machine.add_calls(&mut details));
-        Details::add_breaches(&mut details, breaches(snapshot, message));
-        let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
-        let rules = Arc::clone(rules.shared.owner(thread));
+        Details::add_breaches(&mut details, input_violations(snapshot, message));
+        let segment = (number > 0).then(|| Arc::clone(by.shared.thread_handle(thread)));
+        let rules = Arc::clone(rules.shared.thread_handle(thread));
         let generation = snapshot.generation;
         Decision { rules, entry, segment, chosen, tables, generation, details }
     })
@@ -75,8 +75,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
 
 /// Returns the message's violations of the input contract of the base. If no `input` is declared,
 /// field types are inferred, and segments that were added later may add violations.
-fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
-    let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
+fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
+    let of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
     let mut found = of(base);
     if base.program().input.is_none() {
@@ -91,37 +91,41 @@ fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     found
 }
 
-pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
-    if !is_live(snapshot, entry) {
+pub(super) fn decide_line_in_snapshot(
+    snapshot: &Snapshot,
+    entry: TableId,
+    text: &[u8],
+) -> Result<Decision, JsonError> {
+    if !may_have_edits(snapshot, entry) {
         let decision = snapshot.base.rules.table(entry).decide_line(text)?;
         return Ok(Decision { generation: snapshot.generation, ..decision });
     }
-    Ok(decide(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
+    Ok(decide_in_snapshot(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
 /// Returns the tables on the path from the entry to the table of the chosen statement.
-fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
+fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
     });
-    decision::trail(snapshot.base.rules.program(), entry, jumps, last)
+    decision::build_trail(snapshot.base.rules.program(), entry, jumps, last)
 }
 
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
 pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
-    if !is_live(snapshot, entry) {
+    if !may_have_edits(snapshot, entry) {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    let mut all: Vec<(Key, &str)> = Vec::new();
-    with_machines(snapshot, message, |machines, _| {
+    let mut all: Vec<(RouteOrder, &str)> = Vec::new();
+    with_segment_vms(snapshot, message, |machines, _| {
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
             let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;
-            let hits = machine.hits(table).into_iter();
-            all.extend(hits.map(|hit| (segment.key(hit.route), &*rules[hit.route.index()].name)));
+            let hits = machine.all_hits(table).into_iter();
+            all.extend(hits.map(|hit| (segment.route_order(hit.route), &*rules[hit.route.index()].name)));
         }
     });
     all.sort_unstable();
@@ -129,7 +133,7 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
 }
 
 #[derive(Clone, Copy)]
-struct Hit {
+struct LiveHit {
     segment: usize,
     /// The id of the route in its segment.
     rule: RuleId,
@@ -138,17 +142,17 @@ struct Hit {
     goto: Option<TableId>,
 }
 
-struct Search<'v, 's, 'm> {
+struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
-    machines: &'m mut Machines<'s>,
+    machines: &'m mut SegmentVms<'s>,
     /// The tables that were searched without a match.
     exhausted: SmallVec<[TableId; 8]>,
 }
 
-impl Search<'_, '_, '_> {
+impl LiveSearch<'_, '_, '_> {
     /// Finds the first route of a table that holds, among the routes after the key `resume`.
-    fn first(&mut self, table: TableId, resume: Option<Key>) -> Option<(Key, Hit)> {
-        let mut best: Option<(Key, Hit)> = None;
+    fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
+        let mut best: Option<(RouteOrder, LiveHit)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local_table(table) else { continue };
@@ -157,9 +161,12 @@ impl Search<'_, '_, '_> {
             if from >= to {
                 continue;
             }
-            if let Some(hit) = self.machines[number].first(local, from..to) {
+            if let Some(hit) = self.machines[number].first_hit(local, from..to) {
                 let goto = hit.goto.map(|inner| segment.base_table(inner));
-                best = Some((segment.key(hit.route), Hit { segment: number, rule: hit.route, table, goto }));
+                best = Some((
+                    segment.route_order(hit.route),
+                    LiveHit { segment: number, rule: hit.route, table, goto },
+                ));
             }
         }
         best
@@ -168,17 +175,17 @@ impl Search<'_, '_, '_> {
 
 /// Searches tables. A search position is a table and the key of the route after which the search
 /// resumes.
-impl Searcher for Search<'_, '_, '_> {
-    type Position = (TableId, Option<Key>);
-    type Rule = Hit;
+impl Searcher for LiveSearch<'_, '_, '_> {
+    type Position = (TableId, Option<RouteOrder>);
+    type Rule = LiveHit;
 
-    fn start(&self, table: TableId) -> (TableId, Option<Key>) {
+    fn start_position(&self, table: TableId) -> (TableId, Option<RouteOrder>) {
         (table, None)
     }
 
-    fn search(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, Hit> {
-        match self.first(table, resume) {
-            Some((key, route @ Hit { goto: Some(inner), .. })) => {
+    fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, LiveHit> {
+        match self.first_match(table, resume) {
+            Some((key, route @ LiveHit { goto: Some(inner), .. })) => {
                 SearchResult::Goto { route, table: inner, resume: (table, Some(key)) }
             }
             Some((_, route)) => SearchResult::Choose(route),
@@ -194,7 +201,7 @@ impl Searcher for Search<'_, '_, '_> {
         self.exhausted.contains(&table)
     }
 
-    fn exhaust(&mut self, table: TableId) {
+    fn mark_exhausted(&mut self, table: TableId) {
         self.exhausted.push(table);
     }
 }

@@ -2,10 +2,10 @@
 //! route can be compiled alone: it is checked with the declarations that it mentions, directly or
 //! indirectly. Compaction compiles several routes the same way.
 
-use super::route::{ParsedStatement, Route, refusal};
+use super::route::{ParsedStatement, Route, parse_error};
 use super::segment::SequenceNumber;
 use super::statement_ref::StatementHead;
-use crate::engine::compile::{fails, lower};
+use crate::engine::compile::{compile_rule_set, has_errors};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
@@ -46,17 +46,17 @@ impl Declarations {
         let (by_name, always) = (HashMap::new(), Vec::new());
         let mut this = Declarations { units, statements: Vec::new(), by_name, always };
         for (unit, statements) in statements.into_iter().enumerate() {
-            statements.into_iter().for_each(|statement| this.add(unit, statement));
+            statements.into_iter().for_each(|statement| this.add_declaration(unit, statement));
         }
         for at in 0..this.statements.len() {
             let mut names = Vec::new();
-            mentions(&this.statements[at].statement, &mut names);
-            this.statements[at].needs = this.declaring(&names).collect();
+            collect_declaration_names(&this.statements[at].statement, &mut names);
+            this.statements[at].needs = this.declarations_of(&names).collect();
         }
         this
     }
 
-    fn add(&mut self, unit: usize, mut statement: Statement) {
+    fn add_declaration(&mut self, unit: usize, mut statement: Statement) {
         let at = self.statements.len() as u32;
         let is_handler = |statement: &Statement| matches!(statement.kind, StatementKind::Handler { .. });
         if is_handler(&statement) && !self.statements.iter().any(|kept| is_handler(&kept.statement)) {
@@ -74,7 +74,7 @@ impl Declarations {
             }
             StatementKind::Settings { entries } => {
                 // Limits apply to the whole rule set and are taken from the base.
-                entries.retain(|(name, _)| Limit::named(&name.node).is_none());
+                entries.retain(|(name, _)| Limit::from_name(&name.node).is_none());
                 self.always.push(at);
                 None
             }
@@ -93,18 +93,18 @@ impl Declarations {
         self.statements.push(Declaration { unit, statement, needs: Box::default() });
     }
 
-    fn declaring(&self, names: &[&str]) -> impl Iterator<Item = u32> {
+    fn declarations_of(&self, names: &[&str]) -> impl Iterator<Item = u32> {
         names.iter().filter_map(|name| self.by_name.get(*name)).flatten().copied()
     }
 
     /// Returns the indexes of the declarations that the routes need, directly or indirectly.
-    fn needed<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
+    fn needed_declarations<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
-        routes.for_each(|route| route_mentions(route, &mut names));
+        routes.for_each(|route| collect_route_names(route, &mut names));
         if names.iter().any(|name| matches!(*name, "request" | "context_score")) {
             return (0..self.statements.len() as u32).collect();
         }
-        let mut found: Vec<u32> = self.always.iter().copied().chain(self.declaring(&names)).collect();
+        let mut found: Vec<u32> = self.always.iter().copied().chain(self.declarations_of(&names)).collect();
         let mut seen: HashSet<u32> = HashSet::with_capacity(found.len());
         found.retain(|at| seen.insert(*at));
         let mut at = 0;
@@ -116,7 +116,7 @@ impl Declarations {
     }
 
     /// Returns the keyword and name of a declaration with this name, of any kind.
-    pub fn named(&self, name: &str) -> Option<StatementHead<'_>> {
+    pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let at = self.by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*at as usize].statement.kind))
     }
@@ -139,13 +139,13 @@ impl Declarations {
     /// Checks routes of one file with the declarations in `needed`. `file` is the id of the text of
     /// the routes. Also returns the statement of the last route, so that the caller need not clone
     /// it.
-    fn check(
+    fn check_routes(
         &self,
         routes: TableStatements<'_>,
         file: FileId,
         needed: &[u32],
         known: KnownFields,
-    ) -> (Checked, Option<Statement>) {
+    ) -> (CheckedRoutes, Option<Statement>) {
         let Some((table, _)) = routes.last() else {
             broken_invariant!("there is a route to check");
             return Default::default();
@@ -159,7 +159,7 @@ impl Declarations {
         let mut units = Vec::with_capacity(self.units.len() + 1);
         units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
-        let (table_indexes, statements) = self.statements_of(routes, needed, table_unit, file);
+        let (table_indexes, statements) = self.build_statements(routes, needed, table_unit, file);
         for Declaration { unit, statement, .. } in
             needed.iter().filter(|at| !table_indexes.contains(at)).map(|at| &self.statements[*at as usize])
         {
@@ -174,20 +174,21 @@ impl Declarations {
         let imports = self.units.get(table_unit).map(|unit| unit.file).into_iter().collect();
         loaded.units.push(ParsedFile { statements, ..unit(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
-        let last = loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost);
-        (Checked { program, diagnostics, uses }, last)
+        let last =
+            loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost_statement);
+        (CheckedRoutes { program, diagnostics, uses }, last)
     }
 
     /// Returns the statements of the unit for the routes: settings, routes, and tables that contain
     /// routes. Also returns the indexes of the declarations of those tables.
-    fn statements_of(
+    fn build_statements(
         &self,
         routes: TableStatements<'_>,
         needed: &[u32],
         table_unit: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
-        let settings = needed.iter().find_map(|at| self.settings_for(*at, table_unit, file));
+        let settings = needed.iter().find_map(|at| self.settings_in_file(*at, table_unit, file));
         let (mut table_indexes, mut tables) = (Vec::new(), Vec::<Statement>::new());
         let mut outside = Vec::with_capacity(routes.len() + 1);
         outside.extend(settings);
@@ -211,7 +212,7 @@ impl Declarations {
 
     /// Returns the declared settings at index `at` if they are in the file of the route's table.
     /// Their file id is changed to the id of the route's text.
-    fn settings_for(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
+    fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != table_unit {
@@ -232,31 +233,31 @@ impl Declarations {
 
     /// Returns the indexes of all declarations. A failed check is repeated with all of them,
     /// because error messages can then suggest names that the route does not use.
-    fn all(&self) -> Vec<u32> {
+    fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
     /// Checks the routes of one file that edits inserted after the rule set was compiled. They are
     /// checked together, so that they can be compiled into one segment.
-    pub fn check_all(
+    pub fn check_inserted(
         &self,
         base: &Rules,
         routes: &[(Arc<Route>, SequenceNumber)],
         known: KnownFields,
-    ) -> Checked {
+    ) -> CheckedRoutes {
         let routes = || routes.iter().map(|(route, _)| route);
         let Some(file) = routes().next().map(|route| route.parsed.file) else {
             broken_invariant!("there is a route to check");
-            return Checked::default();
+            return CheckedRoutes::default();
         };
         let statements = || {
             let statement = |route: &Arc<Route>| route.parsed.statement.clone();
-            routes().map(|route| (name_in(base, route.table), statement(route))).collect()
+            routes().map(|route| (table_name(base, route.table), statement(route))).collect()
         };
-        let needed = self.needed(routes().filter_map(|route| route.parsed.route()));
-        let (checked, _) = self.check(statements(), file, &needed, known.clone());
-        if fails(&checked.diagnostics) {
-            self.check(statements(), file, &self.all(), known).0
+        let needed = self.needed_declarations(routes().filter_map(|route| route.parsed.route()));
+        let (checked, _) = self.check_routes(statements(), file, &needed, known.clone());
+        if has_errors(&checked.diagnostics) {
+            self.check_routes(statements(), file, &self.all_indexes(), known).0
         } else {
             checked
         }
@@ -264,7 +265,7 @@ impl Declarations {
 
     /// Compiles a single route for a table (or for the top level). `known` describes the message
     /// fields.
-    pub fn compile(
+    pub fn compile_route(
         &self,
         compiler: &Compiler,
         base: &Rules,
@@ -273,20 +274,20 @@ impl Declarations {
         known: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
-        let refused = |diagnostics| Err(refusal(base.sources(), text, diagnostics));
+        let refused = |diagnostics| Err(parse_error(base.sources(), text, diagnostics));
         let check = |statement, needed: &[u32], known| {
-            self.check(vec![(name_in(base, table), statement)], file, needed, known)
+            self.check_routes(vec![(table_name(base, table), statement)], file, needed, known)
         };
         // The check takes the statement and returns it, because a clone would be expensive.
-        let needed = self.needed(parsed.route().into_iter());
+        let needed = self.needed_declarations(parsed.route().into_iter());
         let (mut checked, mut statement) = check(parsed.statement, &needed, known.clone());
-        if fails(&checked.diagnostics)
+        if has_errors(&checked.diagnostics)
             && let Some(lent) = statement
         {
-            (checked, statement) = check(lent, &self.all(), known);
+            (checked, statement) = check(lent, &self.all_indexes(), known);
         }
         let uses = Arc::new(std::mem::take(&mut checked.uses));
-        let (rules, statement) = match (checked.finish(compiler, base), statement) {
+        let (rules, statement) = match (checked.compile(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
             (Ok(_), _) => {
                 broken_invariant!("one route is compiled to one rule");
@@ -301,7 +302,7 @@ impl Declarations {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = message!("the table of the `goto` does not exist");
                     let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
-                    return Err(refusal(base.sources(), &parsed.text, found));
+                    return Err(parse_error(base.sources(), &parsed.text, found));
                 };
                 Some((to, *span))
             }
@@ -317,7 +318,7 @@ impl Declarations {
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; returns any other statement unchanged.
-fn innermost(mut statement: Statement) -> Option<Statement> {
+fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),
         _ => Some(statement),
@@ -325,31 +326,32 @@ fn innermost(mut statement: Statement) -> Option<Statement> {
 }
 
 /// Returns the name of a table; `None` for the top-level routes.
-pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
+pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
 /// The result of checking routes: the program, the diagnostics, and the field uses.
 #[derive(Default)]
-pub(super) struct Checked {
+pub(super) struct CheckedRoutes {
     program: Program,
     diagnostics: Vec<Diagnostic>,
     uses: RouteUses,
 }
 
-impl Checked {
+impl CheckedRoutes {
     /// Compiles the checked routes into rules that can be searched together with a base.
-    pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
-        let Checked { mut program, mut diagnostics, .. } = self;
+    pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
+        let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
-        let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
-        let set = lower(Threads::One, program, None, &mut diagnostics, link);
-        set.map(|set| compiler.rules(set)).ok_or(diagnostics)
+        let link =
+            |program: &Program, found: &mut Vec<Diagnostic>| link_hosts(compiler, base, program, found);
+        let set = compile_rule_set(Threads::One, program, None, &mut diagnostics, link);
+        set.map(|set| compiler.wrap_rule_set(set)).ok_or(diagnostics)
     }
 }
 
 /// Returns the host functions that the routes call, if possible from the base.
-fn hosts(
+fn link_hosts(
     compiler: &Compiler,
     base: &Rules,
     program: &Program,
@@ -361,11 +363,11 @@ fn hosts(
     };
     let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
     // If the routes are the first to use a function of the request analysis, link it now.
-    found.unwrap_or_else(|| compiler.link(program, diagnostics))
+    found.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))
 }
 
 /// Collects the names of any kind that a route mentions.
-fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
+fn collect_route_names<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     collect_names(&route.condition, names);
     for (name, value) in &route.locals {
         // A local name that hides a declaration is an error even if it is unused.
@@ -382,7 +384,7 @@ fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
 }
 
 /// Collects the names of any kind that a declaration mentions.
-fn mentions<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
+fn collect_declaration_names<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
     match &statement.kind {
         StatementKind::Let { value, .. } => collect_names(value, names),
         StatementKind::Def { body, .. } => collect_names(body, names),

@@ -24,39 +24,39 @@ use rulec_sema::hir::ROUTES_TABLE;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    change: Change,
+    change: EditKind,
     /// The table that contains the statement; `None` for the top level.
     table: Option<String>,
     file: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Change {
+enum EditKind {
     Insert(String),
     Replace(String),
     Remove(String),
 }
 
 impl Edit {
-    fn new(change: Change) -> Edit {
+    fn new(change: EditKind) -> Edit {
         Edit { change, table: None, file: None }
     }
 
     /// Inserts a statement, given as text, at the end of the main file.
     pub fn insert(statement: impl Into<String>) -> Edit {
-        Edit::new(Change::Insert(statement.into()))
+        Edit::new(EditKind::Insert(statement.into()))
     }
 
     /// Replaces the statement that has the same keyword and name by a statement given as text.
     pub fn replace(statement: impl Into<String>) -> Edit {
-        Edit::new(Change::Replace(statement.into()))
+        Edit::new(EditKind::Replace(statement.into()))
     }
 
     /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`,
     /// `flow tool runner`, `import "words.rules"`, `test "files"`. The statements `input`,
     /// `settings` and `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
-        Edit::new(Change::Remove(statement.into()))
+        Edit::new(EditKind::Remove(statement.into()))
     }
 
     /// Sets the table that contains the statement. The statement is then one of the table's routes,
@@ -78,11 +78,11 @@ impl Edit {
 
     /// Parses the edit. In errors, the text of the edit is a file that follows the files of
     /// `sources`.
-    pub(super) fn parse(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
+    pub(super) fn parse_edit(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
-            Change::Insert(text) => Action::Insert(parse_statement(text, sources)?),
-            Change::Replace(text) => Action::Replace(parse_statement(text, sources)?),
-            Change::Remove(name) => Action::Remove(StatementHead::parse(name)),
+            EditKind::Insert(text) => Action::Insert(parse_statement(text, sources)?),
+            EditKind::Replace(text) => Action::Replace(parse_statement(text, sources)?),
+            EditKind::Remove(name) => Action::Remove(StatementHead::parse(name)),
         };
         Ok(ParsedEdit { action, table: self.table.as_deref(), file: self.file.as_deref() })
     }

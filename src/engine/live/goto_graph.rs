@@ -48,7 +48,12 @@ impl GotoGraph {
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.
-    pub fn check(&self, from: TableId, to: TableId, without: Option<Jump>) -> Result<(), (Code, Message)> {
+    pub fn check_jump(
+        &self,
+        from: TableId,
+        to: TableId,
+        without: Option<Jump>,
+    ) -> Result<(), (Code, Message)> {
         let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
         let edges: Vec<(TableId, TableId)> =
             self.counts.iter().filter(|(edge, n)| count(edge, **n)).map(|(edge, _)| *edge).collect();

@@ -12,7 +12,7 @@ use super::edit::{Edit, ParsedEdit};
 use super::error::EditError;
 use super::statements;
 use super::writer::Writer;
-use super::{Shared, table_of};
+use super::{LiveState, route_table_id};
 use crate::engine::Compiler;
 use rulec_base::parallel::Threads;
 use rulec_sema::hir::ROUTES_TABLE;
@@ -26,35 +26,35 @@ const MAX_LOCKED_REPLAYS: usize = 16;
 /// bound, a recompilation might never end if edits keep arriving. The value is not tuned.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
-impl Shared {
+impl LiveState {
     /// Applies edits to the source texts and recompiles everything.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // Run one recompilation at a time, because each starts from the texts that the last one
         // produced.
         let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
-        let (base, changes) = self.lock().begin_recompilation();
-        let _logging = scopeguard::guard(self, |shared| shared.lock().end_recompilation());
-        let texts = changes.apply(&base.rules, &base.edit_points);
-        let texts = statements::edited(texts, &base.files.main, edits)?;
-        let files = base.files.with(texts);
+        let (base, changes) = self.lock_writer().begin_recompilation();
+        let _logging = scopeguard::guard(self, |shared| shared.lock_writer().end_recompilation());
+        let texts = changes.apply_to_texts(&base.rules, &base.edit_points);
+        let texts = statements::apply_edits(texts, &base.files.main, edits)?;
+        let files = base.files.with_texts(texts);
         drop(base);
         // Older tests describe older rules; only tests that the edits insert are checked.
-        let tests: Vec<&str> = edits.iter().filter_map(test).collect();
+        let tests: Vec<&str> = edits.iter().filter_map(test_name).collect();
         let is_new = |name: &str| tests.contains(&name);
-        let (base, counted) = base::compile(&self.compiler, &files, &files, is_new, Threads::One)?;
+        let (base, counted) = base::compile_base(&self.compiler, &files, &files, is_new, Threads::One)?;
         self.call_guards(&base.rules, edits)?;
         let mut fresh = Writer::new(base, counted);
 
-        let mut writer = self.lock();
+        let mut writer = self.lock_writer();
         for round in 1.. {
             let log = writer.take_logged_edits();
             if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_ROUNDS {
-                replay(&mut fresh, &self.compiler, &log)?;
+                replay_edits(&mut fresh, &self.compiler, &log)?;
                 break;
             }
             drop(writer);
-            replay(&mut fresh, &self.compiler, &log)?;
-            writer = self.lock();
+            replay_edits(&mut fresh, &self.compiler, &log)?;
+            writer = self.lock_writer();
         }
         let old = writer.replace_state(fresh);
         self.publish(&writer);
@@ -68,7 +68,7 @@ impl Shared {
 }
 
 /// Returns the name of the test that an edit inserts or replaces.
-fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
+fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     match &edit.new_statement()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),
         _ => None,
@@ -76,10 +76,10 @@ fn test<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
 }
 
 /// Applies logged edits of routes again, to the recompiled rules.
-fn replay(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
+fn replay_edits(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
-        let edit = edit.parse(writer.base().rules.sources())?;
-        let table = table_of(&writer.base().rules, edit.table.unwrap_or(ROUTES_TABLE))?;
+        let edit = edit.parse_edit(writer.base().rules.sources())?;
+        let table = route_table_id(&writer.base().rules, edit.table.unwrap_or(ROUTES_TABLE))?;
         writer.apply_edit(compiler, table, edit.action)?;
     }
     Ok(())

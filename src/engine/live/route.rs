@@ -3,7 +3,7 @@
 use super::error::EditError;
 use super::statement_ref::StatementHead;
 use crate::engine::CompileError;
-use crate::engine::compile::fails;
+use crate::engine::compile::has_errors;
 use hashbrown::Equivalent;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
@@ -74,8 +74,8 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
     let mut parsed = parse(Threads::One, file, text);
-    if fails(&parsed.diagnostics) {
-        return Err(refusal(sources, text, parsed.diagnostics).into());
+    if has_errors(&parsed.diagnostics) {
+        return Err(parse_error(sources, text, parsed.diagnostics).into());
     }
     let wrong = |what| Err(EditError::NotOneStatement(what));
     match parsed.statements.pop() {
@@ -87,7 +87,7 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
 
 /// Creates the error for a refused statement. The source map of the error holds the files of the
 /// rules, followed by the statement's own text.
-pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
+pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);
     let shown = |file: FileId| {
         errors.iter().any(|found| {

@@ -18,7 +18,7 @@ pub(super) type SequenceNumber = u64;
 pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 
 /// The sort key of a route in its table: priority, then sequence number.
-pub(super) type Key = (Reverse<i64>, SequenceNumber);
+pub(super) type RouteOrder = (Reverse<i64>, SequenceNumber);
 
 /// A group of rules compiled together; see the module.
 #[derive(Clone)]
@@ -38,13 +38,17 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub fn base(rules: Rules) -> Segment {
+    pub fn of_base(rules: Rules) -> Segment {
         let tables = (0..rules.program().tables.len()).map(|table| TableId(table as u32)).collect();
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
     /// Creates a segment of routes inserted later. `routes` are in the same order as in `rules`.
-    pub fn added(rules: Rules, base: &Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Segment {
+    pub fn of_inserted_routes(
+        rules: Rules,
+        base: &Rules,
+        routes: Vec<(Arc<Route>, SequenceNumber)>,
+    ) -> Segment {
         let named = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
         let tables = rules.program().tables.iter().map(named).collect();
         let (routes, sequences): (Vec<_>, Vec<_>) = routes.into_iter().unzip();
@@ -59,7 +63,7 @@ impl Segment {
     ) -> Segment {
         let chunk = rules.bytecode().chunk();
         let orders: Arc<[Vec<RuleId>]> =
-            (0..chunk.tables.len()).map(|table| chunk.order(table).collect()).collect();
+            (0..chunk.tables.len()).map(|table| chunk.route_order(table).collect()).collect();
         let tombstones = Arc::new(Tombstones::new(orders.iter().map(Vec::len)));
         Segment { rules, tables, orders, sequences, tombstones, routes }
     }
@@ -91,7 +95,7 @@ impl Segment {
     }
 
     /// Returns the sort key of a route.
-    pub fn key(&self, rule: RuleId) -> Key {
+    pub fn route_order(&self, rule: RuleId) -> RouteOrder {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.sequence(rule))
     }
 
@@ -104,28 +108,28 @@ impl Segment {
     }
 
     /// Returns the number of routes of a table that come before a key.
-    pub fn count_before(&self, table: TableId, key: Key) -> u32 {
-        self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
+    pub fn count_before(&self, table: TableId, key: RouteOrder) -> u32 {
+        self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) < key) as u32
     }
 
     /// Returns the number of routes of a table that come before a key or at the key.
-    pub fn count_through(&self, table: TableId, key: Key) -> u32 {
-        self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
+    pub fn count_through(&self, table: TableId, key: RouteOrder) -> u32 {
+        self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) <= key) as u32
     }
 
-    fn order(&self, table: TableId) -> &[RuleId] {
+    fn evaluation_order(&self, table: TableId) -> &[RuleId] {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Removes a route, effective from `version` on. Does nothing for a route that can never hold,
     /// because the evaluation order does not contain such a route.
-    pub fn remove(&self, rule: RuleId, version: u64) {
+    pub fn mark_removed(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
             return broken_invariant!("the removed route {rule:?} is in its segment");
         };
-        let index = self.count_before(info.table, self.key(rule));
-        if self.order(info.table).get(index as usize) == Some(&rule) {
-            self.tombstones.remove(info.table, index, version);
+        let index = self.count_before(info.table, self.route_order(rule));
+        if self.evaluation_order(info.table).get(index as usize) == Some(&rule) {
+            self.tombstones.mark_removed(info.table, index, version);
         }
     }
 }

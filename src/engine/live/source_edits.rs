@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// other files are word lists, and rule files that are no longer imported. They keep the content
 /// that was first loaded.
 #[derive(Clone, Default)]
-pub(super) struct Files {
+pub(super) struct KeptFiles {
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
     /// The folder of the rules, for files that edits import later.
@@ -27,27 +27,27 @@ pub(super) struct Files {
 }
 
 /// A loader that keeps a copy of each file it loads.
-pub(super) struct Recorder<'l> {
+pub(super) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
     files: RefCell<HashMap<String, Vec<u8>>>,
 }
 
-impl<'l> Recorder<'l> {
-    pub fn new(loader: &'l dyn Loader) -> Recorder<'l> {
-        Recorder { loader, files: RefCell::default() }
+impl<'l> RecordingLoader<'l> {
+    pub fn new(loader: &'l dyn Loader) -> RecordingLoader<'l> {
+        RecordingLoader { loader, files: RefCell::default() }
     }
 
     /// Returns the files that this recorder loaded and the files of `before`, without the rule
     /// files in `sources`.
-    pub fn finish(self, before: &Files, sources: &SourceMap) -> Files {
+    pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut others = HashMap::clone(&before.others);
         others.extend(self.files.into_inner());
         sources.iter().for_each(|(_, file)| drop(others.remove(&file.name)));
-        Files { others: Arc::new(others), ..before.clone() }
+        KeptFiles { others: Arc::new(others), ..before.clone() }
     }
 }
 
-impl Loader for Recorder<'_> {
+impl Loader for RecordingLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         let bytes = self.loader.load(path)?;
         self.files.borrow_mut().insert(path.to_owned(), bytes.clone());
@@ -96,7 +96,7 @@ impl EditPoints {
 
 /// Changes to the routes of a base, as rule ids and texts.
 #[derive(Clone, Default)]
-pub(super) struct Changes {
+pub(super) struct RouteChanges {
     /// The ids of the removed routes.
     pub removed: Vec<RuleId>,
     /// The ids of the replaced routes, each with its new text.
@@ -108,10 +108,10 @@ pub(super) struct Changes {
 /// A text edit: a byte range and the text that replaces it.
 pub(super) type Splice = (Range<usize>, String);
 
-impl Changes {
+impl RouteChanges {
     /// Returns the files with the changes applied, as pairs of name and text, in the order of the
     /// base.
-    pub fn apply(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
+    pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
         let rules = &base.program().rules;
@@ -155,23 +155,23 @@ impl Changes {
     }
 }
 
-impl Files {
+impl KeptFiles {
     /// Creates a set of files with only the name of the main file. Other files are read from
     /// `disk`, if given.
-    pub fn new(main: &str, disk: Option<DiskLoader>) -> Files {
-        Files { main: main.to_owned(), disk, ..Files::default() }
+    pub fn new(main: &str, disk: Option<DiskLoader>) -> KeptFiles {
+        KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
     }
 
     /// Returns a copy in which these rule texts are added to the kept files or replace them.
-    pub fn with(&self, texts: Vec<(String, String)>) -> Files {
+    pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
         let mut others = HashMap::clone(&self.others);
         others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
-        Files { others: Arc::new(others), ..self.clone() }
+        KeptFiles { others: Arc::new(others), ..self.clone() }
     }
 }
 
 /// Loads a kept file; a file that is not kept is read from the folder of the rules.
-impl Loader for Files {
+impl Loader for KeptFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.others.get(path), &self.disk) {
             (Some(bytes), _) => Ok(bytes.clone()),
@@ -203,7 +203,7 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
 
 /// Formats the text of a statement that replaces another, with line breaks if other text is on the
 /// same lines.
-fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
+fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
     let mut placed = String::with_capacity(text.len() + 2);
@@ -218,8 +218,8 @@ fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
 }
 
 /// Formats the text of a statement for a table (indented) or for the top level.
-fn formatted(in_table: bool, text: &str) -> Cow<'_, str> {
-    if in_table { indented(text).into() } else { text.trim().into() }
+fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
+    if in_table { indent_statement(text).into() } else { text.trim().into() }
 }
 
 /// Returns the text edits that replace a statement and its documentation comments by `text`, or
@@ -231,7 +231,9 @@ pub(super) fn replacement_splices(
     in_table: bool,
     text: Option<&str>,
 ) -> impl Iterator<Item = Splice> {
-    let text = text.map(|text| in_place(source, &statement, &formatted(in_table, text))).unwrap_or_default();
+    let text = text
+        .map(|text| format_in_place(source, &statement, &format_statement(in_table, text)))
+        .unwrap_or_default();
     let comments = comments_before(source, previous_end as usize, statement.start);
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
@@ -239,11 +241,11 @@ pub(super) fn replacement_splices(
 /// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of
 /// a table.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
-    (at..at, format!("\n{}\n", formatted(in_table, text)))
+    (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }
 
 /// Indents a statement for a table, because an unindented statement would end the table.
-fn indented(text: &str) -> String {
+fn indent_statement(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     let mut before = true;
     for line in text.trim().split_inclusive('\n') {
@@ -290,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_statement_in_a_table_is_indented() {
-        assert_eq!(indented("\nroute a\nwhen b\n"), "  route a\nwhen b");
-        assert_eq!(indented("## x\n\nroute a"), "## x\n\n  route a");
+        assert_eq!(indent_statement("\nroute a\nwhen b\n"), "  route a\nwhen b");
+        assert_eq!(indent_statement("## x\n\nroute a"), "## x\n\n  route a");
     }
 
     #[test]
@@ -299,7 +301,10 @@ mod tests {
         let check = |source: &str, text: &str, expected: &str| {
             let start = source.find("route").expect("there is a route");
             let old = start..start + "route".len();
-            assert_eq!(apply_splices(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
+            assert_eq!(
+                apply_splices(source, vec![(old.clone(), format_in_place(source, &old, text))]),
+                expected
+            );
         };
         check("a\n  route\nb", " new ", "a\n  new\nb");
         check("a route b", "## x\nnew # y", "a \n## x\nnew # y\n b");

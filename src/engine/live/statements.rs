@@ -17,31 +17,35 @@ use std::ops::Range;
 ///
 /// # Errors
 /// If a statement is missing, exists already, or is edited twice.
-pub(super) fn edited(
+pub(super) fn apply_edits(
     texts: Vec<(String, String)>,
     main: &str,
     edits: &[ParsedEdit<'_>],
 ) -> Result<Vec<(String, String)>, EditError> {
-    let files: Vec<File> = texts.into_iter().map(File::new).collect();
-    let mut editor =
-        Editor { files: &files, main, splices: vec![Vec::new(); files.len()], ..Editor::default() };
-    edits.iter().try_for_each(|edit| editor.apply(edit).map_err(|error| editor.mention_import(error)))?;
+    let files: Vec<ParsedFile> = texts.into_iter().map(ParsedFile::new).collect();
+    let mut editor = StatementEditor {
+        files: &files,
+        main,
+        splices: vec![Vec::new(); files.len()],
+        ..StatementEditor::default()
+    };
+    edits.iter().try_for_each(|edit| editor.add_edit(edit).map_err(|error| editor.add_import_note(error)))?;
     let splices = editor.splices;
-    let text = |(file, splices): (&File, Vec<Splice>)| apply_splices(&file.text, splices);
+    let text = |(file, splices): (&ParsedFile, Vec<Splice>)| apply_splices(&file.text, splices);
     let texts: Vec<String> = files.iter().zip(splices).map(text).collect();
     Ok(files.into_iter().map(|file| file.name).zip(texts).collect())
 }
 
-struct File {
+struct ParsedFile {
     name: String,
     text: String,
     statements: Vec<Statement>,
 }
 
-impl File {
-    fn new((name, text): (String, String)) -> File {
+impl ParsedFile {
+    fn new((name, text): (String, String)) -> ParsedFile {
         let statements = parse(Threads::One, FileId(0), &text).statements;
-        File { name, text, statements }
+        ParsedFile { name, text, statements }
     }
 }
 
@@ -63,8 +67,8 @@ impl LocatedStatement<'_> {
 
 /// Collects the text changes that several edits make, and checks that the edits do not conflict.
 #[derive(Default)]
-struct Editor<'f> {
-    files: &'f [File],
+struct StatementEditor<'f> {
+    files: &'f [ParsedFile],
     main: &'f str,
     /// The text changes of each file.
     splices: Vec<Vec<Splice>>,
@@ -76,8 +80,8 @@ struct Editor<'f> {
     imported: Vec<String>,
 }
 
-impl<'f> Editor<'f> {
-    fn apply(&mut self, edit: &ParsedEdit<'_>) -> Result<(), EditError> {
+impl<'f> StatementEditor<'f> {
+    fn add_edit(&mut self, edit: &ParsedEdit<'_>) -> Result<(), EditError> {
         let head = edit.head();
         if let Some(name) = edit.table {
             self.refuse_if_inserted(StatementHead { keyword: "table", name })?;
@@ -85,7 +89,9 @@ impl<'f> Editor<'f> {
         let in_table = edit.table.is_some();
         if let Action::Insert(new) = &edit.action {
             let (file, at) = self.insertion_point(edit)?;
-            let same = self.matching(edit, head).any(|found| found.file == file && !self.is_changed(&found));
+            let same = self
+                .matching_statements(edit, head)
+                .any(|found| found.file == file && !self.is_already_changed(&found));
             let key = (file, at, head.to_string());
             if same || self.inserted.contains(&key) {
                 return Err(EditError::Duplicate(head.to_string()));
@@ -97,10 +103,10 @@ impl<'f> Editor<'f> {
             self.splices[file].push(append_splice(at, in_table, &new.text));
             return Ok(());
         }
-        let found = self.single_match(edit, head)?;
+        let found = self.single_matching_statement(edit, head)?;
         let (range, text) = (found.range(), &self.files[found.file].text);
         let around = |file: usize, at: usize| file == found.file && range.start < at && at < range.end;
-        if self.is_changed(&found) || self.inserted.iter().any(|(file, at, _)| around(*file, *at)) {
+        if self.is_already_changed(&found) || self.inserted.iter().any(|(file, at, _)| around(*file, *at)) {
             return Err(EditError::Twice(head.to_string()));
         }
         let new = edit.new_statement().map(|new| &*new.text);
@@ -112,7 +118,7 @@ impl<'f> Editor<'f> {
 
     /// True if an earlier edit replaced or removed the statement, a statement around it, or a
     /// statement in it.
-    fn is_changed(&self, found: &LocatedStatement<'_>) -> bool {
+    fn is_already_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
         let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
@@ -120,46 +126,49 @@ impl<'f> Editor<'f> {
 
     /// Returns the statements that an edit can refer to: the statements of its file that are in its
     /// table or, without a table, at the top level.
-    fn scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
+    fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
         let files = files.filter(move |(_, file)| named.is_none_or(|name| name == file.name));
-        files.flat_map(move |(file, File { statements, .. })| {
+        files.flat_map(move |(file, ParsedFile { statements, .. })| {
             let tables = statements.iter().filter_map(move |statement| match &statement.kind {
                 StatementKind::Table { name, statements } if Some(&*name.node) == table => {
-                    Some(located(file, statement.span.start, statements))
+                    Some(locate_statements(file, statement.span.start, statements))
                 }
                 _ => None,
             });
-            let outside = table.is_none().then(|| located(file, 0, statements));
+            let outside = table.is_none().then(|| locate_statements(file, 0, statements));
             outside.into_iter().chain(tables).flatten()
         })
     }
 
     /// Returns the statements in the scope of an edit that have this keyword and name.
-    fn matching<'h>(
+    fn matching_statements<'h>(
         &self,
         edit: &ParsedEdit<'_>,
         head: StatementHead<'h>,
     ) -> impl Iterator<Item = LocatedStatement<'f>> + use<'f, 'h> {
-        let found: Vec<LocatedStatement<'f>> =
-            self.scope(edit).filter(|found| StatementHead::new(&found.statement.kind) == head).collect();
+        let found: Vec<LocatedStatement<'f>> = self
+            .statements_in_scope(edit)
+            .filter(|found| StatementHead::new(&found.statement.kind) == head)
+            .collect();
         found.into_iter()
     }
 
     /// Returns the single statement that an edit replaces or removes.
-    fn single_match(
+    fn single_matching_statement(
         &self,
         edit: &ParsedEdit<'_>,
         head: StatementHead<'_>,
     ) -> Result<LocatedStatement<'f>, EditError> {
-        self.checked_table(edit)?;
-        let found: Vec<LocatedStatement<'f>> = self.matching(edit, head).collect();
+        self.find_unchanged_table(edit)?;
+        let found: Vec<LocatedStatement<'f>> = self.matching_statements(edit, head).collect();
         match found.as_slice() {
             [one] => Ok(*one),
             [] => {
                 self.refuse_if_inserted(head)?;
-                let heads = || self.scope(edit).map(|found| StatementHead::new(&found.statement.kind));
+                let heads =
+                    || self.statements_in_scope(edit).map(|found| StatementHead::new(&found.statement.kind));
                 let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
                 let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
                 Err(UnknownStatement::new(head, edit.table, known, other).into())
@@ -176,7 +185,7 @@ impl<'f> Editor<'f> {
     }
 
     /// Extends an error: the statement may be in a file that an earlier edit imports.
-    fn mention_import(&self, error: EditError) -> EditError {
+    fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
                 error @ (EditError::UnknownStatement(_)
@@ -200,11 +209,11 @@ impl<'f> Editor<'f> {
 
     /// Returns the table of an edit. Checks that the edit's file and table exist, and that no
     /// earlier edit changed the table.
-    fn checked_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
+    fn find_unchanged_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
-            return Err(self.unknown_file(name));
+            return Err(self.unknown_file_error(name));
         }
-        let table = self.table(edit)?;
+        let table = self.find_table(edit)?;
         let changed = |table: &LocatedStatement<'_>| self.changed.contains(&(table.file, table.range()));
         match table.as_ref().filter(|table| changed(table)) {
             Some(table) => Err(EditError::Twice(StatementHead::new(&table.statement.kind).to_string())),
@@ -212,7 +221,7 @@ impl<'f> Editor<'f> {
         }
     }
 
-    fn table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
+    fn find_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         let Some(table) = edit.table else { return Ok(None) };
         let outside = ParsedEdit {
             action: Action::Remove(StatementHead { keyword: "table", name: table }),
@@ -220,7 +229,8 @@ impl<'f> Editor<'f> {
             ..*edit
         };
         let of_kind = || {
-            self.scope(&outside).filter(|found| StatementHead::new(&found.statement.kind).keyword == "table")
+            self.statements_in_scope(&outside)
+                .filter(|found| StatementHead::new(&found.statement.kind).keyword == "table")
         };
         let known: Vec<&str> =
             of_kind().map(|found| StatementHead::new(&found.statement.kind).name).collect();
@@ -231,19 +241,19 @@ impl<'f> Editor<'f> {
     /// Returns where the statement of an insertion is added: the index of the file, and the byte
     /// offset.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
-        if let Some(table) = self.checked_table(edit)? {
+        if let Some(table) = self.find_unchanged_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
             // `checked_table` already refused an edit that names an unknown file.
             broken_invariant!("the main file `{name}` is among the files");
-            return Err(self.unknown_file(name));
+            return Err(self.unknown_file_error(name));
         };
         Ok((file, self.files[file].text.len()))
     }
 
-    fn unknown_file(&self, name: &str) -> EditError {
+    fn unknown_file_error(&self, name: &str) -> EditError {
         let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
         EditError::UnknownFile(name.to_owned(), names.join(", "))
     }
@@ -251,7 +261,11 @@ impl<'f> Editor<'f> {
 
 /// Returns each statement with the end offset of the previous statement. `start` is this offset for
 /// the first statement.
-fn located(file: usize, start: u32, statements: &[Statement]) -> impl Iterator<Item = LocatedStatement<'_>> {
+fn locate_statements(
+    file: usize,
+    start: u32,
+    statements: &[Statement],
+) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = start;
     statements.iter().map(move |statement| {
         let found = LocatedStatement { file, previous_end, statement };
@@ -272,8 +286,8 @@ mod tests {
     fn an_insertion_without_a_main_file_is_an_error() {
         let texts = vec![("other.rules".to_owned(), String::new())];
         let edit = Edit::insert("default -> h");
-        let edits = [edit.parse(&SourceMap::new()).expect("it parses")];
-        let result = edited(texts, "main.rules", &edits);
+        let edits = [edit.parse_edit(&SourceMap::new()).expect("it parses")];
+        let result = apply_edits(texts, "main.rules", &edits);
         assert!(matches!(result, Err(EditError::UnknownFile(..))), "{result:?}");
     }
 }

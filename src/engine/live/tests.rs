@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-fn live(text: &str) -> LiveRules {
+fn live_rules(text: &str) -> LiveRules {
     LiveRules::from_text(Compiler::new(), text).expect("it compiles").merge_after(usize::MAX)
 }
 
@@ -20,13 +20,13 @@ fn target(rules: &LiveRules, message: &Json) -> String {
     rules.decide(message).target().unwrap_or("-").to_owned()
 }
 
-fn refused(result: Result<(), EditError>, part: &str) {
+fn assert_refused(result: Result<(), EditError>, part: &str) {
     let error = result.expect_err("it is refused").to_string();
     assert!(error.contains(part), "{error:?} does not say {part:?}");
 }
 
 /// Checks the evaluation order of routes that all hold, before and after a merge.
-fn order(rules: &LiveRules, expected: &[&str]) {
+fn assert_order(rules: &LiveRules, expected: &[&str]) {
     let matched = rules.matched(&json!({}));
     assert_eq!(matched, expected);
     assert_eq!(rules.decide(&json!({})).chosen(), expected.first().copied());
@@ -35,64 +35,68 @@ fn order(rules: &LiveRules, expected: &[&str]) {
     assert_eq!(rules.pending(), 0);
 }
 
-const HOLDS: &str = "when ctx.x is missing -> h";
+const MISSING_FIELD_ROUTE: &str = "when ctx.x is missing -> h";
 
 #[test]
 fn inserted_routes_stand_behind_those_of_their_priority() {
-    let rules = live(&format!("route a priority 2 {HOLDS}\nroute b priority 2 {HOLDS}\nroute c {HOLDS}"));
+    let rules = live_rules(&format!(
+        "route a priority 2 {MISSING_FIELD_ROUTE}\nroute b priority 2 {MISSING_FIELD_ROUTE}\nroute c {MISSING_FIELD_ROUTE}"
+    ));
     for (name, priority) in [("d", 2), ("e", 2), ("f", 3), ("g", 0), ("h", -1), ("i", 1)] {
-        rules.insert(&format!("route {name} priority {priority} {HOLDS}")).expect("it fits");
+        rules.insert(&format!("route {name} priority {priority} {MISSING_FIELD_ROUTE}")).expect("it fits");
     }
-    order(&rules, &["f", "a", "b", "d", "e", "i", "c", "g", "h"]);
+    assert_order(&rules, &["f", "a", "b", "d", "e", "i", "c", "g", "h"]);
 }
 
 #[test]
 fn a_replacement_keeps_the_place() {
-    let rules = live(&format!("route a {HOLDS}\nroute b {HOLDS}\nroute c {HOLDS}"));
-    rules.insert(&format!("route d {HOLDS}")).expect("it fits");
-    rules.insert(&format!("route e {HOLDS}")).expect("it fits");
+    let rules = live_rules(&format!(
+        "route a {MISSING_FIELD_ROUTE}\nroute b {MISSING_FIELD_ROUTE}\nroute c {MISSING_FIELD_ROUTE}"
+    ));
+    rules.insert(&format!("route d {MISSING_FIELD_ROUTE}")).expect("it fits");
+    rules.insert(&format!("route e {MISSING_FIELD_ROUTE}")).expect("it fits");
     for name in ["b", "b", "d"] {
         rules.replace(&format!("route {name} when ctx.x is missing -> other")).expect("it is there");
     }
-    rules.replace(&format!("route c priority 1 {HOLDS}")).expect("it is there");
+    rules.replace(&format!("route c priority 1 {MISSING_FIELD_ROUTE}")).expect("it is there");
     assert_eq!(rules.decide(&json!({})).chosen(), Some("c"));
-    rules.replace(&format!("route c {HOLDS}")).expect("it is there");
-    order(&rules, &["a", "b", "c", "d", "e"]);
+    rules.replace(&format!("route c {MISSING_FIELD_ROUTE}")).expect("it is there");
+    assert_order(&rules, &["a", "b", "c", "d", "e"]);
     rules.remove("a").expect("it is there");
     assert_eq!(target(&rules, &json!({})), "other");
 }
 
 #[test]
 fn what_was_removed_can_come_again() {
-    let rules = live(&format!("route a {HOLDS}\nroute b {HOLDS}"));
+    let rules = live_rules(&format!("route a {MISSING_FIELD_ROUTE}\nroute b {MISSING_FIELD_ROUTE}"));
     rules.remove("a").expect("it is there");
-    refused(rules.remove("a"), "there is no route `a`");
-    rules.insert(&format!("route a {HOLDS}")).expect("the name is free");
+    assert_refused(rules.remove("a"), "there is no route `a`");
+    rules.insert(&format!("route a {MISSING_FIELD_ROUTE}")).expect("the name is free");
     rules.remove("a").expect("it is there");
-    rules.insert(&format!("route a {HOLDS}")).expect("the name is free");
-    rules.insert(&format!("route c disabled {HOLDS}")).expect("it fits");
-    refused(rules.insert(&format!("route c {HOLDS}")), "already a route `c`");
-    order(&rules, &["b", "a"]);
+    rules.insert(&format!("route a {MISSING_FIELD_ROUTE}")).expect("the name is free");
+    rules.insert(&format!("route c disabled {MISSING_FIELD_ROUTE}")).expect("it fits");
+    assert_refused(rules.insert(&format!("route c {MISSING_FIELD_ROUTE}")), "already a route `c`");
+    assert_order(&rules, &["b", "a"]);
     rules.remove("c").expect("a disabled route is one too");
     rules.remove("b").expect("it is there");
-    order(&rules, &["a"]);
+    assert_order(&rules, &["a"]);
 }
 
 #[test]
 fn rules_may_begin_and_end_empty() {
     for text in ["", "# nothing yet\n", "table t {\n}\n"] {
-        let rules = live(text);
+        let rules = live_rules(text);
         assert_eq!(rules.decide(&json!({})).chosen(), None);
-        rules.insert(&format!("route a {HOLDS}")).expect("it fits");
-        order(&rules, &["a"]);
+        rules.insert(&format!("route a {MISSING_FIELD_ROUTE}")).expect("it fits");
+        assert_order(&rules, &["a"]);
         rules.remove("a").expect("it is there");
-        order(&rules, &[]);
+        assert_order(&rules, &[]);
     }
 }
 
 #[test]
 fn jumps_go_both_ways() {
-    let rules = live(
+    let rules = live_rules(
         "route into when go == true -> goto t
          route later when true -> main_later
          table t { route x when n == 1 -> tx }
@@ -107,10 +111,10 @@ fn jumps_go_both_ways() {
     assert_eq!(target(&rules, &message(3)), "main_later", "the search goes on behind jumps in vain");
     rules.insert_into("t", "route z when n == 4 -> goto u").expect("it fits");
     assert_eq!(rules.decide(&message(4)).path(), ["routes", "t", "u"]);
-    refused(rules.insert_into("u", "route back when n == 4 -> goto t"), "form a cycle");
+    assert_refused(rules.insert_into("u", "route back when n == 4 -> goto t"), "form a cycle");
     rules.remove_from("t", "z").expect("it is there");
     rules.insert_into("u", "route back when n == 4 -> goto t").expect("there is no circle any more");
-    refused(rules.insert_into("v", "route r when n == 4 -> h"), "no entry `v`");
+    assert_refused(rules.insert_into("v", "route r when n == 4 -> h"), "no entry `v`");
     rules.merge().expect("it compiles");
     assert_eq!(target(&rules, &message(2)), "ty");
     assert_eq!(rules.decide_in("u", &message(2)).expect("it is there").target(), Some("from_u"));
@@ -121,7 +125,7 @@ fn jumps_go_both_ways() {
 
 #[test]
 fn added_segments_are_compacted_and_stay_editable() {
-    let rules = live("route base when n == 1 -> b\ntable t {\n  default -> dt\n}");
+    let rules = live_rules("route base when n == 1 -> b\ntable t {\n  default -> dt\n}");
     for n in 0..60 {
         rules.insert(&format!("route r{n} priority {} when n == {n} -> h{n}", n % 3)).expect("it fits");
         rules.insert_into("t", &format!("route s{n} when n == {n} -> s{n}")).expect("it fits");
@@ -176,18 +180,18 @@ fn routes_use_what_is_declared() {
     let decision = rules.decide(&json!({"text": "SHOW", "n": 5}));
     assert_eq!(serde_json::to_value(&decision).expect("it is JSON")["args"], json!({"n": 5}));
     assert_eq!(target(&rules, &json!({"text": "SHOW", "n": 4})), "chat");
-    refused(rules.insert("route b when wantd -> files"), "did you mean `wanted`?");
-    refused(rules.insert("route b when wanted -> file"), "did you mean `files`?");
-    refused(rules.insert("route b when m > 3 -> files"), "`m` is not declared");
-    refused(rules.insert("route `default` when many -> files"), "cannot be named");
-    refused(rules.replace("route aa when many -> files"), "there is no route `aa`");
+    assert_refused(rules.insert("route b when wantd -> files"), "did you mean `wanted`?");
+    assert_refused(rules.insert("route b when wanted -> file"), "did you mean `files`?");
+    assert_refused(rules.insert("route b when m > 3 -> files"), "`m` is not declared");
+    assert_refused(rules.insert("route `default` when many -> files"), "cannot be named");
+    assert_refused(rules.replace("route aa when many -> files"), "there is no route `aa`");
     let why = rules.explain(&json!({"text": "list", "n": 5})).expect("it compiles");
     assert_eq!(why.chosen.as_deref(), Some("a"));
 }
 
 #[test]
 fn one_statement_is_wanted() {
-    let rules = live("default -> h\nchoice c { branch b { n == 1 } }");
+    let rules = live_rules("default -> h\nchoice c { branch b { n == 1 } }");
     for (text, part) in [
         ("", "no statement"),
         ("default -> x", "already a `default`"),
@@ -195,21 +199,22 @@ fn one_statement_is_wanted() {
         ("route a when x == -> h", "<statement>:1:"),
         ("rout a when x == 1 -> h", "<statement>:1:1"),
     ] {
-        refused(rules.insert(text), part);
+        assert_refused(rules.insert(text), part);
     }
-    refused(rules.insert_into("c", "route a when x == 1 -> h"), "holds no routes");
+    assert_refused(rules.insert_into("c", "route a when x == 1 -> h"), "holds no routes");
 }
 
 #[test]
 fn an_insert_does_not_change_what_others_mean() {
-    let rules =
-        live("route a when ctx.x is present -> some\nroute b when ctx.s == \"x\" -> text\nlet n = ctx.n > 1");
-    refused(rules.insert("route c when ctx.x > 3 -> h"), "declare `ctx.x` in an `input` block");
-    refused(rules.insert("route c when ctx.s.inner == 1 -> h"), "`ctx.s`");
-    refused(rules.insert("route c when ctx.n == \"x\" -> h"), "`ctx.n`");
-    refused(rules.insert("route c when ctx == 1 -> h"), "`ctx`");
+    let rules = live_rules(
+        "route a when ctx.x is present -> some\nroute b when ctx.s == \"x\" -> text\nlet n = ctx.n > 1",
+    );
+    assert_refused(rules.insert("route c when ctx.x > 3 -> h"), "declare `ctx.x` in an `input` block");
+    assert_refused(rules.insert("route c when ctx.s.inner == 1 -> h"), "`ctx.s`");
+    assert_refused(rules.insert("route c when ctx.n == \"x\" -> h"), "`ctx.n`");
+    assert_refused(rules.insert("route c when ctx == 1 -> h"), "`ctx`");
     rules.insert("route c priority 1 when ctx.y > 3 -> number").expect("nobody else reads it");
-    refused(rules.insert("route d when ctx.y contains \"x\" -> h"), "`ctx.y`");
+    assert_refused(rules.insert("route d when ctx.y contains \"x\" -> h"), "`ctx.y`");
     rules
         .insert("route d when ctx.y is present and ctx.s is present -> d")
         .expect("it reads them as they are");
@@ -229,11 +234,12 @@ fn an_insert_does_not_change_what_others_mean() {
 #[test]
 fn a_removal_reads_fields_as_what_is_left_does() {
     for merged in [false, true] {
-        let rules = live("route a when ctx.x is present -> some\nroute b when ctx.y == 1 -> b");
+        let rules = live_rules("route a when ctx.x is present -> some\nroute b when ctx.y == 1 -> b");
         let text = "route n priority 1 when ctx.x > 3 -> number";
-        refused(rules.insert(text), "`ctx.x`");
-        let rules =
-            live(&format!("{text}\nroute a when ctx.x is present -> some\nroute b when ctx.y == 1 -> b"));
+        assert_refused(rules.insert(text), "`ctx.x`");
+        let rules = live_rules(&format!(
+            "{text}\nroute a when ctx.x is present -> some\nroute b when ctx.y == 1 -> b"
+        ));
         if merged {
             rules.insert("route c when ctx.z == 1 -> c").expect("it fits");
         }
@@ -277,7 +283,7 @@ fn files_keep_their_own_routes_and_settings() {
 
 #[test]
 fn tests_and_analysis_do_not_stand_in_the_way() {
-    let rules = live(
+    let rules = live_rules(
         "intent refund { keywords [\"refund\"] }\nlexicon heat { \"hot\": 0.5 }\nroute a when text == \"a\" -> a\ntest \"a\" { given text = \"a\" expect a }",
     );
     rules.insert("route b when request.heat > 0.1 -> b").unwrap_or_else(|error| panic!("{error}"));
@@ -318,7 +324,7 @@ fn functions_may_decide_and_edit() {
 
 #[test]
 fn decisions_outlive_the_rules() {
-    let rules = live("route a when n == 1 -> a(n: n) { kind: \"x\" }");
+    let rules = live_rules("route a when n == 1 -> a(n: n) { kind: \"x\" }");
     rules.insert("route b when n == 2 -> b(n: n) { kind: \"y\" }").expect("it fits");
     let (a, b) = (rules.decide(&json!({"n": 1})), rules.decide(&json!({"n": 2})));
     rules.remove("a").expect("it is there");
@@ -335,7 +341,7 @@ fn decisions_outlive_the_rules() {
 fn edits_during_a_merge_are_kept() {
     let merging = Arc::new(AtomicUsize::new(0));
     let base: String = (0..300).map(|at| format!("route b{at} when n == {at} -> b{at}\n")).collect();
-    let rules = live(&base);
+    let rules = live_rules(&base);
     for round in 0..6 {
         rules.insert(&format!("route old{round} when n == {} -> old", 1000 + round)).expect("it fits");
         rules.insert(&format!("route gone{round} when n == {} -> gone", 2000 + round)).expect("it fits");
@@ -371,7 +377,7 @@ fn edits_during_a_merge_are_kept() {
 
 #[test]
 fn merges_start_by_themselves() {
-    let rules = live("default -> h").merge_after(10);
+    let rules = live_rules("default -> h").merge_after(10);
     for at in 0..200 {
         rules.insert(&format!("route r{at} when n == {at} -> r")).expect("it fits");
     }
@@ -387,12 +393,12 @@ fn merges_start_by_themselves() {
 fn a_merge_that_fails_leaves_everything_as_it_was() {
     fn name_main(rules: &mut LiveRules, name: &str) {
         let shared = Arc::get_mut(&mut rules.shared).expect("nobody else has the rules");
-        shared.snapshot.store(live("").shared.snapshot.load_full());
-        let mut writer = shared.lock();
+        shared.snapshot.store(live_rules("").shared.snapshot.load_full());
+        let mut writer = shared.lock_writer();
         writer.base_mut().expect("no decision is made").files.main = name.to_owned();
         shared.snapshot.store(writer.snapshot());
     }
-    let mut rules = live("route a when n > 1 -> a\ndefault -> h");
+    let mut rules = live_rules("route a when n > 1 -> a\ndefault -> h");
     name_main(&mut rules, "gone.rules");
     rules.insert("route b priority 1 when n > 2 -> b").expect("it fits");
     let error = rules.merge().expect_err("there is no main file");

@@ -11,10 +11,10 @@ use super::base::{self, Base};
 use super::edit::{Action, Edit};
 use super::error::EditError;
 use super::goto_graph::GotoGraph;
-use super::route::{ParsedStatement, Route, refusal};
+use super::route::{ParsedStatement, Route, parse_error};
 use super::segment::Segment;
 use super::snapshot::Snapshot;
-use super::source_edits::Changes;
+use super::source_edits::RouteChanges;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
 use catalog::{Catalog, RouteLocation};
@@ -156,7 +156,7 @@ impl Writer {
     }
 
     /// Returns the text changes since the base was compiled.
-    pub fn changes(&self) -> Changes {
+    pub fn changes(&self) -> RouteChanges {
         self.catalog.changes()
     }
 
@@ -205,10 +205,10 @@ impl Writer {
     }
 
     /// Compiles a new base with these changes. Other edits wait until it is compiled.
-    fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
+    fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
-        let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
-        let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
+        let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
+        let (base, counted) = base::compile_base(compiler, &files, &files, |_| false, Threads::All)?;
         self.replace_state(Writer::new(base, counted));
         Ok(())
     }
@@ -231,7 +231,7 @@ impl Writer {
         compiler: &Compiler,
         table: TableId,
         edit: Action<'_>,
-    ) -> Result<Option<Changes>, EditError> {
+    ) -> Result<Option<RouteChanges>, EditError> {
         let (old, new) = match edit {
             Action::Remove(route) => (Some(self.catalog.existing(table, route)?), None),
             Action::Replace(new) => (Some(self.catalog.existing(table, new.head())?), Some(new)),
@@ -271,15 +271,15 @@ impl Writer {
     ) -> Result<(Route, Rules), CompileError> {
         let Base { rules: base, declarations, .. } = &**self.base();
         let compile =
-            || declarations.compile(compiler, base, table, new, self.constraints.counted.snapshot());
+            || declarations.compile_route(compiler, base, table, new, self.constraints.counted.snapshot());
         let (route, rules) = text::with_parse_cache(compile)?;
         let old_jump = old.and_then(|old| Some((table, old.segment.goto_target(old.rule)?)));
         if let Some((to, span)) = route.goto
-            && let Err((code, message)) = self.constraints.jumps.check(table, to, old_jump)
+            && let Err((code, message)) = self.constraints.jumps.check_jump(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
-            return Err(refusal(base.sources(), &route.parsed.text, vec![wrong]));
+            return Err(parse_error(base.sources(), &route.parsed.text, vec![wrong]));
         }
         Ok((route, rules))
     }
@@ -296,7 +296,7 @@ impl Writer {
         route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
         route.uses = self.constraints.add_uses(route.uses);
         let routes = vec![(Arc::new(route), sequence)];
-        let segment = Arc::new(Segment::added(rules, &self.base().rules, routes));
+        let segment = Arc::new(Segment::of_inserted_routes(rules, &self.base().rules, routes));
         self.catalog.register(&segment, RuleId(0));
         self.added.push(segment);
     }
@@ -307,7 +307,7 @@ impl Writer {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;
         segment.goto_target(rule).into_iter().for_each(|to| self.constraints.jumps.remove((table, to)));
-        segment.remove(rule, self.revision.version);
+        segment.mark_removed(rule, self.revision.version);
         if segment.routes.len() == 1 {
             self.drop_segments(&[segment]);
         }
@@ -323,7 +323,7 @@ impl Writer {
 
     /// Begins a recompilation: edits of routes are logged from now on. Returns the base and the
     /// text changes since the base was compiled.
-    pub fn begin_recompilation(&mut self) -> (Arc<Base>, Changes) {
+    pub fn begin_recompilation(&mut self) -> (Arc<Base>, RouteChanges) {
         debug_assert!(self.edit_log.is_none(), "two recompilations at a time");
         self.edit_log = Some(Vec::new());
         (Arc::clone(self.base()), self.changes())

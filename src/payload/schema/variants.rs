@@ -6,9 +6,9 @@
 //! only that field and missing fields, every such object violates the rule. So at least one of the
 //! missing fields is required.
 
-use super::super::reads::{Read, Reads};
+use super::super::reads::{FieldRead, FieldReads};
 use super::super::run::{self, CorrectedViolation};
-use super::super::{Judge, path::Step};
+use super::super::{Judge, path::PathStep};
 use crate::engine::Rules;
 use rulec_base::broken_invariant;
 use rulec_lang::ty::KindSet;
@@ -18,57 +18,62 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Adds the conditional requirements to the schema of a payload kind and of its nested objects.
-pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
+pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else {
         return broken_invariant!("a payload of the rules has a judge");
     };
-    let reads = Reads::of_objects(rules.program(), payload);
-    let site = Site { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
-    Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
+    let reads = FieldReads::per_object(rules.program(), payload);
+    let site = ObjectSite { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
+    VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
 /// The position of an object in a payload, and where its rules are.
-struct Site<'p> {
+struct ObjectSite<'p> {
     /// The binding (variable) that contains the object, and the keys that lead from the binding to
     /// the object.
     root: BindingId,
     keys: Vec<Arc<str>>,
     /// The path of the object in a probe payload.
-    steps: Vec<Step<String>>,
+    steps: Vec<PathStep<String>>,
     /// The block of rules around the object.
     block: &'p Block,
 }
 
-impl Site<'_> {
+impl ObjectSite<'_> {
     /// Builds a payload with `object` at this position.
-    fn holding(&self, object: Map<String, Json>) -> Json {
+    fn build_payload(&self, object: Map<String, Json>) -> Json {
         self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
-            Step::Key(key) => json!({ key: inner }),
-            Step::Index(_) => json!([inner]),
+            PathStep::Key(key) => json!({ key: inner }),
+            PathStep::Index(_) => json!([inner]),
         })
     }
 }
 
-struct Walk<'w, 'p> {
+struct VariantBuilder<'w, 'p> {
     judge: &'w Judge,
-    reads: &'w Reads<'p>,
+    reads: &'w FieldReads<'p>,
 }
 
-impl Walk<'_, '_> {
-    fn object(&self, schema: &mut Json, object: &Object, site: &Site<'_>) {
+impl VariantBuilder<'_, '_> {
+    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectSite<'_>) {
         for field in &object.fields {
-            let inner = |items: bool, schema: &mut Json, inner: &Object, site: &Site<'_>| {
+            let inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectSite<'_>| {
                 let within = &mut schema["properties"][&*field.name];
-                self.object(if items { &mut within["items"] } else { within }, inner, site);
+                self.add_object_variants(if items { &mut within["items"] } else { within }, inner, site);
             };
             let mut steps = site.steps.clone();
-            steps.push(Step::Key(field.name.to_string()));
+            steps.push(PathStep::Key(field.name.to_string()));
             let mut keys = site.keys.clone();
             keys.push(field.name.clone());
             match &field.shape {
                 Shape::Plain(_) => {}
                 Shape::Object(object) => {
-                    inner(false, schema, object, &Site { root: site.root, keys, steps, block: site.block });
+                    inner(
+                        false,
+                        schema,
+                        object,
+                        &ObjectSite { root: site.root, keys, steps, block: site.block },
+                    );
                 }
                 Shape::Objects(object) => {
                     let each = site.block.each.iter().find(|each| {
@@ -78,21 +83,21 @@ impl Walk<'_, '_> {
                         })
                     });
                     let Some(each) = each else { continue };
-                    steps.push(Step::Index(0));
-                    let site = Site { root: each.element, keys: Vec::new(), steps, block: &each.block };
+                    steps.push(PathStep::Index(0));
+                    let site = ObjectSite { root: each.element, keys: Vec::new(), steps, block: &each.block };
                     inner(true, schema, object, &site);
                 }
             }
         }
         let variants: Vec<Json> =
-            object.fields.iter().flat_map(|field| self.variants(object, field, site)).collect();
+            object.fields.iter().flat_map(|field| self.field_variants(object, field, site)).collect();
         if !variants.is_empty() {
             schema["allOf"] = Json::Array(variants);
         }
     }
 
     /// Returns one `if` and `then` schema for each allowed value of a field that has requirements.
-    fn variants(&self, object: &Object, field: &PayloadField, site: &Site<'_>) -> Vec<Json> {
+    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectSite<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
             |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
@@ -104,10 +109,11 @@ impl Walk<'_, '_> {
                 let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
                 let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
                 probe.insert(field.name.to_string(), value.clone());
-                let found = run::run(self.judge, &site.holding(probe), false, None).found;
-                wanted.extend(found.iter().filter_map(|found| self.wanted(found, field, dicts, site)));
+                let found = run::run_checks(self.judge, &site.build_payload(probe), false, None).found;
+                wanted
+                    .extend(found.iter().filter_map(|found| self.required_fields(found, field, dicts, site)));
             }
-            let then = then(wanted);
+            let then = then_schema(wanted);
             (!then.is_empty()).then(|| {
                 json!({
                     "if": {"properties": {&*field.name: {"const": value}}, "required": [&*field.name]},
@@ -121,18 +127,18 @@ impl Walk<'_, '_> {
     /// Returns the fields of which a violated rule needs at least one. Also returns the dict that
     /// contains these fields, or `None` if the object itself does. `dicts` are the dicts in the
     /// probe. Returns `None` if the violation may depend on other fields.
-    fn wanted(
+    fn required_fields(
         &self,
         found: &CorrectedViolation,
         field: &PayloadField,
         dicts: &[&PayloadField],
-        site: &Site<'_>,
+        site: &ObjectSite<'_>,
     ) -> Option<(Option<&str>, BTreeSet<&str>)> {
         let rule = found.id.filter(|_| !found.warning)?;
         let depth = site.keys.len();
         let mut reads_field = false;
         let mut places = BTreeSet::new();
-        for Read { slot, used } in self.reads.of_rule(rule) {
+        for FieldRead { slot, used } in self.reads.read_by_rule(rule) {
             let mut keys = slot.path.iter().map(|key| &**key);
             let same = slot.root.as_ref()?.id == site.root
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
@@ -150,7 +156,7 @@ impl Walk<'_, '_> {
     }
 }
 
-fn then(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
+fn then_schema(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
     let mut then = Map::new();
     let mut dicts: BTreeMap<&str, Map<String, Json>> = BTreeMap::new();
     for (dict, keys) in wanted {

@@ -1,7 +1,7 @@
 //! Checks that sibling modules do not import one another in a circle. Each folder can then be read
 //! from the bottom up.
 
-use super::{folders, is_test, name_of, rust_files};
+use super::{folders, is_test, relative_name, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ struct Package {
 
 /// Returns the code of a file without comments, without unit tests at its end, and without imports
 /// for the unit tests.
-fn code(text: &str) -> String {
+fn strip_code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let mut code = String::new();
     let mut lines = text.lines();
@@ -33,7 +33,7 @@ fn code(text: &str) -> String {
 }
 
 impl Package {
-    fn read(folder: &Path) -> Package {
+    fn read_package(folder: &Path) -> Package {
         let mut files = Vec::new();
         rust_files(folder, &mut files);
         let mut package = Package::default();
@@ -46,13 +46,13 @@ impl Package {
                 Some("mod") => drop(module.pop()),
                 _ => {}
             }
-            package.add(module, &name_of(file), &fs::read_to_string(file).expect("a text"));
+            package.add_file(module, &relative_name(file), &fs::read_to_string(file).expect("a text"));
         }
         package
     }
 
-    fn add(&mut self, module: Module, file: &str, text: &str) {
-        self.modules.insert(module, (file.to_owned(), code(text)));
+    fn add_file(&mut self, module: Module, file: &str, text: &str) {
+        self.modules.insert(module, (file.to_owned(), strip_code(text)));
     }
 
     /// Returns the names that a module brings into scope, each with its path.
@@ -73,7 +73,7 @@ impl Package {
     }
 
     /// Returns the module that defines the item at a path. Follows up to `depth` imports.
-    fn home(&self, path: &Module, depth: usize) -> Module {
+    fn module_file(&self, path: &Module, depth: usize) -> Module {
         let mut module = Module::new();
         for (at, name) in path.iter().enumerate() {
             let mut inner = module.clone();
@@ -83,7 +83,7 @@ impl Package {
                 continue;
             }
             return match self.imports(&module).get(name) {
-                Some(target) if depth > 0 && *target != path[..=at] => self.home(target, depth - 1),
+                Some(target) if depth > 0 && *target != path[..=at] => self.module_file(target, depth - 1),
                 _ => module,
             };
         }
@@ -95,7 +95,7 @@ impl Package {
         let mut folders: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (module, (_, text)) in &self.modules {
             for path in references(text) {
-                let home = self.home(&absolute(module, path), 4);
+                let home = self.module_file(&absolute(module, path), 4);
                 let common = module.iter().zip(&home).take_while(|(one, other)| one == other).count();
                 if let (Some(from), Some(to)) = (module.get(common), home.get(common)) {
                     let folder = folders.entry(module[..common].to_vec()).or_default();
@@ -221,7 +221,7 @@ fn absolute(module: &Module, path: Vec<String>) -> Module {
 fn siblings_do_not_import_one_another_in_a_circle() {
     let mut broken = String::new();
     for folder in folders("src") {
-        for (file, back) in Package::read(&folder).circles() {
+        for (file, back) in Package::read_package(&folder).circles() {
             broken.push_str(&format!("{file} imports {}, which lead back to it\n", back.join(", ")));
         }
     }
@@ -234,7 +234,7 @@ fn a_circle_is_found_wherever_it_is_written() {
         let mut package = Package::default();
         for (name, text) in [("m", "")].iter().chain(files) {
             let module = name.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-            package.add(module, name, text);
+            package.add_file(module, name, text);
         }
         package.circles().into_keys().collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
 //! Checks that the compiler version in `rust-version` knows the syntax of the sources. Clippy
 //! checks only the use of the standard library.
 
-use super::{folders, name_of, root, rust_files};
+use super::{folders, project_root, relative_name, rust_files};
 use std::fs;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
@@ -54,13 +54,13 @@ fn holds_let(condition: &Expr) -> bool {
 fn no_guard_needs_a_newer_compiler() {
     let mut files = Vec::new();
     let own = ["src", "tests", "benches", "examples"].into_iter().flat_map(folders);
-    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| root().join(folder)))
+    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| project_root().join(folder)))
         .for_each(|folder| rust_files(&folder, &mut files));
     let mut found = Vec::new();
     for path in &files {
         let text = fs::read_to_string(path).expect("a text");
         let lines = LetGuards::find(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        found.extend(lines.iter().map(|line| format!("{}:{line}\n", name_of(path))));
+        found.extend(lines.iter().map(|line| format!("{}:{line}\n", relative_name(path))));
     }
     assert!(files.len() > 700, "{} files", files.len());
     assert!(found.is_empty(), "`if let` guards, which Rust knows since 1.95:\n{}", found.concat());

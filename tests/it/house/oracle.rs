@@ -4,7 +4,7 @@
 //! `Tier::Reference` is configured. It also produces explanations, coverage, and the messages that
 //! an analysis reports. No engine may call it.
 
-use super::{folders, is_test, name_of, rust_files};
+use super::{folders, is_test, relative_name, rust_files};
 use std::fs;
 
 /// Returns the source files, without tests, whose code contains one of the given texts.
@@ -19,7 +19,7 @@ fn files_with(parts: &[&str]) -> Vec<String> {
             let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             code.any(|line| parts.iter().any(|part| line.contains(part)))
         })
-        .map(|file| name_of(file))
+        .map(|file| relative_name(file))
         .collect();
     found.retain(|file| !is_test(file.as_ref()));
     found.sort();

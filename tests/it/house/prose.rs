@@ -5,7 +5,7 @@
 //! `exceptions.txt` lists the breaches that are allowed, one per line. The list only shrinks,
 //! because a line without a breach also fails the test.
 
-use super::{folders, name_of, root, rust_files};
+use super::{folders, project_root, relative_name, rust_files};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -140,17 +140,17 @@ fn breaches(name: &str, text: &str) -> Vec<(String, String)> {
 
 #[test]
 fn comments_are_plain_english() {
-    let list = root().join("tests/it/house/exceptions.txt");
+    let list = project_root().join("tests/it/house/exceptions.txt");
     let list = fs::read_to_string(list).expect("the list of exceptions");
     let mut allowed: BTreeSet<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
     let mut files = Vec::new();
     let own = ["src", "tests", "benches", "examples"].into_iter().flat_map(folders);
-    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| root().join(folder)))
+    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| project_root().join(folder)))
         .for_each(|folder| rust_files(&folder, &mut files));
     let mut broken = String::new();
     let mut used = BTreeSet::new();
     for path in &files {
-        let (name, text) = (name_of(path), fs::read_to_string(path).expect("a text"));
+        let (name, text) = (relative_name(path), fs::read_to_string(path).expect("a text"));
         for (what, line) in breaches(&name, &text) {
             let exception = format!("{what} {name}");
             match allowed.get(&*exception) {

@@ -1,7 +1,7 @@
 //! Parts of a quantifier's condition that do not depend on its element are computed once. Work in
 //! the other parts counts for each element.
 
-use super::{check, decided};
+use super::{check, decide_message};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
         route b when all x in l: d -> h
         route a when d -> h";
     let message = json!({ "u": "ABCDE", "ctx": { "f": 3 }, "l": [1, 2, 3] });
-    assert_eq!(decided(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
+    assert_eq!(decide_message(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
     // Comparisons that read the element count each time.
     let message = json!({ "v": [1, 2], "l": [[1, 2], [1, 2]] });
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));

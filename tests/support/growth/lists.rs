@@ -1,6 +1,6 @@
 //! Kinds of sources whose statements contain long lists.
 
-use super::Comes::Right;
+use super::FindingCount::Right;
 use super::{Kind, ROUTE, each, input, join};
 
 pub const KINDS: &[Kind] = &[

@@ -1,6 +1,6 @@
 //! Kinds of sources that repeat a mistake.
 
-use super::Comes::{Right, Wrong};
+use super::FindingCount::{Right, Wrong};
 use super::{Kind, ROUTE, each, input, join};
 
 pub const KINDS: &[Kind] = &[

@@ -1,6 +1,6 @@
 //! Kinds of sources with many statements of one kind.
 
-use super::Comes::Right;
+use super::FindingCount::Right;
 use super::{Kind, ROUTE, each, input};
 
 pub const KINDS: &[Kind] = &[

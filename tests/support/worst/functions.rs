@@ -2,7 +2,7 @@
 
 use super::Table::Function;
 use super::{Case, Size, Task, ask, each, indexed, list, pairs, text};
-use rulec_lang::limits::{Limit, VALUES_IN_QUANTIFIERS};
+use rulec_lang::limits::{Limit, QUANTIFIER_VALUE_BYTES_FACTOR};
 use serde_json::{Map, Value as Json, json};
 
 /// Builds a task on a message with a long text `text`.
@@ -25,7 +25,7 @@ fn elements(size: &Size) -> usize {
 /// Returns the maximum number of bytes of a value that may be built for each pair of two nested
 /// quantifiers.
 fn bytes_of_pair(size: &Size) -> usize {
-    (size.get(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / size.nest(2).pow(2))
+    (size.get(Limit::ValueBytes) * QUANTIFIER_VALUE_BYTES_FACTOR as usize / size.nest(2).pow(2))
         .min(size.work_of_pair())
 }
 
@@ -50,7 +50,7 @@ pub const CASES: &[Case] = &[
     (Function, "Lower", "a long text that grows", |size| built(size, "lower(text) == \"b\"", "İ", 2)),
     (Function, "Lower", "every element", |size| {
         let count = size.nest(1) / 8;
-        let bytes = size.get(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / count;
+        let bytes = size.get(Limit::ValueBytes) * QUANTIFIER_VALUE_BYTES_FACTOR as usize / count;
         ask(
             "any x in l: lower(x) == \"b\"",
             json!({ "l": list(count, "É".repeat((size.bytes / count / 2).min(bytes / 2))) }),

@@ -49,7 +49,7 @@ impl Fixture {
             self.program.slots.push(slot);
             self.program.slots.len() - 1
         });
-        self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::plain(kinds))
+        self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::from_kinds(kinds))
     }
 
     /// Builds an argument of a handler.
@@ -149,7 +149,7 @@ impl Fixture {
     pub fn var(&mut self, name: &str, kinds: KindSet) -> (Var, Expr) {
         let id = VarId(self.vars);
         self.vars += 1;
-        let expr = self.expr(name, ExprKind::Var(id), Ty::plain(kinds));
+        let expr = self.expr(name, ExprKind::Var(id), Ty::from_kinds(kinds));
         (Var { id, name: name.into(), kinds }, expr)
     }
 

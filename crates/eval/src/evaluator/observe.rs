@@ -9,7 +9,7 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 /// A step of an evaluation. Steps nest: inner steps are reported between the start and end of the
 /// outer one.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum EvalStep<'a> {
     /// The search through the rules of a table.
     Table(TableId),
     /// A `goto` to a table that was already searched, which chooses nothing.
@@ -32,7 +32,7 @@ pub enum Step<'a> {
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug)]
-pub enum Reached<'a> {
+pub enum StepResult<'a> {
     /// The statement that a table, rule or default chose; `None` if nothing was chosen.
     Chosen(Option<Chosen>),
     /// The result of a condition: true, false or unknown.
@@ -45,23 +45,23 @@ pub enum Reached<'a> {
 /// steps.
 pub trait Observer<'a>: Sized {
     /// Called when a step starts.
-    fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {
+    fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let _ = (eval, step);
     }
 
     /// Called when a step ends with a result.
-    fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
         let _ = (eval, step, reached);
     }
 
     /// Whether to re-evaluate a `let` whose result is cached, so that its steps are reported.
-    fn repeats_let(&self) -> bool {
+    fn reevaluates_lets(&self) -> bool {
         false
     }
 
     /// Whether to re-evaluate loop-invariant parts for each element, so that their steps are
     /// reported.
-    fn repeats_parts(&self) -> bool {
+    fn reevaluates_invariants(&self) -> bool {
         false
     }
 }
@@ -69,20 +69,20 @@ pub trait Observer<'a>: Sized {
 /// The unit type as an observer that ignores all steps.
 impl Observer<'_> for () {}
 
-impl From<Option<Chosen>> for Reached<'_> {
+impl From<Option<Chosen>> for StepResult<'_> {
     fn from(chosen: Option<Chosen>) -> Self {
-        Reached::Chosen(chosen)
+        StepResult::Chosen(chosen)
     }
 }
 
-impl From<Tri> for Reached<'_> {
+impl From<Tri> for StepResult<'_> {
     fn from(truth: Tri) -> Self {
-        Reached::Truth(truth)
+        StepResult::Truth(truth)
     }
 }
 
-impl<'a> From<Value<'a>> for Reached<'a> {
+impl<'a> From<Value<'a>> for StepResult<'a> {
     fn from(value: Value<'a>) -> Self {
-        Reached::Value(value)
+        StepResult::Value(value)
     }
 }

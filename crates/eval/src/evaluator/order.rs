@@ -8,16 +8,16 @@ use smallvec::SmallVec;
 
 /// Cache of which parts of a program call host functions.
 #[derive(Debug)]
-pub struct HostUse {
+pub struct HostCallFacts {
     /// Whether the program declares any host function.
     declared: bool,
     /// Whether each `let` calls a host function; `None` if not computed yet.
     lets: Vec<Option<bool>>,
 }
 
-impl HostUse {
-    pub fn new(program: &Program) -> HostUse {
-        HostUse { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
+impl HostCallFacts {
+    pub fn new(program: &Program) -> HostCallFacts {
+        HostCallFacts { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
     }
 
     /// True if the evaluation of the node may call a host function.
@@ -41,8 +41,8 @@ impl HostUse {
 
     /// Returns the operands of an `and` or `or` in evaluation order: source order, but operands
     /// that call host functions come last.
-    pub fn ordered<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
-        let mut operands = operands(cond);
+    pub fn order_operands<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
+        let mut operands = flatten_operands(cond);
         if self.declared {
             operands.sort_by_cached_key(|operand| self.calls_host(Part::Cond(operand), program));
         }
@@ -54,7 +54,7 @@ impl HostUse {
 pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 
 /// Returns the operands of an `and` or `or`. Nested conditions of the same kind are flattened.
-pub fn operands(cond: &Cond) -> Operands<'_> {
+pub fn flatten_operands(cond: &Cond) -> Operands<'_> {
     fn flatten<'a>(cond: &'a Cond, row: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {
             return broken_invariant!("only an `and` or `or` has operands");

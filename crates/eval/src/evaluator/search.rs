@@ -2,14 +2,14 @@
 //! default. A `goto` searches another table.
 
 use super::Evaluator;
-use super::observe::{Observer, Step};
+use super::observe::{EvalStep, Observer};
 use crate::decision::{Choice, Chosen};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
 /// The state of a search.
-struct Walk {
+struct SearchState {
     /// Rules whose `goto` led to the current table, outermost first.
     path: SmallVec<[RuleId; 4]>,
     /// For each table, whether its search has begun. A table is not searched twice: if its first
@@ -20,39 +20,40 @@ struct Walk {
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let mut walk = Walk { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
-        match self.search(entry, &mut walk) {
+        let mut walk =
+            SearchState { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
+        match self.search_table(entry, &mut walk) {
             Some(chosen) => Choice { chosen: Some(chosen), path: walk.path },
-            None => Choice::nothing(),
+            None => Choice::none_chosen(),
         }
     }
 
-    fn search(&mut self, id: TableId, walk: &mut Walk) -> Option<Chosen> {
+    fn search_table(&mut self, id: TableId, walk: &mut SearchState) -> Option<Chosen> {
         if std::mem::replace(&mut walk.searched[id.index()], true) {
-            return self.observed(Step::SearchedBefore(id), |_| None);
+            return self.observe_step(EvalStep::SearchedBefore(id), |_| None);
         }
-        self.observed(Step::Table(id), |eval| {
-            for (rule, info) in eval.rules(id) {
-                let chosen = eval.observed(Step::Rule(rule), |eval| eval.try_rule(rule, info, walk));
+        self.observe_step(EvalStep::Table(id), |eval| {
+            for (rule, info) in eval.enabled_rules(id) {
+                let chosen = eval.observe_step(EvalStep::Rule(rule), |eval| eval.try_rule(rule, info, walk));
                 if chosen.is_some() {
                     return chosen;
                 }
             }
             let default = eval.program.tables[id.index()].default.as_ref()?;
-            eval.observed(Step::Default(id), |eval| match default {
-                Outcome::Goto(inner) => eval.search(*inner, walk),
+            eval.observe_step(EvalStep::Default(id), |eval| match default {
+                Outcome::Goto(inner) => eval.search_table(*inner, walk),
                 _ => Some(Chosen::Default(id)),
             })
         })
     }
 
-    fn try_rule(&mut self, id: RuleId, rule: &'a Rule, walk: &mut Walk) -> Option<Chosen> {
-        if !self.cond(&rule.condition).holds() {
+    fn try_rule(&mut self, id: RuleId, rule: &'a Rule, walk: &mut SearchState) -> Option<Chosen> {
+        if !self.eval_cond(&rule.condition).holds() {
             return None;
         }
         let Outcome::Goto(inner) = rule.outcome else { return Some(Chosen::Rule(id)) };
         walk.path.push(id);
-        let chosen = self.search(inner, walk);
+        let chosen = self.search_table(inner, walk);
         if chosen.is_none() {
             walk.path.pop();
         }
@@ -60,7 +61,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the enabled rules of a table, in evaluation order.
-    fn rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
+    fn enabled_rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
         let program = self.program;
         let order = program.tables[id.index()].order.iter();
         order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
@@ -69,34 +70,34 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Returns every enabled rule of the table whose condition is true, in evaluation order. A rule
     /// with a `goto` needs only its own condition to be true; the target table is not searched.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        let rules = self.rules(entry);
-        rules.filter(|(_, rule)| self.cond(&rule.condition).holds()).map(|(id, _)| id).collect()
+        let rules = self.enabled_rules(entry);
+        rules.filter(|(_, rule)| self.eval_cond(&rule.condition).holds()).map(|(id, _)| id).collect()
     }
 
     /// Returns the statements that a decision may choose if the message is known only partly: the
     /// rules that are true or unknown, up to the first rule that is certainly true. A `goto` is
     /// replaced by the statements that its target may choose.
-    pub fn possible(&mut self, entry: TableId) -> Vec<Chosen> {
+    pub fn possible_choices(&mut self, entry: TableId) -> Vec<Chosen> {
         let mut found = Vec::new();
-        self.reachable(entry, &mut vec![false; self.program.tables.len()], &mut found);
+        self.collect_possible_choices(entry, &mut vec![false; self.program.tables.len()], &mut found);
         found
     }
 
     /// Collects the statements that a table may choose. Returns true if the table certainly chooses
     /// one.
-    fn reachable(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
+    fn collect_possible_choices(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
         if std::mem::replace(&mut seen[id.index()], true) {
             return false;
         }
         let mut leads = |eval: &mut Self, outcome: &Outcome, chosen: Chosen| match outcome {
-            Outcome::Goto(inner) => eval.reachable(*inner, seen, found),
+            Outcome::Goto(inner) => eval.collect_possible_choices(*inner, seen, found),
             _ => {
                 found.push(chosen);
                 true
             }
         };
-        for (rule, info) in self.rules(id) {
-            let truth = self.cond(&info.condition);
+        for (rule, info) in self.enabled_rules(id) {
+            let truth = self.eval_cond(&info.condition);
             if truth != Tri::False && leads(self, &info.outcome, Chosen::Rule(rule)) && truth.holds() {
                 return true;
             }

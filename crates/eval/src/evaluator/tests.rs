@@ -14,9 +14,9 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn truth(fixture: &Fixture, cond: &Cond, message: &Json) -> Tri {
+fn eval_truth(fixture: &Fixture, cond: &Cond, message: &Json) -> Tri {
     let arena = Arena::default();
-    Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).cond(cond)
+    Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).eval_cond(cond)
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn check(build: impl Fn(&mut Fixture) -> Cond, cases: &[(Json, Tri)]) {
     let cond = build(&mut fixture);
     for (message, expected) in cases {
         let text = fixture.quote(cond.span);
-        assert_eq!(truth(&fixture, &cond, message), *expected, "{text} on {message}");
+        assert_eq!(eval_truth(&fixture, &cond, message), *expected, "{text} on {message}");
     }
 }
 
@@ -36,13 +36,13 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     for (message, expected) in cases {
         let arena = Arena::default();
         let found =
-            Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).expr(&expr).to_json();
+            Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).eval_expr(&expr).to_json();
         assert_eq!(found, *expected, "{} on {message}", fixture.quote(expr.span));
     }
 }
 
 /// Builds a message with the bool fields `a` and `b`. An unknown field contains a text, not a bool.
-fn two(a: Tri, b: Tri) -> Json {
+fn message_with_two_values(a: Tri, b: Tri) -> Json {
     let field = |tri| match tri {
         True => json!(true),
         False => json!(false),
@@ -71,21 +71,21 @@ fn logic_is_kleenes() {
                 let parts = both(f);
                 f.and(parts)
             },
-            &[(two(a, b), and)],
+            &[(message_with_two_values(a, b), and)],
         );
         check(
             |f| {
                 let parts = both(f);
                 f.or(parts)
             },
-            &[(two(a, b), or)],
+            &[(message_with_two_values(a, b), or)],
         );
         check(
             |f| {
                 let inner = f.flag("a");
                 f.not(inner)
             },
-            &[(two(a, b), a.not())],
+            &[(message_with_two_values(a, b), a.not())],
         );
     }
     check(|f| f.and(vec![]), &[(json!({}), True)]);
@@ -294,8 +294,8 @@ fn a_let_may_be_a_condition_or_a_value() {
     let body = f.field("x", Op::Gt, json!(3));
     let id = f.let_cond("big", body);
     let used = f.use_let(id);
-    assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
-    assert_eq!(truth(&f, &used, &json!({})), Unknown);
+    assert_eq!(eval_truth(&f, &used, &json!({ "x": 4 })), True);
+    assert_eq!(eval_truth(&f, &used, &json!({})), Unknown);
     // Each `let` uses the previous one twice. The evaluation must not take exponential time.
     let mut last = id;
     for step in 0..60 {
@@ -304,7 +304,7 @@ fn a_let_may_be_a_condition_or_a_value() {
         last = f.let_cond(&format!("step{step}"), both);
     }
     let used = f.use_let(last);
-    assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
+    assert_eq!(eval_truth(&f, &used, &json!({ "x": 4 })), True);
 }
 
 /// Builds a table `routes` of two rules: a `goto` to the table `inner`, then the rule `late`.
@@ -331,13 +331,13 @@ fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
     let no_leaf = json!({ "a": 1, "b": 1 });
     assert_eq!(f.decide(&all), chosen(Chosen::Rule(leaf), &[jump]));
     assert_eq!(f.decide(&no_leaf), chosen(Chosen::Rule(late), &[]));
-    assert_eq!(f.decide(&json!({ "a": 1 })), Choice::nothing());
+    assert_eq!(f.decide(&json!({ "a": 1 })), Choice::none_chosen());
     // If the inner table has a default, the search ends there.
     let handler = f.handler("inner_default");
     f.set_default(inner, handler);
     let choice = f.decide(&no_leaf);
     assert_eq!(choice, chosen(Chosen::Default(inner), &[jump]));
-    assert_eq!(choice.tables(&f.program, TableId(0))[..], [TableId(0), inner]);
+    assert_eq!(choice.visited_tables(&f.program, TableId(0))[..], [TableId(0), inner]);
     assert_eq!(f.decide(&json!({ "b": 1 })), chosen(Chosen::Rule(late), &[]));
 }
 
@@ -347,8 +347,8 @@ fn a_default_may_jump() {
     f.set_default(TableId(0), Outcome::Goto(inner));
     let choice = f.decide(&json!({ "c": 1 }));
     assert_eq!(choice, chosen(Chosen::Rule(leaf), &[]));
-    assert_eq!(choice.tables(&f.program, TableId(0))[..], [TableId(0), inner]);
-    assert_eq!(f.decide(&json!({})), Choice::nothing());
+    assert_eq!(choice.visited_tables(&f.program, TableId(0))[..], [TableId(0), inner]);
+    assert_eq!(f.decide(&json!({})), Choice::none_chosen());
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn arguments_are_given_left_out_or_reported() {
     let outcome = Outcome::Handler { name: "h".into(), args, metadata: Arc::default() };
     let (arena, message) = (Arena::default(), json!({ "x": 1, "z": "no number" }));
     let (args, missing) =
-        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).arguments(&outcome);
+        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).eval_arguments(&outcome);
     assert_eq!(Json::Object(args), json!({ "a": 1, "c": null }));
     assert_eq!(missing, ["c".into()]);
 }
@@ -409,7 +409,7 @@ fn host_functions_are_asked_last_and_once() {
         Ok(json!(true))
     });
     let hosts = [Host { name: "known".into(), result: KindSet::BOOL, function, work: None }];
-    assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::nothing());
+    assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::none_chosen());
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
     assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Rule(route), &[]));
     assert_eq!(CALLS.load(Ordering::Relaxed), 1);

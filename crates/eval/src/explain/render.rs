@@ -2,7 +2,7 @@
 //! then each route in evaluation order. Under a route are its conditions; the values that each
 //! condition tested are aligned in a column on the right.
 
-use super::show::{operand, plain, thousands, value};
+use super::show::{escape_and_truncate, format_operand, format_thousands, format_value};
 use super::{Explanation, IntentTrace, headline_target};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message};
@@ -33,13 +33,13 @@ impl Default for RenderOptions {
 }
 
 /// Width of the titles above the tree, such as `metadata`, with the gap after a title.
-const TITLE: usize = 10;
+const TITLE_WIDTH: usize = 10;
 
 /// Widest line whose notes are aligned in the column; notes of wider lines follow the text.
-const WIDEST: usize = 52;
+const MAX_ALIGNED_WIDTH: usize = 52;
 
 /// A line of the tree, before its notes are aligned.
-struct Line {
+struct TreeLine {
     depth: usize,
     mark: Option<Mark>,
     text: String,
@@ -52,31 +52,31 @@ struct Line {
     warn: bool,
 }
 
-struct Tree {
-    lines: Vec<Line>,
+struct TreeRenderer {
+    lines: Vec<TreeLine>,
     max_routes: usize,
     language: Language,
 }
 
 pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> String {
-    let (paint, language) = (Paint(options.color), options.language);
+    let (paint, language) = (Painter(options.color), options.language);
     let mut out = String::new();
-    headline(explanation, paint, language, &mut out);
-    let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes, language };
-    tree.table(&explanation.trace, 0);
+    write_headline(explanation, paint, language, &mut out);
+    let mut tree = TreeRenderer { lines: Vec::new(), max_routes: options.max_routes, language };
+    tree.push_table(&explanation.trace, 0);
     if let Some(intents) = &explanation.intents {
-        tree.intents(intents);
+        tree.push_intents(intents);
     }
-    lay_out(&tree.lines, options, &mut out);
+    write_aligned(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
-        let why = plain(&failure.message, 200);
+        let why = escape_and_truncate(&failure.message, 200);
         let text = message!("! {} failed: {why}", to_one_line(&failure.function));
         let _ = writeln!(out, "{}", paint.warn(&text.localized(language)));
     }
     out
 }
 
-fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &mut String) {
+fn write_headline(explanation: &Explanation, paint: Painter, language: Language, out: &mut String) {
     let localized = |message: &Message| message.localized(language).into_owned();
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
@@ -96,17 +96,18 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
         None => localized(&message!("nothing was chosen")),
     });
     steps.extend(headline_target(explanation, language));
-    let steps = paint.strong(&to_one_line(&steps.join(" → ")));
+    let steps = paint.bold(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut entry = |title: &Message, text: &str| {
-        let padding = " ".repeat(TITLE.saturating_sub(display_width(&localized(title))));
+        let padding = " ".repeat(TITLE_WIDTH.saturating_sub(display_width(&localized(title))));
         let _ = writeln!(out, "  {}{padding}{text}", localized(title));
     };
     if !explanation.metadata.is_empty() {
-        entry(&message!("metadata"), &value(&Json::Object(explanation.metadata.clone()), language));
+        entry(&message!("metadata"), &format_value(&Json::Object(explanation.metadata.clone()), language));
     }
     if !explanation.requires.is_empty() {
-        let permissions: Vec<String> = explanation.requires.iter().map(|one| plain(one, 200)).collect();
+        let permissions: Vec<String> =
+            explanation.requires.iter().map(|one| escape_and_truncate(one, 200)).collect();
         entry(&message!("requires"), &permissions.join(", "));
     }
     for name in &explanation.missing_args {
@@ -115,28 +116,28 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
     }
     for (position, field) in explanation.message.iter().enumerate() {
         let title = if position == 0 { message!("message") } else { Message::default() };
-        entry(&title, &operand(field, language));
+        entry(&title, &format_operand(field, language));
     }
     out.push('\n');
 }
 
-pub(super) fn arguments(args: &Map<String, Json>, language: Language) -> String {
+pub(super) fn format_arguments(args: &Map<String, Json>, language: Language) -> String {
     if args.is_empty() {
         return String::new();
     }
     let args: Vec<String> =
-        args.iter().map(|(name, json)| format!("{name}: {}", value(json, language))).collect();
+        args.iter().map(|(name, json)| format!("{name}: {}", format_value(json, language))).collect();
     format!("({})", args.join(", "))
 }
 
-impl Tree {
-    fn line(&mut self, depth: usize, mark: Mark, text: impl Into<String>) -> &mut Line {
-        self.push(depth, Some(mark), text)
+impl TreeRenderer {
+    fn push_marked_line(&mut self, depth: usize, mark: Mark, text: impl Into<String>) -> &mut TreeLine {
+        self.push_line(depth, Some(mark), text)
     }
 
-    fn push(&mut self, depth: usize, mark: Option<Mark>, text: impl Into<String>) -> &mut Line {
+    fn push_line(&mut self, depth: usize, mark: Option<Mark>, text: impl Into<String>) -> &mut TreeLine {
         let at = self.lines.len();
-        self.lines.push(Line {
+        self.lines.push(TreeLine {
             depth,
             mark,
             text: to_one_line(&text.into()).into_owned(),
@@ -152,9 +153,9 @@ impl Tree {
         message.localized(self.language).into_owned()
     }
 
-    fn table(&mut self, table: &TableTrace, depth: usize) {
+    fn push_table(&mut self, table: &TableTrace, depth: usize) {
         if table.searched_before {
-            self.line(
+            self.push_marked_line(
                 depth,
                 Mark::Skipped,
                 self.localized(&message!("already searched above: it chooses nothing")),
@@ -164,24 +165,27 @@ impl Tree {
         let mut left_out = 0;
         for (position, route) in table.routes.iter().enumerate() {
             if position < self.max_routes || route.chosen {
-                self.route(route, depth);
+                self.push_route(route, depth);
             } else {
                 left_out += 1;
             }
         }
         if left_out > 0 {
-            let text = message!("… and {} more that did not lead to the choice", count(table.kind, left_out));
-            self.push(depth, None, self.localized(&text));
+            let text = message!(
+                "… and {} more that did not lead to the choice",
+                format_rule_count(table.kind, left_out)
+            );
+            self.push_line(depth, None, self.localized(&text));
         }
         if let Some(default) = &table.default {
             let reached = default.result == Mark::True;
             if reached {
-                let line = self.line(depth, Mark::True, "default");
+                let line = self.push_marked_line(depth, Mark::True, "default");
                 line.strong = true;
                 line.aside = format!("→ {}", to_one_line(&default.to));
             }
             if let Some(inner) = &default.table {
-                self.table(inner, depth + 1);
+                self.push_table(inner, depth + 1);
             }
         }
         if !table.chose {
@@ -192,11 +196,14 @@ impl Tree {
                 0 => message!("no condition in {} holds", table.table),
                 _ => message!("table {} chooses nothing", table.table),
             };
-            self.line(depth, Mark::False, self.localized(&text));
+            self.push_marked_line(depth, Mark::False, self.localized(&text));
         }
         if table.not_tried > 0 {
-            let text = message!("not tried: {} after the chosen one", count(table.kind, table.not_tried));
-            self.line(depth, Mark::Skipped, self.localized(&text));
+            let text = message!(
+                "not tried: {} after the chosen one",
+                format_rule_count(table.kind, table.not_tried)
+            );
+            self.push_marked_line(depth, Mark::Skipped, self.localized(&text));
         }
         if let [first, rest @ ..] = table.disabled.as_slice() {
             let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
@@ -204,38 +211,38 @@ impl Tree {
                 true => message!("disabled: {names}, … {} in total", table.disabled.len()),
                 false => message!("disabled: {names}"),
             };
-            self.line(depth, Mark::Skipped, self.localized(&text));
+            self.push_marked_line(depth, Mark::Skipped, self.localized(&text));
         }
     }
 
     /// Adds the scores of the intent flows, which are evaluated after the keyword patterns.
-    fn intents(&mut self, asked: &IntentTrace) {
+    fn push_intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
         let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");
-        self.push(0, None, self.localized(&text));
+        self.push_line(0, None, self.localized(&text));
         if ranked.is_empty() {
             let text = message!("no intent has anything in common with the text");
-            self.line(1, Mark::False, self.localized(&text));
+            self.push_marked_line(1, Mark::False, self.localized(&text));
         }
         for intent in ranked {
             let mark = if intent.chosen { Mark::True } else { Mark::False };
-            let line = self.line(1, mark, intent.name.clone());
+            let line = self.push_marked_line(1, mark, intent.name.clone());
             line.strong = intent.chosen;
             line.notes.push(format!("{:.4}", intent.score));
         }
     }
 
-    fn route(&mut self, route: &RouteTrace, depth: usize) {
+    fn push_route(&mut self, route: &RouteTrace, depth: usize) {
         let mut reasons = Vec::new();
         if route.result == Mark::Unknown {
-            reasons_of(&route.when, self.language, &mut reasons);
+            collect_unknown_reasons(&route.when, self.language, &mut reasons);
         }
         let aside = match route.priority {
             0 => String::new(),
             priority => self.localized(&message!("(priority {priority})")),
         };
         let unknown = reasons.first().map(|first| self.localized(&message!("unknown: {first}")));
-        let line = self.line(depth, route.result, route.route.clone());
+        let line = self.push_marked_line(depth, route.result, route.route.clone());
         line.strong = true;
         line.aside = aside;
         if route.chosen || route.result == Mark::True {
@@ -252,45 +259,45 @@ impl Tree {
             }
             None => {
                 let doc = route.docs.lines().next().unwrap_or("").trim();
-                line.notes.extend((!doc.is_empty()).then(|| format!("## {}", plain(doc, 100))));
+                line.notes.extend((!doc.is_empty()).then(|| format!("## {}", escape_and_truncate(doc, 100))));
             }
         }
-        self.body(&route.when, depth + 1);
+        self.push_condition(&route.when, depth + 1);
         if let Some(inner) = &route.table {
-            self.push(depth + 1, None, self.localized(&message!("table {}", inner.table)));
-            self.table(inner, depth + 1);
+            self.push_line(depth + 1, None, self.localized(&message!("table {}", inner.table)));
+            self.push_table(inner, depth + 1);
         }
     }
 
     /// Adds the lines of a condition. A top-level `and` has no line, only its operands have lines.
-    fn body(&mut self, node: &TraceNode, depth: usize) {
+    fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
                 for child in &node.children {
-                    self.node(child, depth);
+                    self.push_node(child, depth);
                 }
             }
-            _ => self.node(node, depth),
+            _ => self.push_node(node, depth),
         }
     }
 
-    fn node(&mut self, node: &TraceNode, depth: usize) {
-        let (text, language) = (plain(&node.text, 72), self.language);
+    fn push_node(&mut self, node: &TraceNode, depth: usize) {
+        let (text, language) = (escape_and_truncate(&node.text, 72), self.language);
         let localized = |message: &Message| message.localized(language).into_owned();
         match node.note {
             Some(Note::Decided) => {
-                let line = self.line(depth, Mark::Skipped, text);
+                let line = self.push_marked_line(depth, Mark::Skipped, text);
                 return line.notes.push(localized(&message!("skipped: an earlier operand decided")));
             }
             Some(Note::ShownAbove) => {
-                let line = self.line(depth, node.result, text);
+                let line = self.push_marked_line(depth, node.result, text);
                 return line.notes.push(localized(&message!("as above")));
             }
             Some(Note::LeftOut) => {
-                let line = self.line(depth, Mark::Skipped, text);
+                let line = self.push_marked_line(depth, Mark::Skipped, text);
                 line.warn = true;
                 line.notes.push(localized(&message!("left out")));
-                line.notes.extend(sentences(node, language));
+                line.notes.extend(unknown_reasons(node, language));
                 return;
             }
             None => {}
@@ -299,9 +306,9 @@ impl Tree {
             NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
                 let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
                 let title = if all { message!("all of") } else { message!("any of") };
-                self.line(depth, node.result, localized(&title));
+                self.push_marked_line(depth, node.result, localized(&title));
                 for child in &node.children {
-                    self.node(child, depth + 1);
+                    self.push_node(child, depth + 1);
                 }
             }
             NodeKind::Not | NodeKind::Unless => {
@@ -316,100 +323,105 @@ impl Tree {
                     (_, None) => "not".to_owned(),
                     (_, Some(_)) => text,
                 };
-                let line = self.line(depth, node.result, title);
+                let line = self.push_marked_line(depth, node.result, title);
                 match simple {
                     Some(child) => {
-                        annotate(line, child, None, language);
-                        self.counted(&child.operands, depth + 1);
+                        add_value_notes(line, child, None, language);
+                        self.push_counted_elements(&child.operands, depth + 1);
                     }
-                    None => node.children.iter().for_each(|child| self.node(child, depth + 1)),
+                    None => node.children.iter().for_each(|child| self.push_node(child, depth + 1)),
                 }
             }
             NodeKind::Constant | NodeKind::Test | NodeKind::Any | NodeKind::All => {
-                annotate(self.line(depth, node.result, text), node, None, language);
-                self.counted(&node.operands, depth + 1);
+                add_value_notes(self.push_marked_line(depth, node.result, text), node, None, language);
+                self.push_counted_elements(&node.operands, depth + 1);
                 if let Some(elements) = &node.elements {
-                    self.elements(elements, depth + 1);
+                    self.push_elements(elements, depth + 1);
                 }
             }
             NodeKind::Let | NodeKind::Call => {
-                annotate(self.line(depth, node.result, text), node, None, language);
+                add_value_notes(self.push_marked_line(depth, node.result, text), node, None, language);
                 for child in &node.children {
-                    self.body(child, depth + 1);
+                    self.push_condition(child, depth + 1);
                 }
             }
         }
     }
 
     /// Adds the elements that each `count` among the operands evaluated.
-    fn counted(&mut self, operands: &[Operand], depth: usize) {
+    fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
-            self.elements(elements, depth);
+            self.push_elements(elements, depth);
         }
     }
 
-    fn elements(&mut self, elements: &Elements, depth: usize) {
+    fn push_elements(&mut self, elements: &Elements, depth: usize) {
         for item in &elements.shown {
             let language = self.language;
-            let line = self.line(depth, item.when.result, plain(&operand(&item.element, language), 72));
+            let line = self.push_marked_line(
+                depth,
+                item.when.result,
+                escape_and_truncate(&format_operand(&item.element, language), 72),
+            );
             if matches!(item.when.kind, NodeKind::Test) {
-                annotate(line, &item.when, Some(&item.element.text), language);
-                self.counted(&item.when.operands, depth + 1);
+                add_value_notes(line, &item.when, Some(&item.element.text), language);
+                self.push_counted_elements(&item.when.operands, depth + 1);
             } else {
-                self.body(&item.when, depth + 1);
+                self.push_condition(&item.when, depth + 1);
             }
         }
         let counted = |count: usize| match count {
             1 => message!("… 1 more element"),
-            count => message!("… {} more elements", thousands(count)),
+            count => message!("… {} more elements", format_thousands(count)),
         };
         if elements.more > 0 {
             let text = message!("{} evaluated", counted(elements.more));
-            self.push(depth, None, self.localized(&text));
+            self.push_line(depth, None, self.localized(&text));
         }
         if elements.skipped > 0 {
             let text = message!("{} skipped: an earlier one decided", counted(elements.skipped));
-            self.line(depth, Mark::Skipped, self.localized(&text));
+            self.push_marked_line(depth, Mark::Skipped, self.localized(&text));
         }
     }
 }
 
 /// Returns the sentences that explain why this node is unknown.
-fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
-    node.because.iter().map(move |sentence| plain(&sentence.localized(language), 200))
+fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
+    node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
 /// Adds the values of a test as notes to the line of the test. If the test is unknown, the reason
 /// replaces missing values.
-fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: Language) {
+fn add_value_notes(line: &mut TreeLine, node: &TraceNode, known: Option<&str>, language: Language) {
     let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
     line.warn = !node.because.is_empty();
-    line.notes.extend(sentences(node, language));
+    line.notes.extend(unknown_reasons(node, language));
     for given in node.operands.iter().filter(wanted) {
         if !(given.missing && line.warn) {
-            line.notes.push(operand(given, language));
+            line.notes.push(format_operand(given, language));
         }
     }
     if let Some(found) = &node.found {
-        line.notes.push(message!("found \"{}\"", plain(found, 40)).localized(language).into_owned());
+        line.notes
+            .push(message!("found \"{}\"", escape_and_truncate(found, 40)).localized(language).into_owned());
     }
 }
 
 /// Collects the reasons why a condition is unknown, in evaluation order.
-fn reasons_of(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
+fn collect_unknown_reasons(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
     if node.result != Mark::Unknown {
         return;
     }
-    reasons.extend(sentences(node, language));
-    node.children.iter().for_each(|child| reasons_of(child, language, reasons));
+    reasons.extend(unknown_reasons(node, language));
+    node.children.iter().for_each(|child| collect_unknown_reasons(child, language, reasons));
     if let Some(elements) = &node.elements {
-        elements.shown.iter().for_each(|element| reasons_of(&element.when, language, reasons));
+        elements.shown.iter().for_each(|element| collect_unknown_reasons(&element.when, language, reasons));
     }
 }
 
 /// Formats a number of rules with the noun for the table's kind.
-fn count(kind: TableKind, count: usize) -> Message {
-    let (number, one) = (thousands(count), count == 1);
+fn format_rule_count(kind: TableKind, count: usize) -> Message {
+    let (number, one) = (format_thousands(count), count == 1);
     match kind {
         TableKind::Routes | TableKind::Requirements if one => message!("1 route"),
         TableKind::Routes | TableKind::Requirements => message!("{number} routes"),
@@ -423,19 +435,19 @@ fn count(kind: TableKind, count: usize) -> Message {
 }
 
 /// Aligns the notes in one column; notes that do not fit go on lines below.
-fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
-    let paint = Paint(options.color);
-    let left_width = |line: &Line| {
+fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) {
+    let paint = Painter(options.color);
+    let left_width = |line: &TreeLine| {
         let aside = if line.aside.is_empty() { 0 } else { 2 + display_width(&line.aside) };
         3 * line.depth + 2 + display_width(&line.text) + aside
     };
     let noted = lines.iter().filter(|line| !line.notes.is_empty());
-    let column = noted.map(left_width).filter(|width| *width <= WIDEST).max().unwrap_or(0) + 3;
+    let column = noted.map(left_width).filter(|width| *width <= MAX_ALIGNED_WIDTH).max().unwrap_or(0) + 3;
     for line in lines {
         let bars = "│  ".repeat(line.depth);
-        let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.mark(mark)));
+        let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.paint_mark(mark)));
         let text = match (line.strong, line.mark) {
-            (true, _) => paint.strong(&line.text),
+            (true, _) => paint.bold(&line.text),
             (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
             _ => line.text.clone(),
         };
@@ -474,27 +486,27 @@ fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
 
 /// Writer of terminal colours; if false, texts stay plain.
 #[derive(Clone, Copy)]
-struct Paint(bool);
+struct Painter(bool);
 
-impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
+impl Painter {
+    fn style(self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
-    fn strong(self, text: &str) -> String {
-        self.with("1", text)
+    fn bold(self, text: &str) -> String {
+        self.style("1", text)
     }
     fn dim(self, text: &str) -> String {
-        self.with("2", text)
+        self.style("2", text)
     }
     fn warn(self, text: &str) -> String {
-        self.with("33", text)
+        self.style("33", text)
     }
-    fn mark(self, mark: Mark) -> String {
+    fn paint_mark(self, mark: Mark) -> String {
         match mark {
-            Mark::True => self.with("32", "✓"),
-            Mark::False => self.with("31", "✗"),
-            Mark::Unknown => self.with("33", "?"),
-            Mark::Skipped => self.with("2", "–"),
+            Mark::True => self.style("32", "✓"),
+            Mark::False => self.style("31", "✗"),
+            Mark::Unknown => self.style("33", "?"),
+            Mark::Skipped => self.style("2", "–"),
         }
     }
 }

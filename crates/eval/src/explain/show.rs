@@ -9,48 +9,48 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// The greatest length of a printed text, in characters.
-const TEXT_LIMIT: usize = 60;
+const MAX_TEXT_CHARS: usize = 60;
 /// The greatest number of printed elements of a list or keys of a dict.
-const ITEM_LIMIT: usize = 5;
+const MAX_ITEMS: usize = 5;
 
 /// Formats an operand, such as `ctx.n = 3` or `ctx.n is missing`.
-pub(super) fn operand(operand: &Operand, language: Language) -> String {
-    let name = plain(&operand.text, 50);
+pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
+    let name = escape_and_truncate(&operand.text, 50);
     match &operand.value {
         None => message!("{name} is missing").localized(language).into_owned(),
         Some(value) => {
-            let mut shown = Shown { text: String::new(), language };
-            shown.add(value, operand.length, operand.masked && value.is_string(), 0);
+            let mut shown = ValuePrinter { text: String::new(), language };
+            shown.print_value(value, operand.length, operand.masked && value.is_string(), 0);
             format!("{name} = {}", shown.text)
         }
     }
 }
 
-pub(super) fn value(json: &Json, language: Language) -> String {
-    let mut shown = Shown { text: String::new(), language };
-    shown.add(json, None, false, 0);
+pub(super) fn format_value(json: &Json, language: Language) -> String {
+    let mut shown = ValuePrinter { text: String::new(), language };
+    shown.print_value(json, None, false, 0);
     shown.text
 }
 
 /// Printer of a value; generated words are in `language`.
-struct Shown {
+struct ValuePrinter {
     text: String,
     language: Language,
 }
 
-impl Shown {
+impl ValuePrinter {
     fn push_message(&mut self, message: &Message) {
         self.text.push_str(&message.localized(self.language));
     }
 
-    fn add(&mut self, json: &Json, length: Option<usize>, masked: bool, depth: usize) {
+    fn print_value(&mut self, json: &Json, length: Option<usize>, masked: bool, depth: usize) {
         match json {
             Json::String(text) if masked => self.text.push_str(text),
             Json::String(text) => {
-                let _ = write!(self.text, "\"{}\"", plain(text, TEXT_LIMIT));
+                let _ = write!(self.text, "\"{}\"", escape_and_truncate(text, MAX_TEXT_CHARS));
                 let length = length.unwrap_or_else(|| text.chars().count());
-                if length > TEXT_LIMIT {
-                    self.push_message(&message!(" ({} characters)", thousands(length)));
+                if length > MAX_TEXT_CHARS {
+                    self.push_message(&message!(" ({} characters)", format_thousands(length)));
                 }
             }
             Json::Array(items) => {
@@ -59,12 +59,12 @@ impl Shown {
                 if depth > 2 && !items.is_empty() {
                     self.text.push('…');
                 } else {
-                    for (position, item) in items.iter().take(ITEM_LIMIT).enumerate() {
+                    for (position, item) in items.iter().take(MAX_ITEMS).enumerate() {
                         self.text.push_str(if position > 0 { ", " } else { "" });
-                        self.add(item, None, false, depth + 1);
+                        self.print_value(item, None, false, depth + 1);
                     }
-                    if length > ITEM_LIMIT {
-                        self.push_message(&message!(", … {} in total", thousands(length)));
+                    if length > MAX_ITEMS {
+                        self.push_message(&message!(", … {} in total", format_thousands(length)));
                     }
                 }
                 self.text.push(']');
@@ -75,13 +75,13 @@ impl Shown {
                     return self.text.push_str(if map.is_empty() { "{}" } else { "{…}" });
                 }
                 self.text.push_str("{ ");
-                for (position, (key, item)) in map.iter().take(ITEM_LIMIT).enumerate() {
+                for (position, (key, item)) in map.iter().take(MAX_ITEMS).enumerate() {
                     self.text.push_str(if position > 0 { ", " } else { "" });
-                    let _ = write!(self.text, "{}: ", plain(key, TEXT_LIMIT));
-                    self.add(item, None, false, depth + 1);
+                    let _ = write!(self.text, "{}: ", escape_and_truncate(key, MAX_TEXT_CHARS));
+                    self.print_value(item, None, false, depth + 1);
                 }
-                if length > ITEM_LIMIT {
-                    self.push_message(&message!(", … {} keys in total", thousands(length)));
+                if length > MAX_ITEMS {
+                    self.push_message(&message!(", … {} keys in total", format_thousands(length)));
                 }
                 self.text.push_str(" }");
             }
@@ -93,7 +93,7 @@ impl Shown {
 }
 
 /// Escapes control and invisible characters in a text, and truncates it to `limit` characters.
-pub(super) fn plain(text: &str, limit: usize) -> String {
+pub(super) fn escape_and_truncate(text: &str, limit: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(limit * 4));
     for (position, c) in text.chars().enumerate() {
         if position == limit {
@@ -110,7 +110,7 @@ pub(super) fn plain(text: &str, limit: usize) -> String {
 }
 
 /// Formats a number with thousands separators: `1,234`.
-pub(super) fn thousands(number: usize) -> String {
+pub(super) fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (position, digit) in digits.chars().enumerate() {

@@ -2,7 +2,7 @@
 //! decided, then the near misses. A near miss is a route whose condition was partly true. The
 //! rendered tree has the details.
 
-use super::show::{operand, plain};
+use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, headline_target};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message, comma_list};
@@ -12,16 +12,16 @@ use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use std::borrow::Cow;
 
 /// Maximum number of items in each list of a summary, such as near misses or conditions per route.
-const TOLD: usize = 3;
+const MAX_LISTED_ITEMS: usize = 3;
 
 /// Returns the summary: the sentence, a line for each near miss, and warnings.
-pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
-    let mut lines = vec![chosen(explanation, language)];
+pub(super) fn summarize(explanation: &Explanation, language: Language) -> String {
+    let mut lines = vec![choice_sentence(explanation, language)];
     for name in &explanation.missing_args {
         lines.push(message!("! the argument {} is missing, so its value is null", to_one_line(name)));
     }
     if let Some(intents) = &explanation.intents {
-        let ranked = intents.ranked.iter().take(TOLD);
+        let ranked = intents.ranked.iter().take(MAX_LISTED_ITEMS);
         let ranked: Vec<String> =
             ranked.map(|intent| format!("{} {:.4}", to_one_line(&intent.name), intent.score)).collect();
         let ranked =
@@ -29,7 +29,7 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
         lines.push(message!("intent flows, by score (threshold {}): {ranked}", intents.threshold));
     }
     let mut missed = Vec::new();
-    misses(&explanation.trace, &mut missed);
+    collect_missed_routes(&explanation.trace, &mut missed);
     let near = missed.iter().any(|miss| miss.near);
     // If no route was chosen, tried routes are listed even if no part of their condition was true.
     let by_default =
@@ -39,22 +39,23 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     if !missed.is_empty() {
         lines.push(if near { message!("near misses:") } else { message!("tried:") });
     }
-    for miss in missed.iter().take(TOLD) {
-        let failed = miss.failed.iter().take(TOLD).map(|node| failure(node, language));
+    for miss in missed.iter().take(MAX_LISTED_ITEMS) {
+        let failed =
+            miss.failed.iter().take(MAX_LISTED_ITEMS).map(|node| failed_condition_message(node, language));
         let failed = failed.reduce(|one, other| message!("{one}; {other}")).unwrap_or_default();
         lines.push(message!("  {}: {failed}", to_one_line(&miss.route.route)));
     }
-    if missed.len() > TOLD {
-        lines.push(message!("  … and {} more", missed.len() - TOLD));
+    if missed.len() > MAX_LISTED_ITEMS {
+        lines.push(message!("  … and {} more", missed.len() - MAX_LISTED_ITEMS));
     }
     for failure in &explanation.host_failures {
-        let why = plain(&failure.message, 200);
+        let why = escape_and_truncate(&failure.message, 200);
         lines.push(message!("! {} failed: {why}", to_one_line(&failure.function)));
     }
     lines.iter().flat_map(|line| [line.localized(language), Cow::Borrowed("\n")]).collect()
 }
 
-fn chosen(explanation: &Explanation, language: Language) -> Message {
+fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     let target = headline_target(explanation, language);
     let target = target.map_or_else(String::new, |target| format!(" → {target}"));
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
@@ -78,33 +79,35 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
     };
     let mut told: Vec<Message> = Vec::new();
     let mut count = 0;
-    for route in taken(&explanation.trace) {
+    for route in chosen_routes(&explanation.trace) {
         let mut held = Vec::new();
-        reasons(&route.when, Mark::True, &mut held);
+        collect_conditions_with_result(&route.when, Mark::True, &mut held);
         count += held.len();
-        told.extend(held.iter().map(|node| success(node, language)));
+        told.extend(held.iter().map(|node| true_condition_message(node, language)));
     }
-    told.truncate(TOLD);
+    told.truncate(MAX_LISTED_ITEMS);
     match told.into_iter().reduce(|one, other| message!("{one} and {other}")) {
         _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
         None => message!("{start}, because nothing before it holds"),
-        Some(told) if count > TOLD => message!("{start}, because {told}, and {} more", count - TOLD),
+        Some(told) if count > MAX_LISTED_ITEMS => {
+            message!("{start}, because {told}, and {} more", count - MAX_LISTED_ITEMS)
+        }
         Some(told) => message!("{start}, because {told}"),
     }
 }
 
 /// Returns the routes that led to the choice, outermost first.
-fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
+fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
     let chosen = table.routes.iter().find(|route| route.chosen);
     let inner = chosen.and_then(|route| route.table.as_deref());
     let default =
         table.default.as_ref().filter(|_| chosen.is_none()).and_then(|default| default.table.as_deref());
-    chosen.into_iter().chain(inner.or(default).into_iter().flat_map(taken)).collect()
+    chosen.into_iter().chain(inner.or(default).into_iter().flat_map(chosen_routes)).collect()
 }
 
 /// A route that was not chosen, with the conditions that failed.
-struct Miss<'a> {
+struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed: Vec<&'a TraceNode>,
     /// Whether a part of the condition was true, or the condition was unknown.
@@ -112,30 +115,30 @@ struct Miss<'a> {
 }
 
 /// Collects the tried routes whose condition was not true, including routes of `goto` targets.
-fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
+fn collect_missed_routes<'a>(table: &'a TableTrace, found: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
-            misses(inner, found);
+            collect_missed_routes(inner, found);
         }
         if route.result == Mark::True {
             continue;
         }
         let (mut held, mut failed) = (Vec::new(), Vec::new());
-        reasons(&route.when, Mark::True, &mut held);
-        reasons(&route.when, Mark::False, &mut failed);
+        collect_conditions_with_result(&route.when, Mark::True, &mut held);
+        collect_conditions_with_result(&route.when, Mark::False, &mut failed);
         if !failed.is_empty() {
             let near = !held.is_empty() || route.result == Mark::Unknown;
-            found.push(Miss { route, failed, near });
+            found.push(MissedRoute { route, failed, near });
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_deref()) {
-        misses(inner, found);
+        collect_missed_routes(inner, found);
     }
 }
 
 /// Collects the parts of a condition that have the result `wanted`; unknown parts count as false. A
 /// use of a `let` is a single part.
-fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
+fn collect_conditions_with_result<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
     let is_wanted = match wanted {
         Mark::True => node.result == Mark::True,
         _ => matches!(node.result, Mark::False | Mark::Unknown),
@@ -144,11 +147,11 @@ fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>
     match node.kind {
         _ if left_out => {}
         NodeKind::And | NodeKind::AllUsable | NodeKind::AnyUsable => {
-            node.children.iter().for_each(|child| reasons(child, wanted, found));
+            node.children.iter().for_each(|child| collect_conditions_with_result(child, wanted, found));
         }
         NodeKind::Or if wanted == Mark::True => {
             if let Some(child) = node.children.iter().find(|child| child.result == Mark::True) {
-                reasons(child, wanted, found);
+                collect_conditions_with_result(child, wanted, found);
             }
         }
         _ if is_wanted && node.kind != NodeKind::Constant => found.push(node),
@@ -157,43 +160,47 @@ fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>
 }
 
 /// Returns the source text of a test, with `unless` before an exception.
-fn text(node: &TraceNode) -> String {
-    let text = plain(&node.text, 72);
+fn test_text(node: &TraceNode) -> String {
+    let text = escape_and_truncate(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
 }
 
-fn success(node: &TraceNode, language: Language) -> Message {
-    match values(node, language) {
-        values if values.is_empty() => message!("`{}`", text(node)),
-        values => message!("`{}` ({values})", text(node)),
+fn true_condition_message(node: &TraceNode, language: Language) -> Message {
+    match format_operands(node, language) {
+        values if values.is_empty() => message!("`{}`", test_text(node)),
+        values => message!("`{}` ({values})", test_text(node)),
     }
 }
 
-fn failure(node: &TraceNode, language: Language) -> Message {
+fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
     if node.result == Mark::Unknown {
-        return match because(node) {
+        return match first_unknown_reason(node) {
             Some(because) => {
-                message!("`{}` is unknown: {}", text(node), plain(&because.localized(language), 200))
+                message!(
+                    "`{}` is unknown: {}",
+                    test_text(node),
+                    escape_and_truncate(&because.localized(language), 200)
+                )
             }
-            None => message!("`{}` is unknown", text(node)),
+            None => message!("`{}` is unknown", test_text(node)),
         };
     }
-    match values(node, language) {
-        values if values.is_empty() => message!("`{}` does not hold", text(node)),
-        values => message!("`{}` does not hold ({values})", text(node)),
+    match format_operands(node, language) {
+        values if values.is_empty() => message!("`{}` does not hold", test_text(node)),
+        values => message!("`{}` does not hold ({values})", test_text(node)),
     }
 }
 
 /// Returns the first reason why a node, or a part of it, is unknown.
-fn because(node: &TraceNode) -> Option<&Message> {
-    node.because.first().or_else(|| node.children.iter().find_map(because))
+fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
+    node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
 }
 
 /// Formats the values that a test used.
-fn values(node: &TraceNode, language: Language) -> String {
+fn format_operands(node: &TraceNode, language: Language) -> String {
     let own = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),
         _ => [].iter(),
     });
-    own.take(TOLD).map(|one| operand(one, language)).collect::<Vec<_>>().join(", ")
+    own.take(MAX_LISTED_ITEMS).map(|one| format_operand(one, language)).collect::<Vec<_>>().join(", ")
 }

@@ -81,7 +81,7 @@ fn help_desk() -> Fixture {
     f
 }
 
-fn told(f: &Fixture, message: &Json) -> super::Explanation {
+fn explain_message(f: &Fixture, message: &Json) -> super::Explanation {
     let source = |span| f.quote(span);
     let arena = Arena::default();
     let evaluator = Evaluator::new(&f.program, message, &arena, HostCalls::new(&[]));
@@ -91,7 +91,7 @@ fn told(f: &Fixture, message: &Json) -> super::Explanation {
 #[test]
 fn a_default_is_explained_by_what_did_not_match() {
     let f = help_desk();
-    insta::assert_snapshot!(told(&f, &json!({ "text": "hello there", "ctx": { "user": null } })), @r##"
+    insta::assert_snapshot!(explain_message(&f, &json!({ "text": "hello there", "ctx": { "user": null } })), @r##"
     why: default → default_handler
       message   text = "hello there"
 
@@ -113,7 +113,7 @@ fn a_default_is_explained_by_what_did_not_match() {
 #[test]
 fn a_missing_value_is_named_beside_the_question_and_the_route() {
     let f = help_desk();
-    insta::assert_snapshot!(told(&f, &json!({ "text": "please run it", "ctx": { "user": { "role": 7 } } })), @r##"
+    insta::assert_snapshot!(explain_message(&f, &json!({ "text": "please run it", "ctx": { "user": { "role": 7 } } })), @r##"
     why: default → default_handler
       message   text = "please run it"
                 ctx.user.role = 7
@@ -141,7 +141,7 @@ fn a_missing_value_is_named_beside_the_question_and_the_route() {
 fn a_jump_shows_the_table_it_leads_to() {
     let f = help_desk();
     let message = json!({ "text": "two Refunds for me", "ctx": { "items": [5, "x", 120, 3, 4] } });
-    insta::assert_snapshot!(told(&f, &message), @r##"
+    insta::assert_snapshot!(explain_message(&f, &message), @r##"
     why: table billing → refund → refund_handler(reason: "two Refunds for me")
       metadata  { team: "money" }
       message   text = "two Refunds for me"
@@ -175,7 +175,7 @@ fn json_is_as_documented() {
     let cond = f.and(vec![a, b]);
     let handler = f.handler("h");
     f.route(TableId(0), "first", cond, handler);
-    insta::assert_json_snapshot!(told(&f, &json!({ "text": "y", "ctx": { "n": "7" } })), @r##"
+    insta::assert_json_snapshot!(explain_message(&f, &json!({ "text": "y", "ctx": { "n": "7" } })), @r##"
     {
       "entry": "routes",
       "chosen": null,
@@ -250,7 +250,7 @@ fn json_is_as_documented() {
 fn hostile_values_cannot_steer_the_terminal() {
     let f = help_desk();
     let text = format!("\x1b[2J\u{202e}\u{9b}{}", "long ".repeat(1000));
-    let told = told(&f, &json!({ "text": text }));
+    let told = explain_message(&f, &json!({ "text": text }));
     let shown = told.to_string();
     assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown}");
     assert!(shown.contains("(5,006 characters)"), "{shown}");
@@ -266,7 +266,7 @@ fn many_routes_are_counted() {
         let (cond, handler) = (f.field("text", Op::Eq, json!(number.to_string())), f.handler("h"));
         f.route(TableId(0), &format!("r{number}"), cond, handler);
     }
-    let shown = told(&f, &json!({ "text": "150" })).to_string();
+    let shown = explain_message(&f, &json!({ "text": "150" })).to_string();
     assert!(shown.contains("… and 100 routes more that did not lead to the choice"), "{shown}");
     assert!(shown.contains("✓ r150  → h") && shown.contains("not tried: 49 routes"), "{shown}");
 }

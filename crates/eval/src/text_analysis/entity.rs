@@ -5,22 +5,22 @@ use rulec_sema::request::{Entity, WHOLE_MATCH_FIELD};
 use serde_json::{Map, Value as Json};
 
 #[derive(Debug)]
-pub struct Finder {
+pub struct EntityFinder {
     patterns: Vec<LazyRegex>,
 }
 
-impl Finder {
+impl EntityFinder {
     /// Prepares the regular expressions of an entity. The checker verified that they compile; an
     /// invalid expression would match nothing.
-    pub fn new(entity: &Entity) -> Finder {
+    pub fn new(entity: &Entity) -> EntityFinder {
         let known = |pattern| LazyRegex::from_checked(pattern, entity.ignore_case);
-        Finder { patterns: entity.patterns.iter().map(known).collect() }
+        EntityFinder { patterns: entity.patterns.iter().map(known).collect() }
     }
 
     /// Returns the named groups of the first match of the first expression that matches. An
     /// expression without named groups returns the whole match as [`WHOLE_MATCH_FIELD`]. Groups
     /// that did not match are omitted. `None` if no expression matches.
-    pub fn find(&self, text: &str) -> Option<Map<String, Json>> {
+    pub fn find_first(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
         let mut found = Map::new();
@@ -52,7 +52,7 @@ mod tests {
                 ignore_case,
                 span: Span::new(FileId(0), 0, 0),
             };
-            let found = Finder::new(&entity).find(text).map_or(Json::Null, Json::Object);
+            let found = EntityFinder::new(&entity).find_first(text).map_or(Json::Null, Json::Object);
             assert_eq!(found, expected, "{patterns:?} in {text}");
         };
         let order = r"order (?<id>[0-9]+)(?: of (?<year>20\d\d))?";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Trains the classifier. Returns an error if an intent has nothing to learn from, or if there are
 /// more examples than the classifier accepts.
-pub fn train(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
+pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis
         .intents
@@ -22,10 +22,10 @@ pub fn train(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
         })
         .collect();
     let options = Options { threshold: analysis.threshold, margin: analysis.margin };
-    Classifier::train(&intents, options).map_err(|error| refused(analysis, &error))
+    Classifier::train(&intents, options).map_err(|error| training_error(analysis, &error))
 }
 
-fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
+fn training_error(analysis: &Analysis, error: &TrainError) -> Diagnostic {
     let named = |name: &str| analysis.intents.iter().find(|intent| *intent.name == *name);
     let (code, intent) = match error {
         TrainError::NoText { id } => (Code::NothingToFind, named(id)),
@@ -40,7 +40,7 @@ fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
 
 /// Classifies a text. Returns a record with the chosen intent, the best candidate and the score; a
 /// result that does not exist is omitted.
-pub fn classify(classifier: &Classifier, text: &str) -> Json {
+pub fn classify_to_json(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);
     let mut found = Map::new();
@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn the_record_holds_the_intent_the_best_and_the_score() {
         let check = |analysis: &Analysis, text: &str, intent: Option<&str>, best: Option<&str>| {
-            let found = classify(&train(analysis).expect("there is enough to learn from"), text);
+            let found =
+                classify_to_json(&train_classifier(analysis).expect("there is enough to learn from"), text);
             assert_eq!(
                 (found[INTENT_FIELD].as_str(), found[BEST_INTENT_FIELD].as_str()),
                 (intent, best),
@@ -102,7 +103,7 @@ mod tests {
     fn an_intent_without_words_is_refused_at_its_place() {
         let mut analysis = desk();
         analysis.intents.push(intent("odd", &[], &["!?"]));
-        let refused = train(&analysis).expect_err("nothing to learn from");
+        let refused = train_classifier(&analysis).expect_err("nothing to learn from");
         assert!(refused.code == Code::NothingToFind && refused.message.contains("`odd`"), "{refused:?}");
     }
 }

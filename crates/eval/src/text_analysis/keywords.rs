@@ -5,38 +5,38 @@
 //! jieba's dictionary. Without it they are split at function characters (的, 了, 我 …), and each piece
 //! gives its pairs of adjacent characters, as in search indexes.
 
-use super::MODE;
+use super::COMPARISON_MODE;
 use super::stop_words;
 use hashbrown::HashSet;
 use rulec_base::text::is_word_char;
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub struct Keywords {
+pub struct KeywordExtractor {
     stop_words: HashSet<Box<str>>,
 }
 
-impl Keywords {
+impl KeywordExtractor {
     /// Prepares the built-in stop words, and the author's stop words in `more`.
-    pub fn new(more: &[Arc<str>]) -> Keywords {
-        let more = more.iter().map(|word| MODE.prepare(word.trim()).into());
-        Keywords { stop_words: stop_words::words().map(Box::from).chain(more).collect() }
+    pub fn new(more: &[Arc<str>]) -> KeywordExtractor {
+        let more = more.iter().map(|word| COMPARISON_MODE.prepare(word.trim()).into());
+        KeywordExtractor { stop_words: stop_words::all_stop_words().map(Box::from).chain(more).collect() }
     }
 
     /// Returns the keywords of a text, case-folded and in NFKC form.
-    pub fn find_in(&self, text: &str) -> Vec<String> {
-        let text = MODE.prepare(text).replace('’', "'");
+    pub fn extract_keywords(&self, text: &str) -> Vec<String> {
+        let text = COMPARISON_MODE.prepare(text).replace('’', "'");
         let mut found = Vec::new();
         let mut seen = HashSet::new();
-        for (kind, run) in runs(&text) {
+        for (kind, run) in split_into_runs(&text) {
             let mut take = |word: &str| {
                 if !self.stop_words.contains(word) && seen.insert(Box::<str>::from(word)) {
                     found.push(word.to_owned());
                 }
             };
             match kind {
-                Run::Word => take(run),
-                Run::Unspaced => segment(run, &mut take),
+                RunKind::Word => take(run),
+                RunKind::Unspaced => segment_unspaced(run, &mut take),
             }
         }
         found
@@ -44,7 +44,7 @@ impl Keywords {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Run {
+enum RunKind {
     /// A run of characters that forms one word.
     Word,
     /// A run of characters of a script that has no spaces between words.
@@ -52,10 +52,10 @@ enum Run {
 }
 
 /// Returns the kind of run that a character belongs to; `None` for separators.
-fn kind(c: char) -> Option<Run> {
+fn run_kind(c: char) -> Option<RunKind> {
     match c {
-        c if is_word_char(c) || is_hangul(c) => Some(Run::Word),
-        c if c.is_alphanumeric() => Some(Run::Unspaced),
+        c if is_word_char(c) || is_hangul(c) => Some(RunKind::Word),
+        c if c.is_alphanumeric() => Some(RunKind::Unspaced),
         _ => None,
     }
 }
@@ -66,16 +66,16 @@ fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }
 
-fn runs(text: &str) -> Vec<(Run, &str)> {
+fn split_into_runs(text: &str) -> Vec<(RunKind, &str)> {
     let mut runs = Vec::new();
-    let mut open: Option<(Run, usize)> = None;
+    let mut open: Option<(RunKind, usize)> = None;
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
-        let next_is_word = chars.peek().is_some_and(|(_, next)| kind(*next) == Some(Run::Word));
+        let next_is_word = chars.peek().is_some_and(|(_, next)| run_kind(*next) == Some(RunKind::Word));
         let found = match (c, open) {
             // An apostrophe inside a word, as in "don't", belongs to the word.
-            ('\'', Some((Run::Word, _))) if next_is_word => Some(Run::Word),
-            _ => kind(c),
+            ('\'', Some((RunKind::Word, _))) if next_is_word => Some(RunKind::Word),
+            _ => run_kind(c),
         };
         if let Some((run, start)) = open.filter(|(run, _)| Some(*run) != found) {
             runs.push((run, &text[start..at]));
@@ -90,7 +90,7 @@ fn runs(text: &str) -> Vec<(Run, &str)> {
 }
 
 #[cfg(feature = "chinese")]
-fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+fn segment_unspaced<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
     use jieba_rs::Jieba;
     use std::sync::LazyLock;
     // The dictionary is slow to load and large, so it is loaded for the first Chinese text.
@@ -99,7 +99,7 @@ fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
 }
 
 #[cfg(not(feature = "chinese"))]
-fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+fn segment_unspaced<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
     for piece in run.split(stop_words::is_function_character).filter(|piece| !piece.is_empty()) {
         let bounds: Vec<usize> = piece.char_indices().map(|(at, _)| at).chain([piece.len()]).collect();
         match bounds.len() {
@@ -115,7 +115,7 @@ mod tests {
 
     fn check(more: &[&str], text: &str, expected: &[&str]) {
         let more: Vec<Arc<str>> = more.iter().map(|word| (*word).into()).collect();
-        assert_eq!(Keywords::new(&more).find_in(text), expected, "{text}");
+        assert_eq!(KeywordExtractor::new(&more).extract_keywords(text), expected, "{text}");
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! Computes the score of a lexicon: the total weight of the lexicon words that occur in a text.
 
-use super::MODE;
+use super::COMPARISON_MODE;
 use rulec_base::text::WordSearcher;
 use rulec_sema::request::Lexicon;
 
 #[derive(Debug)]
-pub struct Scorer {
+pub struct LexiconScorer {
     /// Searcher for all words of the lexicon. `None` if the words exceed its capacity, which is
     /// billions of bytes.
     words: Option<WordSearcher<'static>>,
     weights: Vec<f64>,
 }
 
-impl Scorer {
-    pub fn new(lexicon: &Lexicon) -> Scorer {
-        let words = lexicon.entries.iter().map(|(word, _)| MODE.prepare(word.trim()).into_owned());
-        Scorer {
+impl LexiconScorer {
+    pub fn new(lexicon: &Lexicon) -> LexiconScorer {
+        let words = lexicon.entries.iter().map(|(word, _)| COMPARISON_MODE.prepare(word.trim()).into_owned());
+        LexiconScorer {
             words: WordSearcher::for_keywords(words).ok(),
             weights: lexicon.entries.iter().map(|(_, weight)| *weight).collect(),
         }
@@ -24,10 +24,10 @@ impl Scorer {
     /// Returns the total weight of the lexicon words that occur in a text. A word matches as in the
     /// operator `contains word`. Each word counts once, and the sum is at most 1. The sum is
     /// rounded to nine decimals, so that 0.7 and 0.1 give 0.8.
-    pub fn score(&self, text: &str) -> f64 {
+    pub fn score_text(&self, text: &str) -> f64 {
         let mut found = vec![false; self.weights.len()];
         if let Some(words) = &self.words {
-            words.any_match(&MODE.prepare(text), |word, _| {
+            words.any_match(&COMPARISON_MODE.prepare(text), |word, _| {
                 found[word] = true;
                 false
             });
@@ -47,7 +47,7 @@ mod tests {
     fn weights_are_summed_once_each_and_capped() {
         let entries = [("urgent", 0.7), ("now", 0.1), ("right now", 0.5), ("紧急", 0.9), ("one", 1.0)];
         let entries = entries.map(|(word, weight)| (word.into(), weight)).to_vec();
-        let scorer = Scorer::new(&Lexicon { name: "urgency".into(), entries });
+        let scorer = LexiconScorer::new(&Lexicon { name: "urgency".into(), entries });
         for (text, score) in [
             ("", 0.0),
             ("nothing of it", 0.0),
@@ -60,7 +60,7 @@ mod tests {
             ("urgent, right now", 1.0),
             ("one", 1.0),
         ] {
-            assert_eq!(scorer.score(text), score, "{text}");
+            assert_eq!(scorer.score_text(text), score, "{text}");
         }
     }
 
@@ -81,8 +81,8 @@ mod tests {
         ] {
             for word in words {
                 let entries = words.map(|other| (other.into(), f64::from(u8::from(other == word)))).to_vec();
-                let score = Scorer::new(&Lexicon { name: "words".into(), entries }).score(text);
-                let found = contains_word(&MODE.prepare(text), &MODE.prepare(word));
+                let score = LexiconScorer::new(&Lexicon { name: "words".into(), entries }).score_text(text);
+                let found = contains_word(&COMPARISON_MODE.prepare(text), &COMPARISON_MODE.prepare(word));
                 assert_eq!(score, f64::from(u8::from(found)), "{word} in {text}");
             }
         }

@@ -1,8 +1,8 @@
 //! Builds the trace nodes of conditions. Operands that were short-circuited are shown as skipped;
 //! an unknown operand does not short-circuit.
 
-use super::quote::one_line;
-use super::record::{Frame, Traced};
+use super::quote::quote_on_one_line;
+use super::record::{StepFrame, TracedEvaluator};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
 use crate::evaluator;
 use rulec_base::broken_invariant;
@@ -15,47 +15,49 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
 
-impl<'a> Traced<'a, '_> {
+impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition.
-    pub(super) fn cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: Frame<'a>) -> TraceNode {
-        let Frame { shows_let, conds, operands, values, elements, .. } = frame;
+    pub(super) fn build_cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: StepFrame<'a>) -> TraceNode {
+        let StepFrame { shows_let, conds, operands, values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
-        let mut node = TraceNode { result: truth.into(), operands, ..self.node(cond) };
+        let mut node = TraceNode { result: truth.into(), operands, ..self.skipped_node(cond) };
         match &cond.kind {
             CondKind::And(_) | CondKind::Or(_) => {
-                let mut evaluated = by_place(conds);
-                let parts = evaluator::operands(cond).into_iter();
+                let mut evaluated = index_by_address(conds);
+                let parts = evaluator::flatten_operands(cond).into_iter();
                 node.children = parts
                     .map(|part| {
-                        evaluated.remove(&std::ptr::from_ref(part)).unwrap_or_else(|| self.decided(part))
+                        evaluated
+                            .remove(&std::ptr::from_ref(part))
+                            .unwrap_or_else(|| self.short_circuited_node(part))
                     })
                     .collect();
                 return node;
             }
             CondKind::Branch { conditions, .. } => {
-                let mut evaluated = by_place(conds);
+                let mut evaluated = index_by_address(conds);
                 for condition in conditions {
                     let node_of_part = evaluated.remove(&std::ptr::from_ref(&condition.cond));
                     let child = node_of_part.unwrap_or_else(|| match self.is_usable(condition) {
-                        true => self.decided(&condition.cond),
-                        false => self.left_out(condition),
+                        true => self.short_circuited_node(&condition.cond),
+                        false => self.left_out_node(condition),
                     });
                     node.children.push(child);
                 }
                 return node;
             }
-            CondKind::Test(predicate) => self.explain_test(predicate, cond.span, &values, &mut node),
+            CondKind::Test(predicate) => self.add_test_details(predicate, cond.span, &values, &mut node),
             CondKind::Quantifier { list, .. } => match value.elements() {
                 Some(all) => {
-                    let skipped = all.count() - elements.asked();
+                    let skipped = all.count() - elements.evaluated_count();
                     node.elements = Some(Elements { skipped, ..elements });
                 }
-                None => node.because.push(self.not_of(list, value, KindSet::LIST)),
+                None => node.because.push(self.explain_wrong_kind(list, value, KindSet::LIST)),
             },
             CondKind::Let(_) if !shows_let => node.note = Some(Note::ShownAbove),
             CondKind::Let(id) => {
                 if let (Term::Expr(body), Tri::Unknown) = (self.program().let_body(*id), truth) {
-                    node.because.push(self.not_of(body, value, KindSet::BOOL));
+                    node.because.push(self.explain_wrong_kind(body, value, KindSet::BOOL));
                 }
             }
             CondKind::Const(_) | CondKind::Not(_) | CondKind::NotTrue(_) | CondKind::Call(..) => {}
@@ -65,7 +67,7 @@ impl<'a> Traced<'a, '_> {
     }
 
     /// Builds the trace node of a condition, with the result `Skipped` and no details.
-    pub(super) fn node(&self, cond: &Cond) -> TraceNode {
+    pub(super) fn skipped_node(&self, cond: &Cond) -> TraceNode {
         let (kind, name) = match &cond.kind {
             CondKind::Const(_) => (NodeKind::Constant, None),
             CondKind::Not(_) => (NodeKind::Not, None),
@@ -82,7 +84,7 @@ impl<'a> Traced<'a, '_> {
         };
         TraceNode {
             kind,
-            text: self.text(cond.span),
+            text: self.source_text(cond.span),
             result: Mark::Skipped,
             name,
             place: self.observer.source.place(cond.span),
@@ -96,24 +98,24 @@ impl<'a> Traced<'a, '_> {
     }
 
     /// Returns the source text of a span, on one line.
-    pub(super) fn text(&self, span: Span) -> String {
-        one_line(&self.observer.source.text(span))
+    pub(super) fn source_text(&self, span: Span) -> String {
+        quote_on_one_line(&self.observer.source.text(span))
     }
 
     /// Builds the node of an operand that was short-circuited.
-    fn decided(&self, part: &Cond) -> TraceNode {
-        TraceNode { note: Some(Note::Decided), ..self.node(part) }
+    fn short_circuited_node(&self, part: &Cond) -> TraceNode {
+        TraceNode { note: Some(Note::Decided), ..self.skipped_node(part) }
     }
 
     /// True if a branch's condition is usable: all values that the condition reads are present.
     pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
-        self.aside(|eval| eval.cond(&condition.usable)).holds()
+        self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 
     /// Builds the node of an unusable condition, with the values that the condition reads and
     /// reasons why values are missing.
-    pub(super) fn left_out(&mut self, condition: &'a Guarded) -> TraceNode {
-        let mut node = TraceNode { note: Some(Note::LeftOut), ..self.node(&condition.cond) };
+    pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
+        let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {
             broken_invariant!("a condition of a branch is usable by an `and` of presence tests");
             return node;
@@ -124,17 +126,17 @@ impl<'a> Traced<'a, '_> {
                 continue;
             };
             let read = &predicate.left;
-            let value = self.value_of(read);
-            self.list_operand(read, value, None, &mut node.operands);
+            let value = self.eval_unrecorded(read);
+            self.add_shown_operands(read, value, None, &mut node.operands);
             if value.is_missing() {
-                node.because.push(self.not_of(read, value, read.ty.kinds));
+                node.because.push(self.explain_wrong_kind(read, value, read.ty.kinds));
             }
         }
         node
     }
 
     /// Records in `node` why a predicate is unknown, or which text the predicate's operator found.
-    fn explain_test(
+    fn add_test_details(
         &mut self,
         predicate: &'a Predicate,
         span: Span,
@@ -142,23 +144,23 @@ impl<'a> Traced<'a, '_> {
         node: &mut TraceNode,
     ) {
         if node.result == Mark::Unknown {
-            return self.why_unknown(predicate, values, span, &mut node.because);
+            return self.explain_unknown(predicate, values, span, &mut node.because);
         }
         if !predicate.operands().any(|operand| self.observer.privacy.is_private(operand)) {
             let value = |at: usize| values.get(at).copied().unwrap_or(Value::Missing);
-            node.found = found(predicate, value(0), value(1));
+            node.found = found_text(predicate, value(0), value(1));
         }
     }
 }
 
 /// Indexes trace nodes by the address of their condition.
-fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
+fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 
 /// Returns what a text operator found: the first matching keyword of a list, or the text that a
 /// regular expression matched. `None` if there is nothing to show.
-fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
+fn found_text(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
     let row = predicate.op?.info();
     let Implementation::Predicate(holds) = row.implementation else {
         broken_invariant!("the operator of a predicate is a predicate");
@@ -169,7 +171,7 @@ fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<Str
     let matched = |pattern: &str| match is_regex {
         true => {
             let found = text::compile_regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
-            Some(text::truncate_chars(found.as_str(), private::TEXT_LIMIT))
+            Some(text::truncate_chars(found.as_str(), private::MAX_TEXT_CHARS))
         }
         false => Some(pattern.to_owned()),
     };

@@ -265,13 +265,13 @@ impl TraceNode {
 
 impl Elements {
     /// Returns the number of evaluated elements.
-    pub(super) fn asked(&self) -> usize {
+    pub(super) fn evaluated_count(&self) -> usize {
         self.shown.len() + self.more
     }
 
     /// Adds an evaluated element to the shown elements.
-    pub(super) fn push(&mut self, element: Operand, when: TraceNode) {
-        self.shown.push(ElementTrace { index: self.asked(), element, when });
+    pub(super) fn push_element(&mut self, element: Operand, when: TraceNode) {
+        self.shown.push(ElementTrace { index: self.evaluated_count(), element, when });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lists the values of a predicate, and explains in sentences why a value is missing.
 
-use super::record::Traced;
+use super::record::TracedEvaluator;
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -9,17 +9,17 @@ use rulec_base::{broken_invariant, message};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
 use rulec_lang::operators::budget::{self, PredicateContext};
-use rulec_lang::operators::{Implementation, Op, Right};
+use rulec_lang::operators::{Implementation, Op, RightOperand};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
     CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
 
-impl<'a> Traced<'a, '_> {
+impl<'a> TracedEvaluator<'a, '_> {
     /// Adds the values to show for an operand to `listed`: the operand's value, unless the operand
     /// is a literal, and the fields and elements that the operand reads.
-    pub(super) fn list_operand(
+    pub(super) fn add_shown_operands(
         &mut self,
         expr: &'a Expr,
         value: Value<'a>,
@@ -27,42 +27,43 @@ impl<'a> Traced<'a, '_> {
         listed: &mut Vec<Operand>,
     ) {
         match &expr.kind {
-            ExprKind::Slot(_) | ExprKind::Var(_) => self.leaf(expr, listed),
+            ExprKind::Slot(_) | ExprKind::Var(_) => self.add_leaf(expr, listed),
             ExprKind::Const(_) => {
-                let text = self.text(expr.span);
+                let text = self.source_text(expr.span);
                 if is_name(&text) {
-                    list(self.observer.privacy.shown(text, value, false, &Ty::ANY), listed);
+                    push_distinct(self.observer.privacy.to_operand(text, value, false, &Ty::ANY), listed);
                 }
             }
-            ExprKind::List(_) | ExprKind::Param(_) => self.leaves(Part::Expr(expr), listed),
+            ExprKind::List(_) | ExprKind::Param(_) => self.add_leaves(Part::Expr(expr), listed),
             ExprKind::Read(inner, _) if matches!(inner.kind, ExprKind::Slot(_) | ExprKind::Var(_)) => {
-                self.leaf(inner, listed);
+                self.add_leaf(inner, listed);
             }
             _ => {
-                let mut shown = self.observer.privacy.operand(self.text(expr.span), value, expr);
+                let mut shown =
+                    self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
                 shown.elements = elements.filter(|_| !value.is_missing());
-                list(shown, listed);
-                self.leaves(Part::Expr(expr), listed);
+                push_distinct(shown, listed);
+                self.add_leaves(Part::Expr(expr), listed);
             }
         }
     }
 
     /// Adds a message field or a quantifier's element to `listed`.
-    fn leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
+    fn add_leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
-                self.saw(*id);
+                self.record_slot_read(*id);
                 self.program().slots[id.index()].name()
             }
-            ExprKind::Var(id) if self.element(*id).is_none() => return,
-            _ => self.text(expr.span),
+            ExprKind::Var(id) if self.variable_with_element(*id).is_none() => return,
+            _ => self.source_text(expr.span),
         };
-        let value = self.value_of(expr);
-        let shown = self.observer.privacy.operand(text, value, expr);
-        list(shown, listed);
+        let value = self.eval_unrecorded(expr);
+        let shown = self.observer.privacy.masked_operand(text, value, expr);
+        push_distinct(shown, listed);
     }
 
-    fn saw(&mut self, id: SlotId) {
+    fn record_slot_read(&mut self, id: SlotId) {
         if !self.observer.slots.contains(&id) {
             self.observer.slots.push(id);
         }
@@ -70,12 +71,12 @@ impl<'a> Traced<'a, '_> {
 
     /// Adds the fields and elements that a condition or value reads to `listed`, even if they were
     /// not evaluated.
-    fn leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
+    fn add_leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let bodied = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
-                return self.leaf(expr, listed);
+                return self.add_leaf(expr, listed);
             }
-            Part::Let(id) => return self.leaves(self.program().let_body(id).part(), listed),
+            Part::Let(id) => return self.add_leaves(self.program().let_body(id).part(), listed),
             // Limits the number of values that one operand lists; conditions used as values are
             // usually small.
             Part::Cond(_) if listed.len() >= 20 => return,
@@ -84,11 +85,11 @@ impl<'a> Traced<'a, '_> {
         };
         // For a quantifier, only the list is visited; the elements are shown separately.
         let parts = part.parts().into_iter().take(if bodied { 1 } else { usize::MAX });
-        parts.for_each(|part| self.leaves(part, listed));
+        parts.for_each(|part| self.add_leaves(part, listed));
     }
 
     /// Explains why a predicate is unknown.
-    pub(super) fn why_unknown(
+    pub(super) fn explain_unknown(
         &mut self,
         predicate: &'a Predicate,
         values: &[Value<'a>],
@@ -105,47 +106,48 @@ impl<'a> Traced<'a, '_> {
             && predicate.op == Some(Op::InNetwork)
             && left.as_str().is_some_and(|text| !network::is_address(text));
         if !left_fits {
-            because.push(self.not_of(&predicate.left, left, wanted));
+            because.push(self.explain_wrong_kind(&predicate.left, left, wanted));
         } else if no_address {
-            because.push(self.not_a(&predicate.left, left, message!("an address")));
+            because.push(self.explain_wrong_value(&predicate.left, left, message!("an address")));
         }
         for (operand, &value) in predicate.operands().zip(values).skip(1) {
             let sentence = match &predicate.right {
                 HirOperand::Range { .. } => {
                     let compares = !left_fits || rulec_lang::value::compare(left, value).is_some();
-                    (value.is_missing() || !compares).then(|| self.not_of(operand, value, family(left)))
+                    (value.is_missing() || !compares)
+                        .then(|| self.explain_wrong_kind(operand, value, comparable_kinds(left)))
                 }
-                _ if value.is_missing() => Some(self.why_missing(operand)),
-                _ => self.why_right_is_unfit(predicate, left, left_fits && !no_address, operand, value),
+                _ if value.is_missing() => Some(self.explain_missing(operand)),
+                _ => self.explain_right_operand(predicate, left, left_fits && !no_address, operand, value),
             };
             because.extend(sentence.filter(|sentence| !because.contains(sentence)));
         }
         if because.is_empty() {
-            because.push(match self.predicate_beyond(predicate, values) {
+            because.push(match self.limit_exceeded_by_predicate(predicate, values) {
                 Some(exceeded) => {
                     message!(
                         "{} counts as missing: {}",
-                        self.text(predicate.left.span),
+                        self.source_text(predicate.left.span),
                         exceeded.to_message()
                     )
                 }
-                None => message!("{} cannot be decided", self.text(span)),
+                None => message!("{} cannot be decided", self.source_text(span)),
             });
         }
     }
 
     /// Returns the exceeded limit that makes a predicate unknown although its operands are present.
-    fn predicate_beyond(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
+    fn limit_exceeded_by_predicate(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
         let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
         let op = predicate.op?;
         let context = PredicateContext { arena, constant };
-        arena.listening(|| budget::test(op, left, right, predicate.mode, context)).1
+        arena.catch_exceeded(|| budget::test_predicate(op, left, right, predicate.mode, context)).1
     }
 
     /// Explains why the right operand, which is present, makes a predicate unknown.
-    fn why_right_is_unfit(
+    fn explain_right_operand(
         &mut self,
         predicate: &'a Predicate,
         left: Value<'a>,
@@ -157,7 +159,7 @@ impl<'a> Traced<'a, '_> {
         let noun = if op == Op::InNetwork { message!("network") } else { message!("text") };
         if predicate.mode.quantity.is_some() {
             let Some(mut elements) = right.elements() else {
-                return Some(self.not_of(operand, right, KindSet::LIST));
+                return Some(self.explain_wrong_kind(operand, right, KindSet::LIST));
             };
             let Implementation::Predicate(holds) = op.info().implementation else {
                 broken_invariant!("the operator of a predicate is a predicate");
@@ -165,139 +167,152 @@ impl<'a> Traced<'a, '_> {
             };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
-            return Some(message!("element {at} of {} is not a {noun}", self.text(operand.span)));
+            return Some(message!("element {at} of {} is not a {noun}", self.source_text(operand.span)));
         }
         if op == Op::InNetwork && right.as_str().is_some_and(|text| network::parse_network(text).is_none()) {
-            return Some(self.not_a(operand, right, message!("a network")));
+            return Some(self.explain_wrong_value(operand, right, message!("a network")));
         }
         let forms = op.info().forms;
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
         let wanted = match form.right {
-            Right::Kinds(kinds) => kinds,
-            Right::Text | Right::Pattern | Right::SomeText => KindSet::STRING,
-            Right::Members => KindSet::LIST,
-            Right::Same => family(left),
+            RightOperand::Kinds(kinds) => kinds,
+            RightOperand::Text | RightOperand::Pattern | RightOperand::SomeText => KindSet::STRING,
+            RightOperand::Members => KindSet::LIST,
+            RightOperand::Same => comparable_kinds(left),
             _ => KindSet::ALL,
         };
         if right.kind().is_none_or(|kind| wanted.has(kind)) {
             return None;
         }
-        if !forms.iter().any(|form| form.right == Right::Same) {
-            return Some(self.not_of(operand, right, wanted));
+        if !forms.iter().any(|form| form.right == RightOperand::Same) {
+            return Some(self.explain_wrong_kind(operand, right, wanted));
         }
-        let (this, other) = (self.describe(&predicate.left, left), self.describe(operand, right));
-        Some(message!("{} is {this}, and {} is {other}", self.name(&predicate.left), self.name(operand)))
+        let (this, other) =
+            (self.describe_expr_value(&predicate.left, left), self.describe_expr_value(operand, right));
+        Some(message!(
+            "{} is {this}, and {} is {other}",
+            self.expr_name(&predicate.left),
+            self.expr_name(operand)
+        ))
     }
 
     /// Explains why a value does not have the wanted kinds: it is missing, or of another kind.
-    pub(super) fn not_of(&mut self, expr: &'a Expr, value: Value<'a>, wanted: KindSet) -> Message {
+    pub(super) fn explain_wrong_kind(
+        &mut self,
+        expr: &'a Expr,
+        value: Value<'a>,
+        wanted: KindSet,
+    ) -> Message {
         if value.is_missing() {
-            return self.why_missing(expr);
+            return self.explain_missing(expr);
         }
-        self.not_a(expr, value, with_article(wanted))
+        self.explain_wrong_value(expr, value, kinds_with_article(wanted))
     }
 
-    fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
-        let what = self.describe(expr, value);
-        message!("{} is {what}, but {wanted} is needed", self.name(expr))
+    fn explain_wrong_value(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
+        let what = self.describe_expr_value(expr, value);
+        message!("{} is {what}, but {wanted} is needed", self.expr_name(expr))
     }
 
     /// Explains why an expression has no value.
-    fn why_missing(&mut self, expr: &'a Expr) -> Message {
+    fn explain_missing(&mut self, expr: &'a Expr) -> Message {
         let program = self.program();
-        if let Some(beyond) = self.beyond_a_limit(expr) {
+        if let Some(beyond) = self.explain_exceeded_limit(expr) {
             return beyond;
         }
         match &expr.kind {
-            ExprKind::Slot(id) => self.why_slot_missing(*id),
-            ExprKind::Var(id) => self.why_var_missing(*id, expr),
-            ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.why_inside_missing(base, expr),
+            ExprKind::Slot(id) => self.explain_missing_slot(*id),
+            ExprKind::Var(id) => self.explain_missing_element(*id, expr),
+            ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.explain_missing_field(base, expr),
             ExprKind::Op(Op::Coalesce, left, right) => {
-                let left = self.why_missing(left);
+                let left = self.explain_missing(left);
                 match right {
-                    Some(right) => message!("{left}, and {}", self.why_missing(right)),
+                    Some(right) => message!("{left}, and {}", self.explain_missing(right)),
                     None => left,
                 }
             }
-            ExprKind::Op(_, left, right) => self.why_part_missing(
+            ExprKind::Op(_, left, right) => self.explain_missing_part(
                 [Some(&**left), right.as_deref()].into_iter().flatten().map(|part| (part, KindSet::ALL)),
                 expr,
             ),
             ExprKind::Read(inner, kinds) => {
-                let value = self.value_of(inner);
-                self.not_of(inner, value, *kinds)
+                let value = self.eval_unrecorded(inner);
+                self.explain_wrong_kind(inner, value, *kinds)
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
                 let kinds =
                     |at: usize| params.get(at).or(params.last()).map_or(KindSet::ALL, |(_, kinds)| *kinds);
                 let parts: Vec<_> = args.iter().enumerate().map(|(at, arg)| (arg, kinds(at))).collect();
-                self.why_part_missing(parts.into_iter(), expr)
+                self.explain_missing_part(parts.into_iter(), expr)
             }
-            ExprKind::Extern(id, args) => self.why_call_missing(*id, args, expr),
+            ExprKind::Extern(id, args) => self.explain_missing_call_result(*id, args, expr),
             ExprKind::Count { list, .. } => {
-                let value = self.value_of(list);
-                self.not_of(list, value, KindSet::LIST)
+                let value = self.eval_unrecorded(list);
+                self.explain_wrong_kind(list, value, KindSet::LIST)
             }
             ExprKind::Let(id) => match program.let_body(*id) {
-                Term::Expr(body) => self.why_missing(body),
-                Term::Cond(_) => message!("{} is unknown", self.text(expr.span)),
+                Term::Expr(body) => self.explain_missing(body),
+                Term::Cond(_) => message!("{} is unknown", self.source_text(expr.span)),
             },
-            ExprKind::Cond(_) => message!("{} is unknown", self.text(expr.span)),
+            ExprKind::Cond(_) => message!("{} is unknown", self.source_text(expr.span)),
             ExprKind::If { cond, then, other } => {
-                let taken = if self.aside(|eval| eval.cond(cond)).holds() { then } else { other };
-                self.why_missing(taken)
+                let taken =
+                    if self.run_unrecorded(|eval| eval.eval_cond(cond)).holds() { then } else { other };
+                self.explain_missing(taken)
             }
             ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
-                message!("{} is missing", self.text(expr.span))
+                message!("{} is missing", self.source_text(expr.span))
             }
         }
     }
 
     /// Explains which limit makes a value missing although its operands are present; `None` if no
     /// limit was exceeded.
-    fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<Message> {
+    fn explain_exceeded_limit(&mut self, expr: &'a Expr) -> Option<Message> {
         let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
             return None;
         };
         let arena = self.arena();
-        let (value, beyond) = arena.listening(|| self.value_of(expr));
+        let (value, beyond) = arena.catch_exceeded(|| self.eval_unrecorded(expr));
         // If an operand exceeds the limit, the message is about the operand instead.
         let of_part = expr.parts().into_iter().any(|part| match part {
-            Part::Expr(part) => self.value_of(part).is_missing(),
+            Part::Expr(part) => self.eval_unrecorded(part).is_missing(),
             _ => false,
         });
         let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
-        Some(message!("{} counts as missing: {}", self.text(expr.span), exceeded.to_message()))
+        Some(message!("{} counts as missing: {}", self.source_text(expr.span), exceeded.to_message()))
     }
 
     /// Explains why a field or element is missing.
-    fn why_inside_missing(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
-        if let Some(why) = self.why_not_found(expr) {
+    fn explain_missing_field(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
+        if let Some(why) = self.explain_not_found(expr) {
             return why;
         }
-        let value = self.value_of(base);
+        let value = self.eval_unrecorded(base);
         let wanted = match &expr.kind {
-            ExprKind::Index(_, index) if self.value_of(index).is_missing() => return self.why_missing(index),
+            ExprKind::Index(_, index) if self.eval_unrecorded(index).is_missing() => {
+                return self.explain_missing(index);
+            }
             ExprKind::Index(..) => KindSet::LIST.union(KindSet::DICT),
             _ => KindSet::DICT,
         };
         match (value.list_len(), value) {
             (Some(length), _) if wanted.has(Kind::List) => {
-                message!("{} has no such element: the list has {length}", self.text(expr.span))
+                message!("{} has no such element: the list has {length}", self.source_text(expr.span))
             }
-            (_, Value::Dict(_) | Value::Entries(_)) => message!("{} is missing", self.text(expr.span)),
-            _ => self.not_of(base, value, wanted),
+            (_, Value::Dict(_) | Value::Entries(_)) => message!("{} is missing", self.source_text(expr.span)),
+            _ => self.explain_wrong_kind(base, value, wanted),
         }
     }
 
     /// Explains why a host function or a request analysis function returned no value.
-    fn why_call_missing(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
+    fn explain_missing_call_result(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
         // The function is not called if an argument is missing.
-        if let Some(missing) = args.iter().find(|arg| self.value_of(arg).is_missing()) {
-            return self.why_missing(missing);
+        if let Some(missing) = args.iter().find(|arg| self.eval_unrecorded(arg).is_missing()) {
+            return self.explain_missing(missing);
         }
-        if let Some(why) = self.why_not_found(expr) {
+        if let Some(why) = self.explain_not_found(expr) {
             return why;
         }
         let name = &self.program().externs[id.index()].name;
@@ -313,50 +328,50 @@ impl<'a> Traced<'a, '_> {
 
     /// Names the first operand that is missing or of a wrong kind. If there is none, the message
     /// says that the whole expression has no result.
-    fn why_part_missing(
+    fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
         whole: &'a Expr,
     ) -> Message {
         for (part, wanted) in parts {
-            let value = self.value_of(part);
-            if value.read(wanted).is_missing() {
-                return self.not_of(part, value, wanted);
+            let value = self.eval_unrecorded(part);
+            if value.read_as(wanted).is_missing() {
+                return self.explain_wrong_kind(part, value, wanted);
             }
         }
-        let text = self.text(whole.span);
+        let text = self.source_text(whole.span);
         match &whole.kind {
-            ExprKind::Call(function, args) => self.why_no_result(*function, args, text),
+            ExprKind::Call(function, args) => self.explain_no_result(*function, args, text),
             _ => message!("{text} has no result for these values"),
         }
     }
 
     /// Explains why a function whose arguments have the right kinds returned no value.
-    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
+    fn explain_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
-            let value = self.value_of(arg);
+            let value = self.eval_unrecorded(arg);
             let unknown = match (*param, value) {
                 ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
                 ("hash", Value::Str(name)) if BucketHash::from_name(name).is_none() => message!("a hash"),
                 _ => continue,
             };
-            return self.not_a(arg, value, unknown);
+            return self.explain_wrong_value(arg, value, unknown);
         }
-        match function.info().missing() {
+        match function.info().missing_result_reason() {
             Some(why) => message!("{text} is missing: {why}"),
             None => message!("{text} has no result for these values"),
         }
     }
 
-    fn why_slot_missing(&mut self, id: SlotId) -> Message {
+    fn explain_missing_slot(&mut self, id: SlotId) -> Message {
         let slot = &self.program().slots[id.index()];
-        let found = self.raw(id);
+        let found = self.raw_slot_value(id);
         if let Some(kind) = found.kind() {
             let what = match slot.root {
-                Some(_) => with_article(KindSet::single(kind)),
-                None => describe(&self.observer.privacy.raw_field(slot, found), found),
+                Some(_) => kinds_with_article(KindSet::single(kind)),
+                None => describe_value(&self.observer.privacy.raw_field_operand(slot, found), found),
             };
-            return message!("{} is {what}, but {} is needed", slot.name(), with_article(slot.kinds));
+            return message!("{} is {what}, but {} is needed", slot.name(), kinds_with_article(slot.kinds));
         }
         if slot.root.is_some() {
             return message!("{} is missing", slot.name());
@@ -379,20 +394,24 @@ impl<'a> Traced<'a, '_> {
             if !matches!(value, Value::Dict(_)) {
                 let here = slot.path[..=depth].join(".");
                 let kind = value.kind().map_or(KindSet::EMPTY, KindSet::single);
-                return message!("{} is missing: {here} is {}", slot.name(), with_article(kind));
+                return message!("{} is missing: {here} is {}", slot.name(), kinds_with_article(kind));
             }
         }
         message!("{} is missing", slot.name())
     }
 
-    fn why_var_missing(&mut self, id: VarId, expr: &'a Expr) -> Message {
-        let name = self.text(expr.span);
-        match self.element(id).map(|(_, value)| value) {
+    fn explain_missing_element(&mut self, id: VarId, expr: &'a Expr) -> Message {
+        let name = self.source_text(expr.span);
+        match self.variable_with_element(id).map(|(_, value)| value) {
             Some(value) if !value.is_missing() => {
                 let private = self.observer.privacy.is_private(expr);
-                let ty = self.observer.privacy.ty(expr);
-                let shown = self.observer.privacy.shown(name.clone(), value, private, &ty);
-                message!("{name} is {}, not {}", describe(&shown, value), with_article(expr.ty.kinds))
+                let ty = self.observer.privacy.expr_type(expr);
+                let shown = self.observer.privacy.to_operand(name.clone(), value, private, &ty);
+                message!(
+                    "{name} is {}, not {}",
+                    describe_value(&shown, value),
+                    kinds_with_article(expr.ty.kinds)
+                )
             }
             _ => message!("{name} is null"),
         }
@@ -400,24 +419,24 @@ impl<'a> Traced<'a, '_> {
 
     /// Returns the name of an expression in a sentence: the path of a field, otherwise the source
     /// text.
-    fn name(&self, expr: &Expr) -> String {
+    fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Slot(id) => self.program().slots[id.index()].name(),
-            _ => self.text(expr.span),
+            _ => self.source_text(expr.span),
         }
     }
 
     /// Formats a value and its kind, such as `"7", a string`.
-    fn describe(&mut self, expr: &Expr, value: Value<'_>) -> Message {
-        let shown = self.observer.privacy.operand(String::new(), value, expr);
-        describe(&shown, value)
+    fn describe_expr_value(&mut self, expr: &Expr, value: Value<'_>) -> Message {
+        let shown = self.observer.privacy.masked_operand(String::new(), value, expr);
+        describe_value(&shown, value)
     }
 }
 
 /// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
 /// masked.
-fn describe(shown: &Operand, value: Value<'_>) -> Message {
-    let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
+fn describe_value(shown: &Operand, value: Value<'_>) -> Message {
+    let kind = kinds_with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
     match &shown.value {
         Some(json) if !shown.masked => {
             let text = json.to_string();
@@ -427,15 +446,15 @@ fn describe(shown: &Operand, value: Value<'_>) -> Message {
     }
 }
 
-fn family(value: Value<'_>) -> KindSet {
-    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).families())
+fn comparable_kinds(value: Value<'_>) -> KindSet {
+    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).with_comparable_kinds())
 }
 
 /// Formats kinds with an article: `a string or list`, `an int`.
-fn with_article(kinds: KindSet) -> Message {
+fn kinds_with_article(kinds: KindSet) -> Message {
     match kinds == KindSet::EMPTY {
         true => kinds.to_message(),
-        false => Ty::plain(kinds).with_article(),
+        false => Ty::from_kinds(kinds).with_article(),
     }
 }
 
@@ -446,7 +465,7 @@ fn is_name(text: &str) -> bool {
         && !matches!(text, "true" | "false")
 }
 
-fn list(operand: Operand, listed: &mut Vec<Operand>) {
+fn push_distinct(operand: Operand, listed: &mut Vec<Operand>) {
     if !listed.contains(&operand) {
         listed.push(operand);
     }

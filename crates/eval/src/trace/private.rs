@@ -3,7 +3,7 @@
 
 use super::Operand;
 use rulec_base::text::truncate_chars;
-use rulec_lang::ty::{Inner, Kind, RecordType, Ty};
+use rulec_lang::ty::{InnerType, Kind, RecordType, Ty};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
 use serde_json::{Map, Value as Json};
@@ -13,13 +13,13 @@ use std::sync::Arc;
 pub const MASK: &str = "•••";
 
 /// Maximum length of a text inside a shown value, in characters.
-pub(super) const TEXT_LIMIT: usize = 1000;
+pub(super) const MAX_TEXT_CHARS: usize = 1000;
 /// Maximum number of shown elements of a list or keys of a dict.
-const ITEM_LIMIT: usize = 20;
+const MAX_ITEMS: usize = 20;
 /// Maximum nesting depth of a shown value.
-const DEPTH_LIMIT: usize = 8;
+const MAX_DEPTH: usize = 8;
 
-pub(super) struct Privacy<'a> {
+pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
     pub(super) show: bool,
     /// Whether each `let` reads a private value; `None` if not computed yet.
@@ -29,111 +29,111 @@ pub(super) struct Privacy<'a> {
     vars: Vec<(VarId, bool, Ty)>,
 }
 
-impl<'a> Privacy<'a> {
+impl<'a> PrivacyMask<'a> {
     pub(super) fn new(program: &'a Program, show: bool) -> Self {
-        Privacy { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
+        PrivacyMask { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
     }
 
     /// True if the value of the expression must be masked completely.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
-        !self.show && self.expr(expr)
+        !self.show && self.reads_private(expr)
     }
 
     /// Adds a quantifier variable to the scope.
-    pub(super) fn enter(&mut self, var: VarId, list: &Expr) {
-        let (private, ty) = (self.is_private(list), self.ty(list).element());
+    pub(super) fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
+        let (private, ty) = (self.is_private(list), self.expr_type(list).element());
         self.vars.push((var, private, ty));
     }
 
     /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
     /// and the type of the list's elements.
-    pub(super) fn leave(&mut self) -> (bool, Ty) {
+    pub(super) fn leave_quantifier(&mut self) -> (bool, Ty) {
         self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
 
-    fn expr(&mut self, expr: &Expr) -> bool {
+    fn reads_private(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Slot(id) => self.slot(&self.program.slots[id.index()]),
+            ExprKind::Slot(id) => self.is_slot_private(&self.program.slots[id.index()]),
             ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
             ExprKind::Field(base, name) => {
                 let private = |ty: &Ty| {
                     ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
                 };
-                private(&self.ty(base)) || self.expr(base)
+                private(&self.expr_type(base)) || self.reads_private(base)
             }
             ExprKind::Index(base, index) => {
-                let ty = self.ty(base);
+                let ty = self.expr_type(base);
                 let keyed = ty.fields().is_some() && holds_private(&ty);
-                keyed || self.expr(base) || self.part(Part::Expr(index))
+                keyed || self.reads_private(base) || self.part_reads_private(Part::Expr(index))
             }
-            ExprKind::Read(inner, _) => self.expr(inner),
-            _ => expr.parts().into_iter().any(|part| self.part(part)),
+            ExprKind::Read(inner, _) => self.reads_private(inner),
+            _ => expr.parts().into_iter().any(|part| self.part_reads_private(part)),
         }
     }
 
     /// True if the node reads a private value.
-    fn part(&mut self, part: Part<'_>) -> bool {
+    fn part_reads_private(&mut self, part: Part<'_>) -> bool {
         match part {
-            Part::Expr(expr) => holds_private(&self.ty(expr)) || self.expr(expr),
-            Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part(part)),
-            Part::Let(id) => self.let_body(id),
+            Part::Expr(expr) => holds_private(&self.expr_type(expr)) || self.reads_private(expr),
+            Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part_reads_private(part)),
+            Part::Let(id) => self.let_reads_private(id),
         }
     }
 
-    fn let_body(&mut self, id: LetId) -> bool {
+    fn let_reads_private(&mut self, id: LetId) -> bool {
         if let Some(known) = self.lets[id.index()] {
             return known;
         }
         self.lets[id.index()] = Some(false);
         let private = match self.program.let_body(id).part() {
-            Part::Expr(expr) => self.expr(expr),
-            part => self.part(part),
+            Part::Expr(expr) => self.reads_private(expr),
+            part => self.part_reads_private(part),
         };
         self.lets[id.index()] = Some(private);
         private
     }
 
-    fn slot(&self, slot: &Slot) -> bool {
-        slot.private || self.declared(slot).1
+    fn is_slot_private(&self, slot: &Slot) -> bool {
+        slot.private || self.declared_type(slot).1
     }
 
     /// Returns the declared type of a slot, and whether the slot or an enclosing record is private.
-    fn declared(&self, slot: &Slot) -> (Ty, bool) {
-        fn below(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
+    fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
+        fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
                 (None, _) => (ty.clone(), private),
-                (Some((key, rest)), Inner::Fields(record)) => match record.get(key) {
-                    Some(field) => below(&field.ty, rest, private || field.private),
+                (Some((key, rest)), InnerType::Fields(record)) => match record.get(key) {
+                    Some(field) => type_at_path(&field.ty, rest, private || field.private),
                     None => (Ty::ANY, private),
                 },
-                (Some((_, rest)), Inner::Element(element)) => below(element, rest, private),
-                (Some(_), Inner::Unknown) => (Ty::ANY, private),
+                (Some((_, rest)), InnerType::Element(element)) => type_at_path(element, rest, private),
+                (Some(_), InnerType::Unknown) => (Ty::ANY, private),
             }
         }
         // A declared input describes only the message, not the bindings of payload rules.
         let input = self.program.input.as_ref().filter(|_| slot.root.is_none());
         let first = slot.path.split_first().zip(input);
         match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
-            Some((field, rest)) => below(&field.ty, rest, field.private),
+            Some((field, rest)) => type_at_path(&field.ty, rest, field.private),
             None => (Ty::ANY, false),
         }
     }
 
     /// Returns the type of an expression. If the declared type of a message field contains private
     /// fields, the declared type is returned.
-    pub(super) fn ty(&self, expr: &Expr) -> Ty {
+    pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
         match &expr.kind {
             ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
                 Some((_, _, ty)) if holds_private(ty) => ty.clone(),
                 _ => expr.ty.clone(),
             },
             ExprKind::Slot(id) => {
-                let declared = self.declared(&self.program.slots[id.index()]).0;
+                let declared = self.declared_type(&self.program.slots[id.index()]).0;
                 if holds_private(&declared) { declared } else { expr.ty.clone() }
             }
-            ExprKind::Read(inner, _) => self.ty(inner),
+            ExprKind::Read(inner, _) => self.expr_type(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.ty(body),
+                Term::Expr(body) => self.expr_type(body),
                 Term::Cond(_) => expr.ty.clone(),
             },
             _ => expr.ty.clone(),
@@ -141,14 +141,18 @@ impl<'a> Privacy<'a> {
     }
 
     /// Converts the value of an expression to an operand, masked and truncated.
-    pub(super) fn operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
+    pub(super) fn masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
-        let ty = self.ty(expr);
-        self.shown(text, value, private, &ty)
+        let ty = self.expr_type(expr);
+        self.to_operand(text, value, private, &ty)
     }
 
     /// Masks the private parts of a handler's arguments; other parts are not truncated.
-    pub(super) fn arguments(&mut self, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+    pub(super) fn mask_arguments(
+        &mut self,
+        outcome: &Outcome,
+        given: &Map<String, Json>,
+    ) -> Map<String, Json> {
         let Outcome::Handler { args, .. } = outcome else { return given.clone() };
         let program = self.program;
         let shown = given.iter().map(|(name, value)| {
@@ -156,7 +160,7 @@ impl<'a> Privacy<'a> {
             let shown = match argument.map(|argument| program.value(argument.value)) {
                 Some(_) if self.show => value.clone(),
                 Some(expr) if value.is_null() || !self.is_private(expr) => {
-                    masked(value.clone(), &self.ty(expr))
+                    mask_value(value.clone(), &self.expr_type(expr))
                 }
                 // The argument is private, or no argument of this name exists.
                 _ => Json::from(MASK),
@@ -167,14 +171,14 @@ impl<'a> Privacy<'a> {
     }
 
     /// Converts the value at a slot's path to an operand, whatever the kind of the value.
-    pub(super) fn raw_field(&self, slot: &Slot, found: Value<'_>) -> Operand {
-        let (ty, private) = self.declared(slot);
+    pub(super) fn raw_field_operand(&self, slot: &Slot, found: Value<'_>) -> Operand {
+        let (ty, private) = self.declared_type(slot);
         let private = !self.show && (private || slot.private);
-        self.shown(slot.name(), found, private, &ty)
+        self.to_operand(slot.name(), found, private, &ty)
     }
 
     /// Converts a value of this type to an operand, masked and truncated.
-    pub(super) fn shown(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
+    pub(super) fn to_operand(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {
             operand.missing = true;
@@ -185,10 +189,10 @@ impl<'a> Privacy<'a> {
             operand.value = Some(Json::from(MASK));
             return operand;
         }
-        let (json, length) = cut(value);
+        let (json, length) = truncate_to_json(value);
         operand.length = length;
         let hide = !self.show && holds_private(ty);
-        operand.value = Some(if hide { masked(json, ty) } else { json });
+        operand.value = Some(if hide { mask_value(json, ty) } else { json });
         operand.masked = operand.value.as_ref() == Some(&Json::from(MASK)) && hide;
         operand
     }
@@ -197,36 +201,36 @@ impl<'a> Privacy<'a> {
 /// True if values of the type may contain a private field.
 fn holds_private(ty: &Ty) -> bool {
     match &ty.inner {
-        Inner::Unknown => false,
-        Inner::Element(element) => holds_private(element),
-        Inner::Fields(record) => any_private(record),
+        InnerType::Unknown => false,
+        InnerType::Element(element) => holds_private(element),
+        InnerType::Fields(record) => has_private_field(record),
     }
 }
 
-fn any_private(record: &RecordType) -> bool {
+fn has_private_field(record: &RecordType) -> bool {
     record.fields.iter().any(|field| field.private || holds_private(&field.ty))
 }
 
 /// Masks the values of `@private` fields in a message; other values are not truncated.
-pub fn masked_message(program: &Program, message: &Json) -> Json {
+pub fn mask_message(program: &Program, message: &Json) -> Json {
     match (&program.input, message) {
-        (Some(input), Json::Object(map)) if any_private(input) => masked_fields(map.clone(), input),
+        (Some(input), Json::Object(map)) if has_private_field(input) => mask_fields(map.clone(), input),
         // The message does not have the declared shape, so any part may be private.
-        (Some(input), _) if any_private(input) => Json::from(MASK),
+        (Some(input), _) if has_private_field(input) => Json::from(MASK),
         _ => message.clone(),
     }
 }
 
 /// Masks the values from `@private` fields in a handler's arguments.
-pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
-    Privacy::new(program, false).arguments(outcome, given)
+pub fn mask_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+    PrivacyMask::new(program, false).mask_arguments(outcome, given)
 }
 
-fn masked_fields(map: Map<String, Json>, record: &RecordType) -> Json {
+fn mask_fields(map: Map<String, Json>, record: &RecordType) -> Json {
     let fields = map.into_iter().map(|(key, value)| {
         let value = match record.get(&key) {
             Some(field) if field.private => Json::from(MASK),
-            Some(field) => masked(value, &field.ty),
+            Some(field) => mask_value(value, &field.ty),
             None => value,
         };
         (key, value)
@@ -236,18 +240,18 @@ fn masked_fields(map: Map<String, Json>, record: &RecordType) -> Json {
 
 /// Masks the private parts of a value. A value whose shape does not fit the type is masked
 /// completely, because any part may be private.
-fn masked(json: Json, ty: &Ty) -> Json {
+fn mask_value(json: Json, ty: &Ty) -> Json {
     if !holds_private(ty) {
         return json;
     }
     match (json, &ty.inner) {
         (Json::Null, _) => Json::Null,
-        (Json::Object(map), Inner::Fields(record)) => masked_fields(map, record),
-        (Json::Object(map), Inner::Element(element)) => {
-            Json::Object(map.into_iter().map(|(key, value)| (key, masked(value, element))).collect())
+        (Json::Object(map), InnerType::Fields(record)) => mask_fields(map, record),
+        (Json::Object(map), InnerType::Element(element)) => {
+            Json::Object(map.into_iter().map(|(key, value)| (key, mask_value(value, element))).collect())
         }
-        (Json::Array(items), Inner::Element(element)) => {
-            Json::Array(items.into_iter().map(|item| masked(item, element)).collect())
+        (Json::Array(items), InnerType::Element(element)) => {
+            Json::Array(items.into_iter().map(|item| mask_value(item, element)).collect())
         }
         _ => Json::from(MASK),
     }
@@ -255,28 +259,30 @@ fn masked(json: Json, ty: &Ty) -> Json {
 
 /// Converts a value to JSON, and truncates long texts, lists and dicts. Also returns the full
 /// length if the value itself was truncated.
-fn cut(value: Value<'_>) -> (Json, Option<usize>) {
+fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
-        Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),
-        other => other.list_len().or(other.dict_len()).filter(|&length| length > ITEM_LIMIT),
+        Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_TEXT_CHARS),
+        other => other.list_len().or(other.dict_len()).filter(|&length| length > MAX_ITEMS),
     };
-    (cut_value(value, DEPTH_LIMIT), length)
+    (truncate_value(value, MAX_DEPTH), length)
 }
 
-fn cut_value(value: Value<'_>, depth: usize) -> Json {
+fn truncate_value(value: Value<'_>, depth: usize) -> Json {
     if depth == 0 && value.kind().is_some_and(|kind| matches!(kind, Kind::List | Kind::Dict)) {
         return Json::from("…");
     }
     match value {
-        Value::Str(text) => Json::from(truncate_chars(text, TEXT_LIMIT)),
+        Value::Str(text) => Json::from(truncate_chars(text, MAX_TEXT_CHARS)),
         other => match (other.elements(), other.entries()) {
-            (Some(elements), _) => {
-                Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
-            }
+            (Some(elements), _) => Json::Array(
+                elements.take(MAX_ITEMS).map(|element| truncate_value(element, depth - 1)).collect(),
+            ),
             (None, Some(entries)) => Json::Object(
                 entries
-                    .take(ITEM_LIMIT)
-                    .map(|(key, value)| (truncate_chars(key, TEXT_LIMIT), cut_value(value, depth - 1)))
+                    .take(MAX_ITEMS)
+                    .map(|(key, value)| {
+                        (truncate_chars(key, MAX_TEXT_CHARS), truncate_value(value, depth - 1))
+                    })
                     .collect::<Map<String, Json>>(),
             ),
             (None, None) => other.to_json(),

@@ -62,13 +62,13 @@ impl<F: Fn(Span) -> String> Source for F {
 }
 
 /// The greatest length of a quoted condition, in characters.
-const TEXT_LIMIT: usize = 400;
+const MAX_QUOTE_CHARS: usize = 400;
 
 /// Reduces source text to one line: removes comments, replaces white space outside string literals
 /// by one space, and truncates to 400 characters.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len().min(TEXT_LIMIT * 4));
-    let mut rest = TEXT_LIMIT;
+pub(super) fn quote_on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(MAX_QUOTE_CHARS * 4));
+    let mut rest = MAX_QUOTE_CHARS;
     let mut gap = false;
     let text = text.trim();
     for token in lex::tokenize(text, 0) {
@@ -93,15 +93,15 @@ pub(super) fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::one_line;
+    use super::quote_on_one_line;
 
     #[test]
     fn text_comes_on_one_line_without_comments() {
-        let check = |text: &str, expected: &str| assert_eq!(one_line(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(quote_on_one_line(text), expected);
         check("a ==\n   \"x  # y\"  # note\n  and b ", r#"a == "x  # y" and b"#);
         check("text matches r#\"a # \"b\"#", "text matches r#\"a # \"b\"#");
         check("x == \"open # ", "x == \"open #");
         check("char # c\n == \"\\\" # z\"", "char == \"\\\" # z\"");
-        assert_eq!(one_line(&"长".repeat(500)).chars().count(), 401);
+        assert_eq!(quote_on_one_line(&"长".repeat(500)).chars().count(), 401);
     }
 }

@@ -1,10 +1,10 @@
 //! The observer that records a trace. When a step of the reference evaluator ends, its result is
 //! added to the enclosing step.
 
-use super::private::Privacy;
+use super::private::PrivacyMask;
 use super::quote::Source;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
-use crate::evaluator::{Evaluator, Observer, Reached, Step};
+use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::broken_invariant;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
@@ -13,19 +13,19 @@ use rulec_sema::hir::{
 
 /// Number of a quantifier's first elements that are shown: at the top level, and inside another
 /// quantifier.
-const SHOWN: usize = 20;
-const SHOWN_INSIDE: usize = 5;
+const MAX_SHOWN_ELEMENTS: usize = 20;
+const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
 /// An evaluator whose steps are recorded by a [`Recorder`].
-pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
+pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 
-pub(super) struct Recorder<'a, 's> {
+pub(super) struct TraceRecorder<'a, 's> {
     pub(super) source: &'s dyn Source,
-    pub(super) privacy: Privacy<'a>,
+    pub(super) privacy: PrivacyMask<'a>,
     /// The innermost step that has not ended. Outside every step, collects the finished trace.
-    pub(super) frame: Frame<'a>,
+    pub(super) frame: StepFrame<'a>,
     /// The steps that enclose the innermost one, outermost first.
-    outer: Vec<Frame<'a>>,
+    outer: Vec<StepFrame<'a>>,
     /// Number of open steps that are not recorded. Steps inside an operand are not recorded, nor
     /// are steps of values that are evaluated only to be shown.
     muted: usize,
@@ -39,9 +39,9 @@ pub(super) struct Recorder<'a, 's> {
 
 /// An open step, with the results of the steps that ended inside it.
 #[derive(Default)]
-pub(super) struct Frame<'a> {
+pub(super) struct StepFrame<'a> {
     /// The open step; `None` for the outermost frame, which collects the finished trace.
-    step: Option<Step<'a>>,
+    step: Option<EvalStep<'a>>,
     /// Whether the step is a `let` whose parts the trace has not shown under this route.
     pub(super) shows_let: bool,
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
@@ -58,17 +58,17 @@ pub(super) struct Frame<'a> {
 
 /// For a quantifier or `count`: the list, the condition on an element, and the result that ends the
 /// loop early (`None` for `count`).
-type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
+type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
-impl<'a> Frame<'a> {
+impl<'a> StepFrame<'a> {
     /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is the
     /// variable of that quantifier or `count`.
-    fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
+    fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own, body, decides) = match self.step? {
-            Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
+            EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
                 (&**list, var, &**body, Some(if *all { Tri::False } else { Tri::True }))
             }
-            Step::Operand(Expr { kind: ExprKind::Count { list, var, body }, .. }) => {
+            EvalStep::Operand(Expr { kind: ExprKind::Count { list, var, body }, .. }) => {
                 (&**list, var, &**body, None)
             }
             _ => return None,
@@ -77,16 +77,16 @@ impl<'a> Frame<'a> {
     }
 
     fn is_operand(&self) -> bool {
-        matches!(self.step, Some(Step::Operand(_)))
+        matches!(self.step, Some(EvalStep::Operand(_)))
     }
 }
 
-impl<'a, 's> Recorder<'a, 's> {
-    pub(super) fn new(source: &'s dyn Source, privacy: Privacy<'a>) -> Self {
-        Recorder {
+impl<'a, 's> TraceRecorder<'a, 's> {
+    pub(super) fn new(source: &'s dyn Source, privacy: PrivacyMask<'a>) -> Self {
+        TraceRecorder {
             source,
             privacy,
-            frame: Frame::default(),
+            frame: StepFrame::default(),
             outer: Vec::new(),
             muted: 0,
             slots: Vec::new(),
@@ -96,33 +96,33 @@ impl<'a, 's> Recorder<'a, 's> {
     }
 
     /// True if a step and all steps inside it are not recorded.
-    fn mutes(&self, step: Step<'a>) -> bool {
+    fn is_muted_step(&self, step: EvalStep<'a>) -> bool {
         match step {
-            Step::Element(var, _) => {
-                let is_element = |frame: &Frame<'_>| matches!(frame.step, Some(Step::Element(..)));
+            EvalStep::Element(var, _) => {
+                let is_element = |frame: &StepFrame<'_>| matches!(frame.step, Some(EvalStep::Element(..)));
                 let inside = is_element(&self.frame) || self.outer.iter().any(is_element);
-                let limit = if inside { SHOWN_INSIDE } else { SHOWN };
-                self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
+                let limit = if inside { MAX_SHOWN_NESTED_ELEMENTS } else { MAX_SHOWN_ELEMENTS };
+                self.frame.quantifier_parts(var).is_none() || self.frame.elements.evaluated_count() >= limit
             }
-            Step::Guard(_) => true,
+            EvalStep::Guard(_) => true,
             // The steps inside an operand are not recorded, except the elements of a `count`.
-            Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
-            Step::Operand(_) => true,
+            EvalStep::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
+            EvalStep::Operand(_) => true,
             _ => self.frame.is_operand(),
         }
     }
 
-    fn begin(&mut self, step: Step<'a>) {
-        let mut frame = Frame { step: Some(step), ..Frame::default() };
+    fn push_frame(&mut self, step: EvalStep<'a>) {
+        let mut frame = StepFrame { step: Some(step), ..StepFrame::default() };
         match step {
-            Step::Rule(_) => self.shown.clear(),
-            Step::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown.contains(id) => {
+            EvalStep::Rule(_) => self.shown.clear(),
+            EvalStep::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown.contains(id) => {
                 self.shown.push(*id);
                 frame.shows_let = true;
             }
-            Step::Element(var, _) => {
-                if let Some((list, ..)) = self.frame.quantified(var) {
-                    self.privacy.enter(var.id, list);
+            EvalStep::Element(var, _) => {
+                if let Some((list, ..)) = self.frame.quantifier_parts(var) {
+                    self.privacy.enter_quantifier(var.id, list);
                 }
             }
             _ => {}
@@ -130,24 +130,24 @@ impl<'a, 's> Recorder<'a, 's> {
         self.outer.push(std::mem::replace(&mut self.frame, frame));
     }
 
-    fn end(&mut self) -> Frame<'a> {
+    fn pop_frame(&mut self) -> StepFrame<'a> {
         std::mem::replace(&mut self.frame, self.outer.pop().unwrap_or_default())
     }
 }
 
-impl<'a> Observer<'a> for Recorder<'a, '_> {
-    fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {
+impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
+    fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let recorder = &mut eval.observer;
-        if recorder.muted > 0 || recorder.mutes(step) {
+        if recorder.muted > 0 || recorder.is_muted_step(step) {
             recorder.muted += 1;
         } else {
-            recorder.begin(step);
+            recorder.push_frame(step);
         }
     }
 
-    fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
         let frame = match eval.observer.muted {
-            0 => Some(eval.observer.end()),
+            0 => Some(eval.observer.pop_frame()),
             1 => None,
             _ => {
                 eval.observer.muted -= 1;
@@ -156,39 +156,39 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
         };
         eval.observer.muted = 0;
         match (step, reached) {
-            (Step::Operand(expr), Reached::Value(value)) => {
-                eval.keep_operand(expr, value, frame.map(|frame| frame.elements));
+            (EvalStep::Operand(expr), StepResult::Value(value)) => {
+                eval.record_operand(expr, value, frame.map(|frame| frame.elements));
             }
-            (Step::Guard(condition), Reached::Truth(truth)) => {
-                eval.mark_failures(true);
+            (EvalStep::Guard(condition), StepResult::Truth(truth)) => {
+                eval.record_failure_privacy(true);
                 if !truth.holds() {
-                    let node = eval.left_out(condition);
+                    let node = eval.left_out_node(condition);
                     eval.observer.frame.conds.push((&condition.cond, node));
                 }
             }
-            (Step::Element(var, element), Reached::Truth(truth)) => {
-                eval.keep_element(var, element, truth, frame);
+            (EvalStep::Element(var, element), StepResult::Truth(truth)) => {
+                eval.record_element(var, element, truth, frame);
             }
             (step, reached) => {
                 if let Some(frame) = frame {
-                    eval.keep(step, reached, frame);
+                    eval.record_result(step, reached, frame);
                 }
             }
         }
     }
 
-    fn repeats_let(&self) -> bool {
+    fn reevaluates_lets(&self) -> bool {
         self.muted == 0 && self.frame.shows_let
     }
 
-    fn repeats_parts(&self) -> bool {
+    fn reevaluates_invariants(&self) -> bool {
         self.muted == 0
     }
 }
 
-impl<'a> Traced<'a, '_> {
+impl<'a> TracedEvaluator<'a, '_> {
     /// Runs an evaluation whose steps are not recorded.
-    pub(super) fn aside<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn run_unrecorded<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.muted += 1;
         let answer = ask(self);
         self.observer.muted -= 1;
@@ -196,34 +196,34 @@ impl<'a> Traced<'a, '_> {
     }
 
     /// Evaluates a value only to show it.
-    pub(super) fn value_of(&mut self, expr: &'a Expr) -> Value<'a> {
-        self.aside(|eval| eval.expr(expr))
+    pub(super) fn eval_unrecorded(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
 
     /// Records, for each host call that failed since the previous record, whether its error text
     /// may contain a private value.
-    fn mark_failures(&mut self, private: bool) {
+    fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
     }
 
     /// Adds the result of a step that ended to the enclosing step.
-    fn keep(&mut self, step: Step<'a>, reached: Reached<'a>, frame: Frame<'a>) {
+    fn record_result(&mut self, step: EvalStep<'a>, reached: StepResult<'a>, frame: StepFrame<'a>) {
         match (step, reached) {
-            (Step::Cond(cond), Reached::Truth(truth)) => {
-                let node = self.cond_node(cond, truth, frame);
+            (EvalStep::Cond(cond), StepResult::Truth(truth)) => {
+                let node = self.build_cond_node(cond, truth, frame);
                 self.observer.frame.conds.push((cond, node));
             }
-            (Step::Rule(id), Reached::Chosen(chosen)) => {
-                let route = self.route(id, chosen.is_some(), frame);
+            (EvalStep::Rule(id), StepResult::Chosen(chosen)) => {
+                let route = self.build_route_trace(id, chosen.is_some(), frame);
                 self.observer.frame.routes.extend(route);
             }
-            (Step::Default(_), _) => self.observer.frame.default = Some(frame.table.map(Box::new)),
-            (Step::Table(id), Reached::Chosen(chosen)) => {
-                let table = self.table(id, chosen.is_some(), frame);
+            (EvalStep::Default(_), _) => self.observer.frame.default = Some(frame.table.map(Box::new)),
+            (EvalStep::Table(id), StepResult::Chosen(chosen)) => {
+                let table = self.build_table_trace(id, chosen.is_some(), frame);
                 self.observer.frame.table = Some(table);
             }
-            (Step::SearchedBefore(id), _) => {
+            (EvalStep::SearchedBefore(id), _) => {
                 let table = &self.program().tables[id.index()];
                 let (table, kind) = (table.name.to_string(), table.kind);
                 let table = TableTrace { table, kind, searched_before: true, ..TableTrace::default() };
@@ -233,7 +233,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    fn table(&self, id: TableId, chose: bool, frame: Frame<'a>) -> TableTrace {
+    fn build_table_trace(&self, id: TableId, chose: bool, frame: StepFrame<'a>) -> TableTrace {
         let program = self.program();
         let table = &program.tables[id.index()];
         let enabled = table.order.iter().filter(|id| !program.rules[id.index()].disabled).count();
@@ -248,13 +248,13 @@ impl<'a> Traced<'a, '_> {
             disabled: disabled.map(|route| route.name.to_string()).collect(),
             default: table.default.as_ref().map(|outcome| DefaultTrace {
                 result: if frame.default.is_some() { Mark::True } else { Mark::Skipped },
-                to: target(program, outcome),
+                to: format_target(program, outcome),
                 table: frame.default.flatten(),
             }),
         }
     }
 
-    fn route(&self, id: RuleId, chosen: bool, mut frame: Frame<'a>) -> Option<RouteTrace> {
+    fn build_route_trace(&self, id: RuleId, chosen: bool, mut frame: StepFrame<'a>) -> Option<RouteTrace> {
         let program = self.program();
         let route = &program.rules[id.index()];
         let Some((_, mut when)) = frame.conds.pop() else {
@@ -262,7 +262,7 @@ impl<'a> Traced<'a, '_> {
             return None;
         };
         if let Outcome::Flow { pattern, .. } = &route.outcome {
-            show_pattern(program, &route.condition, pattern, &mut when);
+            replace_text_by_pattern(program, &route.condition, pattern, &mut when);
         }
         Some(RouteTrace {
             route: route.name.to_string(),
@@ -271,7 +271,7 @@ impl<'a> Traced<'a, '_> {
             priority: route.priority,
             docs: route.docs.to_string(),
             place: self.observer.source.place(route.span),
-            to: target(program, &route.outcome),
+            to: format_target(program, &route.outcome),
             when,
             table: frame.table.map(Box::new),
         })
@@ -279,39 +279,39 @@ impl<'a> Traced<'a, '_> {
 
     /// Records an evaluated element. Only the first elements are shown, and the element that
     /// decided the result.
-    fn keep_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<Frame<'a>>) {
-        let Some((_, body, decides)) = self.observer.frame.quantified(var) else { return };
+    fn record_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<StepFrame<'a>>) {
+        let Some((_, body, decides)) = self.observer.frame.quantifier_parts(var) else { return };
         if frame.is_none() {
-            self.mark_failures(true);
+            self.record_failure_privacy(true);
             if decides != Some(truth) {
                 self.observer.frame.elements.more += 1;
                 return;
             }
         }
         let frame = frame.or_else(|| {
-            self.observer.begin(Step::Element(var, element));
-            self.cond(body);
-            Some(self.observer.end())
+            self.observer.push_frame(EvalStep::Element(var, element));
+            self.eval_cond(body);
+            Some(self.observer.pop_frame())
         });
-        let (private, ty) = self.observer.privacy.leave();
+        let (private, ty) = self.observer.privacy.leave_quantifier();
         let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else {
             return broken_invariant!("the condition on an element is recorded in the element's frame");
         };
-        let shown = self.observer.privacy.shown(var.name.to_string(), element, private, &ty);
-        self.observer.frame.elements.push(shown, when);
+        let shown = self.observer.privacy.to_operand(var.name.to_string(), element, private, &ty);
+        self.observer.frame.elements.push_element(shown, when);
     }
 
     /// Records the value of an operand, and the values to show for the operand.
-    fn keep_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
+    fn record_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
         if self.observer.frame.is_operand() {
             return;
         }
         if self.hosts.failures.len() > self.observer.private_failures.len() {
             let private = self.observer.privacy.is_private(expr);
-            self.mark_failures(private);
+            self.record_failure_privacy(private);
         }
         let mut listed = std::mem::take(&mut self.observer.frame.operands);
-        self.list_operand(expr, value, elements, &mut listed);
+        self.add_shown_operands(expr, value, elements, &mut listed);
         self.observer.frame.operands = listed;
         self.observer.frame.values.push(value);
     }
@@ -319,7 +319,7 @@ impl<'a> Traced<'a, '_> {
 
 /// Replaces the text of a flow's condition by the flow's pattern, and keeps only message fields as
 /// operands. The author wrote only a list of patterns; the compiler generated the condition.
-fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
+fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {
         when.text = format!("{word} {pattern:?}");
@@ -328,7 +328,7 @@ fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut T
 }
 
 /// Formats an outcome, such as `file_handler` or `goto billing`.
-fn target(program: &Program, outcome: &Outcome) -> String {
+fn format_target(program: &Program, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Handler { name, .. } => name.to_string(),
         Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),

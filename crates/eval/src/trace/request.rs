@@ -1,21 +1,21 @@
 //! Explains in sentences why the request analysis returns no value.
 
-use super::record::Traced;
+use super::record::TracedEvaluator;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind};
 use rulec_sema::request::{BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD};
 
-impl<'a> Traced<'a, '_> {
+impl<'a> TracedEvaluator<'a, '_> {
     /// Explains why a value of the request analysis (`request.…`) is missing although the message
     /// has a text. `None` for other expressions.
-    pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
+    pub(super) fn explain_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)
-                if self.feature(base) == Some(Feature::Intent) && **name == *INTENT_FIELD =>
+                if self.request_feature(base) == Some(Feature::Intent) && **name == *INTENT_FIELD =>
             {
-                let found = self.value_of(base);
+                let found = self.eval_unrecorded(base);
                 let (Value::Str(best), Value::Float(score)) =
                     (found.field(BEST_INTENT_FIELD), found.field(INTENT_SCORE_FIELD))
                 else {
@@ -29,7 +29,7 @@ impl<'a> Traced<'a, '_> {
                     }
                 })
             }
-            ExprKind::Extern(id, _) => match self.feature(expr)? {
+            ExprKind::Extern(id, _) => match self.request_feature(expr)? {
                 Feature::Entity(at) => {
                     let program = self.program();
                     let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
@@ -41,7 +41,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    fn feature(&self, expr: &Expr) -> Option<Feature> {
+    fn request_feature(&self, expr: &Expr) -> Option<Feature> {
         match &expr.kind {
             ExprKind::Extern(id, _) => self.program().externs[id.index()].feature,
             _ => None,

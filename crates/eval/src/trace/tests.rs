@@ -23,7 +23,7 @@ pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: b
 
 /// Returns the trace of a route with this condition, after a check that the recorded decision
 /// equals the decision without a trace.
-fn one(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
+fn trace_one_condition(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
     let mut f = Fixture::new();
     let cond = build(&mut f);
     let handler = f.handler("h");
@@ -40,10 +40,10 @@ fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
         f.and(parts)
     };
     let results = |node: super::TraceNode| node.children.iter().map(|child| child.result).collect::<Vec<_>>();
-    let node = one(build, json!({ "a": true, "b": false, "c": true }));
+    let node = trace_one_condition(build, json!({ "a": true, "b": false, "c": true }));
     assert_eq!(node.children[2].note, Some(Note::Decided));
     assert_eq!(results(node), [Mark::True, Mark::False, Mark::Skipped]);
-    let node = one(build, json!({ "b": true, "c": false }));
+    let node = trace_one_condition(build, json!({ "b": true, "c": false }));
     assert_eq!(node.result, Mark::False);
     assert_eq!(results(node), [Mark::Unknown, Mark::True, Mark::False]);
 }
@@ -51,7 +51,7 @@ fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
 #[test]
 fn what_is_missing_is_said_in_a_sentence() {
     let check = |message: Json, expected: &str| {
-        let node = one(|f| f.field("ctx.user.n", Op::Gt, json!(3)), message);
+        let node = trace_one_condition(|f| f.field("ctx.user.n", Op::Gt, json!(3)), message);
         assert_eq!(node.because, [expected]);
     };
     check(json!({}), "ctx.user.n is missing: ctx is missing");
@@ -67,7 +67,7 @@ fn what_is_missing_is_said_in_a_sentence() {
 #[test]
 fn what_no_function_or_network_knows_is_named() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
-        assert_eq!(one(build, message).because, [expected]);
+        assert_eq!(trace_one_condition(build, message).because, [expected]);
     };
     check(
         |f| {
@@ -90,7 +90,7 @@ fn what_no_function_or_network_knows_is_named() {
     );
     // Regression test: a valid network was once reported as "no text".
     let network = |ip: &str, network: Json, quantity, expected: &str| {
-        let because = one(
+        let because = trace_one_condition(
             |f| {
                 let (ip, networks) = (f.slot("ip", KindSet::STRING), f.slot("n", KindSet::ALL));
                 f.test_with(Op::InNetwork, quantity, false, ip, Some(networks))
@@ -109,7 +109,7 @@ fn what_no_function_or_network_knows_is_named() {
 #[test]
 fn values_that_do_not_compare_are_told_apart() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
-        assert_eq!(one(build, message).because, [expected]);
+        assert_eq!(trace_one_condition(build, message).because, [expected]);
     };
     check(
         |f| {
@@ -168,14 +168,17 @@ fn text_operators_show_what_they_found() {
         let words = Expr { span, ..f.lit(json!(["dir", "file"])) };
         f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(words))
     };
-    let node = one(any, json!({ "text": "a file" }));
+    let node = trace_one_condition(any, json!({ "text": "a file" }));
     assert_eq!(node.found.as_deref(), Some("file"));
     assert_eq!(node.operands[1].text, "file_words");
     let regex = |f: &mut Fixture| {
         let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("refunds?")));
         f.test(Op::Matches, text, pattern)
     };
-    assert_eq!(one(regex, json!({ "text": "two refunds, please" })).found.as_deref(), Some("refunds"));
+    assert_eq!(
+        trace_one_condition(regex, json!({ "text": "two refunds, please" })).found.as_deref(),
+        Some("refunds")
+    );
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn a_long_list_is_capped_but_the_deciding_element_is_shown() {
         let body = f.test(Op::Gt, x, limit);
         f.each(false, list, var, body)
     };
-    let node = one(build, json!({ "l": (0..60).collect::<Vec<i32>>() }));
+    let node = trace_one_condition(build, json!({ "l": (0..60).collect::<Vec<i32>>() }));
     let elements = node.elements.unwrap();
     assert_eq!((elements.shown.len(), elements.more, elements.skipped), (21, 30, 9));
     assert_eq!(elements.shown[20].index, 50);
@@ -202,7 +205,7 @@ fn a_let_is_taken_apart_once_a_route() {
         let (first, second) = (f.use_let(id), f.use_let(id));
         f.and(vec![first, second])
     };
-    let node = one(build, json!({ "a": true }));
+    let node = trace_one_condition(build, json!({ "a": true }));
     assert_eq!(node.children[0].children.len(), 1);
     assert_eq!(node.children[1].note, Some(Note::ShownAbove));
     assert_eq!(node.children[1].result, Mark::True);
@@ -241,7 +244,7 @@ fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
         let (outer, zero) = (count(f, list), f.lit(json!(0)));
         f.test(Op::Gt, outer, zero)
     };
-    let node = one(build, json!({ "l": [1, 2, 3] }));
+    let node = trace_one_condition(build, json!({ "l": [1, 2, 3] }));
     let elements = node.operands[0].elements.as_ref().expect("a count has elements");
     assert_eq!((elements.shown.len(), elements.shown[0].element.value.clone()), (1, Some(json!(2))));
     assert_eq!(node.result, Mark::True);
@@ -321,9 +324,9 @@ fn private_values_show_nowhere() {
 
 /// A small deterministic generator of programs of every shape, over fields that are often missing
 /// or of a wrong type.
-struct Dice(u64);
+struct RandomSource(u64);
 
-impl Dice {
+impl RandomSource {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
@@ -392,7 +395,7 @@ impl Dice {
 fn a_trace_always_comes_to_the_evaluators_choice() {
     let (mut chosen, mut jumped) = (0, 0);
     for seed in 0..1_000 {
-        let mut dice = Dice(seed);
+        let mut dice = RandomSource(seed);
         let mut f = Fixture::new();
         let tables = [TableId(0), f.table("one"), f.table("two")];
         for (level, table) in tables.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Condition coverage: counts the results of every condition over many decisions. Conditions inside
 //! values, and the condition on each element of a list, count too.
 
-use crate::evaluator::{Evaluator, Observer, Reached, Step};
+use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::span::Span;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// The number of times that a condition was true, false, unknown or left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ResultCounts {
     /// Number of times the condition was true.
     pub yes: usize,
     /// Number of times the condition was false.
@@ -22,45 +22,49 @@ pub struct Seen {
 
 /// The result counts of conditions, by span.
 #[derive(Debug, Default)]
-pub struct Truths(HashMap<Span, Seen>);
+pub struct ConditionCoverage(HashMap<Span, ResultCounts>);
 
-impl Truths {
+impl ConditionCoverage {
     /// Returns the result counts of the condition with this span.
-    pub fn at(&self, place: Span) -> Seen {
+    pub fn counts_at(&self, place: Span) -> ResultCounts {
         self.0.get(&place).copied().unwrap_or_default()
     }
 
     /// Adds the results of the conditions that a decision by a table evaluates, including
     /// conditions inside the values of the chosen outcome.
-    pub fn see_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
-        self.listen(evaluator, |eval| {
+    pub fn count_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
+        self.count_evaluation(evaluator, |eval| {
             let program = eval.program();
             let Some(outcome) = eval.decide(entry).chosen.and_then(|chosen| chosen.outcome(program)) else {
                 return;
             };
             match outcome {
-                Outcome::Next { .. } => drop(eval.next_nodes(outcome)),
-                outcome => drop(eval.arguments(outcome)),
+                Outcome::Next { .. } => drop(eval.eval_next_nodes(outcome)),
+                outcome => drop(eval.eval_arguments(outcome)),
             }
         });
     }
 
     /// Evaluates a rule's condition and adds the results.
-    pub fn see_rule(&mut self, evaluator: Evaluator<'_>, rule: RuleId) {
-        self.listen(evaluator, |eval| {
-            eval.cond(&eval.program().rules[rule.index()].condition);
+    pub fn count_rule(&mut self, evaluator: Evaluator<'_>, rule: RuleId) {
+        self.count_evaluation(evaluator, |eval| {
+            eval.eval_cond(&eval.program().rules[rule.index()].condition);
         });
     }
 
     /// Evaluates a value and adds the results of the conditions inside the value.
-    pub fn see_value(&mut self, evaluator: Evaluator<'_>, value: ValueId) {
-        self.listen(evaluator, |eval| {
-            eval.expr(eval.program().value(value));
+    pub fn count_value(&mut self, evaluator: Evaluator<'_>, value: ValueId) {
+        self.count_evaluation(evaluator, |eval| {
+            eval.eval_expr(eval.program().value(value));
         });
     }
 
-    fn listen<'a>(&mut self, evaluator: Evaluator<'a>, ask: impl FnOnce(&mut Evaluator<'a, Listener<'_>>)) {
-        let mut listened = evaluator.observed_by(Listener { truths: self, guards: 0 });
+    fn count_evaluation<'a>(
+        &mut self,
+        evaluator: Evaluator<'a>,
+        ask: impl FnOnce(&mut Evaluator<'a, CoverageObserver<'_>>),
+    ) {
+        let mut listened = evaluator.observed_by(CoverageObserver { truths: self, guards: 0 });
         ask(&mut listened);
     }
 }
@@ -71,22 +75,22 @@ fn is_leaf(cond: &Cond) -> bool {
 }
 
 /// The observer that counts results.
-struct Listener<'t> {
-    truths: &'t mut Truths,
+struct CoverageObserver<'t> {
+    truths: &'t mut ConditionCoverage,
     /// Number of open tests of whether a condition is usable. The compiler generates these tests,
     /// so their results are not counted.
     guards: usize,
 }
 
-impl<'a> Observer<'a> for Listener<'_> {
-    fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {
-        eval.observer.guards += usize::from(matches!(step, Step::Guard(_)));
+impl<'a> Observer<'a> for CoverageObserver<'_> {
+    fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
+        eval.observer.guards += usize::from(matches!(step, EvalStep::Guard(_)));
     }
 
-    fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
         let listener = &mut eval.observer;
         match (step, reached) {
-            (Step::Guard(condition), Reached::Truth(truth)) => {
+            (EvalStep::Guard(condition), StepResult::Truth(truth)) => {
                 listener.guards -= 1;
                 if !truth.holds() {
                     listener.truths.0.entry(condition.cond.span).or_default().left_out += 1;
@@ -94,7 +98,7 @@ impl<'a> Observer<'a> for Listener<'_> {
             }
             // A combination of conditions may have the same span as one of its parts, so only
             // leaves count.
-            (Step::Cond(cond), Reached::Truth(truth)) if listener.guards == 0 && is_leaf(cond) => {
+            (EvalStep::Cond(cond), StepResult::Truth(truth)) if listener.guards == 0 && is_leaf(cond) => {
                 let seen = listener.truths.0.entry(cond.span).or_default();
                 *match truth {
                     Tri::True => &mut seen.yes,

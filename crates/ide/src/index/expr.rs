@@ -53,7 +53,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     fn resolve_call(&mut self, name: &'a Ident, args: &'a [Arg]) {
-        if Function::named(&name.node).is_none() {
+        if Function::from_name(&name.node).is_none() {
             self.add_use_of_name(DeclarationKind::Def, name);
             for param in args.iter().filter_map(|arg| arg.name.as_ref()) {
                 let id = self.find_or_add_symbol(DeclarationKind::Parameter, &[&name.node, &param.node]);

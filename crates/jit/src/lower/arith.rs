@@ -1,8 +1,8 @@
 //! Value blocks that compute with numbers, compiled to arithmetic in registers. The VM computes all
 //! other value blocks. It also computes a compiled block that reads a point in time at run time.
 
-use super::body::{AnyHelpers, Body, Scalar, Tags};
-use super::{JitError, malformed};
+use super::body::{AnyHelpers, Body, Scalar, TagSet};
+use super::{JitError, malformed_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
@@ -18,48 +18,48 @@ use std::mem::offset_of;
 
 /// Maximum number of instructions in an inline block, with the blocks that it uses. Larger blocks
 /// are computed by the VM, which caches the value for the decision.
-const SIZE: u32 = 48;
+const MAX_INLINE_INSTRS: u32 = 48;
 
 /// Cranelift variables for the tag and the payload of a register of a value block.
 #[derive(Clone, Copy)]
-struct Register {
+struct RegisterVars {
     tag: Variable,
     bits: Variable,
 }
 
 /// Registers of a value block that have been set, with the tags that each may have.
 #[derive(Default)]
-struct Registers {
+struct RegisterState {
     /// One pair of variables for each register, on all control flow paths.
-    places: HashMap<Reg, Register>,
-    tags: HashMap<Reg, Tags>,
+    places: HashMap<Reg, RegisterVars>,
+    tags: HashMap<Reg, TagSet>,
     /// For each jump target, its Cranelift block, and the tags that registers may have on jumps to
     /// it.
-    targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
+    targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
 /// Returns for each block its number of instructions when compiled inline, with the blocks that it
 /// uses. `None` for a block that is not compiled inline.
-pub(super) fn sizes(chunk: &Chunk) -> Vec<Option<u32>> {
+pub(super) fn inline_sizes(chunk: &Chunk) -> Vec<Option<u32>> {
     let mut sizes: Vec<Option<u32>> = Vec::with_capacity(chunk.blocks.len());
     for block in &chunk.blocks {
         // A block uses only earlier blocks.
-        let size = size(chunk, block, &sizes).filter(|size| *size <= SIZE);
+        let size = inline_size(chunk, block, &sizes).filter(|size| *size <= MAX_INLINE_INSTRS);
         sizes.push(size);
     }
     sizes
 }
 
-fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
+fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
     let instrs = chunk.instrs.get(block.start as usize..block.end as usize)?;
-    if block.kind != BlockKind::Value || instrs.len() > SIZE as usize {
+    if block.kind != BlockKind::Value || instrs.len() > MAX_INLINE_INSTRS as usize {
         return None;
     }
     let mut sum = instrs.len() as u32;
     for instr in instrs {
         match *instr {
             Instr::Slot { .. } | Instr::IfPresent { .. } | Instr::Yield { .. } => {}
-            Instr::Const { constant: id, .. } => drop(constant(chunk, id)?),
+            Instr::Const { constant: id, .. } => drop(register_constant(chunk, id)?),
             Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
             | Instr::Unary { op: Op::Neg, .. } => {}
             // A block that is not compiled inline is a call.
@@ -72,12 +72,12 @@ fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
 
 /// Returns a constant that fits into registers as its tag and the first eight bytes of its payload;
 /// else `None`.
-pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
+pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
-        Known::Missing => (Tags::MISSING, 0),
-        Known::Bool(value) => (Tags::single(layout::BOOL), value.into()),
-        Known::Int(value) => (Tags::single(layout::INT), value as u64),
-        Known::Float(value) => (Tags::single(layout::FLOAT), value.to_bits()),
+        Known::Missing => (TagSet::MISSING_ONLY, 0),
+        Known::Bool(value) => (TagSet::single(layout::BOOL_TAG), value.into()),
+        Known::Int(value) => (TagSet::single(layout::INT_TAG), value as u64),
+        Known::Float(value) => (TagSet::single(layout::FLOAT_TAG), value.to_bits()),
         _ => return None,
     })
 }
@@ -88,165 +88,166 @@ impl Body<'_, '_, '_> {
     }
 
     /// Emits inline code for a value block that `sizes` accepted, and returns the block's value.
-    pub fn value(&mut self, id: BlockId) -> Result<Scalar, JitError> {
+    pub fn emit_value_block(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
-        let Code { start, end, .. } = block.ok_or_else(|| malformed("no value block"))?;
+        let Code { start, end, .. } = block.ok_or_else(|| malformed_error("no value block"))?;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
-        let instrs = instrs.ok_or_else(|| malformed("a block outside the code"))?;
+        let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
 
         let done = self.b.create_block();
         self.b.append_block_param(done, types::I8);
         self.b.append_block_param(done, types::I64);
-        let slow = self.cold();
+        let slow = self.create_cold_block();
         let mut slow_used = false;
-        let (mut out, mut registers) = (Tags(0), Registers::default());
+        let (mut out, mut registers) = (TagSet(0), RegisterState::default());
         let mut reachable = true;
         for (pc, instr) in (start..).zip(instrs) {
-            reachable = self.join(&mut registers, pc, reachable);
+            reachable = self.begin_at_jump_target(&mut registers, pc, reachable);
             if !reachable {
                 continue;
             }
             match *instr {
                 Instr::Slot { dst, slot } => {
-                    let scalar = self.scalar_of_slot(slot);
-                    self.set(&mut registers, dst, scalar);
+                    let scalar = self.emit_slot_scalar(slot);
+                    self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Const { dst, constant } => {
-                    let constant = self::constant(code.chunk(), constant);
-                    let scalar = self.scalar(constant.ok_or_else(|| malformed("no constant"))?);
-                    self.set(&mut registers, dst, scalar);
+                    let constant = self::register_constant(code.chunk(), constant);
+                    let scalar = self.scalar_const(constant.ok_or_else(|| malformed_error("no constant"))?);
+                    self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Eval { dst, block } => {
                     let scalar = match self.is_arithmetic(block) {
-                        true => self.value(block)?,
-                        false => self.eval(block),
+                        true => self.emit_value_block(block)?,
+                        false => self.emit_vm_eval(block),
                     };
-                    self.set(&mut registers, dst, scalar);
+                    self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Binary { op, dst, left, right } => {
-                    let (left, right) = (self.get(&registers, left), self.get(&registers, right));
+                    let (left, right) =
+                        (self.register_scalar(&registers, left), self.register_scalar(&registers, right));
                     // Seconds can be added to a time, or subtracted from it. In a sum, the time may
                     // be on either side.
                     for (side, may) in [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)] {
-                        if may && side.tags.has(layout::DATETIME) {
+                        if may && side.tags.has(layout::DATETIME_TAG) {
                             slow_used = true;
-                            self.leave_when(side.tag, layout::DATETIME, slow);
+                            self.emit_jump_if_tag(side.tag, layout::DATETIME_TAG, slow);
                         }
                     }
-                    let scalar = self.binary(op, left, right);
-                    self.set(&mut registers, dst, scalar);
+                    let scalar = self.emit_binary(op, left, right);
+                    self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Unary { dst, src, .. } => {
-                    let operand = self.get(&registers, src);
-                    let scalar = self.negated(operand);
-                    self.set(&mut registers, dst, scalar);
+                    let operand = self.register_scalar(&registers, src);
+                    let scalar = self.emit_negation(operand);
+                    self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::IfPresent { src, to } => {
                     if to <= pc || to >= end {
-                        return Err(malformed("a jump out of its block"));
+                        return Err(malformed_error("a jump out of its block"));
                     }
-                    self.jump_if_present(&mut registers, src, to);
+                    self.emit_jump_if_present(&mut registers, src, to);
                 }
                 Instr::Yield { src } => {
-                    let Scalar { tags, tag, bits } = self.get(&registers, src);
-                    out = out.or(tags);
+                    let Scalar { tags, tag, bits } = self.register_scalar(&registers, src);
+                    out = out.union(tags);
                     self.b.ins().jump(done, &[tag.into(), bits.into()]);
                     reachable = false;
                 }
-                _ => return Err(malformed("an instruction out of its kind of block")),
+                _ => return Err(malformed_error("an instruction out of its kind of block")),
             }
         }
         if reachable {
-            return Err(malformed("a value block without an end"));
+            return Err(malformed_error("a value block without an end"));
         }
         if slow_used {
-            self.go(slow);
-            let Scalar { tag, bits, .. } = self.eval(id);
+            self.switch_to(slow);
+            let Scalar { tag, bits, .. } = self.emit_vm_eval(id);
             self.b.ins().jump(done, &[tag.into(), bits.into()]);
-            out = Tags::ALL;
+            out = TagSet::ALL;
         }
-        self.go(done);
+        self.switch_to(done);
         let (tag, bits) = (self.b.block_params(done)[0], self.b.block_params(done)[1]);
         Ok(Scalar { tags: out, tag, bits })
     }
 
     /// Begins the Cranelift block of an instruction if the instruction is a jump target. Returns
     /// whether the instruction is reachable.
-    fn join(&mut self, registers: &mut Registers, pc: u32, reachable: bool) -> bool {
+    fn begin_at_jump_target(&mut self, registers: &mut RegisterState, pc: u32, reachable: bool) -> bool {
         let Some((block, other)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
             self.b.ins().jump(block, &[]);
         }
-        self.go(block);
-        registers.tags = if reachable { meet(&registers.tags, &other) } else { other };
+        self.switch_to(block);
+        registers.tags = if reachable { merge_tags(&registers.tags, &other) } else { other };
         true
     }
 
-    fn jump_if_present(&mut self, registers: &mut Registers, src: Reg, to: u32) {
-        let operand = self.get(registers, src);
+    fn emit_jump_if_present(&mut self, registers: &mut RegisterState, src: Reg, to: u32) {
+        let operand = self.register_scalar(registers, src);
         let mut there = registers.tags.clone();
         if let Some(tags) = there.get_mut(&src) {
-            *tags = Tags(tags.0 & !Tags::MISSING.0);
+            *tags = TagSet(tags.0 & !TagSet::MISSING_ONLY.0);
         }
         let (target, kept) = match registers.targets.remove(&to) {
-            Some((block, other)) => (block, meet(&other, &there)),
+            Some((block, other)) => (block, merge_tags(&other, &there)),
             None => (self.b.create_block(), there),
         };
         registers.targets.insert(to, (target, kept));
         let next = self.b.create_block();
-        let is_missing = self.is(operand.tag, layout::MISSING);
+        let is_missing = self.emit_tag_is(operand.tag, layout::MISSING_TAG);
         self.b.ins().brif(is_missing, next, &[], target, &[]);
-        self.go(next);
+        self.switch_to(next);
     }
 
     /// Emits a jump to the block `to` for values whose tag is `unwanted`.
-    fn leave_when(&mut self, tag: Value, unwanted: u8, to: Block) {
+    fn emit_jump_if_tag(&mut self, tag: Value, unwanted: u8, to: Block) {
         let go_on = self.b.create_block();
-        let is_it = self.is(tag, unwanted);
+        let is_it = self.emit_tag_is(tag, unwanted);
         self.b.ins().brif(is_it, to, &[], go_on, &[]);
-        self.go(go_on);
+        self.switch_to(go_on);
     }
 
     /// Emits a call that lets the VM compute a value block.
-    fn eval(&mut self, block: BlockId) -> Scalar {
-        let block = self.number(block.into());
-        let at = self.call(offset_of!(AnyHelpers, eval), &[block]);
+    fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
+        let block = self.int_const(block.into());
+        let at = self.emit_helper_call(offset_of!(AnyHelpers, eval), &[block]);
         let flags = MemFlags::trusted();
         let tag = self.b.ins().load(types::I8, flags, at, 0);
-        let bits = self.b.ins().load(types::I64, flags, at, layout::PAYLOAD as i32);
-        let bits = self.whole(Tags::ALL, tag, bits);
-        Scalar { tags: Tags::ALL, tag, bits }
+        let bits = self.b.ins().load(types::I64, flags, at, layout::PAYLOAD_OFFSET as i32);
+        let bits = self.clear_unused_bytes(TagSet::ALL, tag, bits);
+        Scalar { tags: TagSet::ALL, tag, bits }
     }
 
     /// Clears the unused bytes of the payload if the value is a bool.
-    fn whole(&mut self, tags: Tags, tag: Value, bits: Value) -> Value {
-        if !tags.has(layout::BOOL) {
+    fn clear_unused_bytes(&mut self, tags: TagSet, tag: Value, bits: Value) -> Value {
+        if !tags.has(layout::BOOL_TAG) {
             return bits;
         }
-        let is_bool = self.is(tag, layout::BOOL);
+        let is_bool = self.emit_tag_is(tag, layout::BOOL_TAG);
         let byte = self.b.ins().band_imm(bits, 0xff);
         self.b.ins().select(is_bool, byte, bits)
     }
 
-    fn scalar_of_slot(&mut self, slot: u32) -> Scalar {
-        let tags = self.slot(SlotId(slot)).tags();
-        let (unread, read) = (self.cold(), self.b.create_block());
-        let tag = self.load(types::I8, slot, 0);
-        let is_unread = self.is(tag, layout::UNREAD);
+    fn emit_slot_scalar(&mut self, slot: u32) -> Scalar {
+        let tags = self.slot_source(SlotId(slot)).tags();
+        let (unread, read) = (self.create_cold_block(), self.b.create_block());
+        let tag = self.load_slot_field(types::I8, slot, 0);
+        let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
         self.b.ins().brif(is_unread, unread, &[], read, &[]);
-        self.go(unread);
-        self.read(slot);
+        self.switch_to(unread);
+        self.emit_slot_read(slot);
         self.b.ins().jump(read, &[]);
-        self.go(read);
-        let tag = self.load(types::I8, slot, 0);
-        let bits = self.load(types::I64, slot, layout::PAYLOAD);
-        let bits = self.whole(tags, tag, bits);
+        self.switch_to(read);
+        let tag = self.load_slot_field(types::I8, slot, 0);
+        let bits = self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET);
+        let bits = self.clear_unused_bytes(tags, tag, bits);
         Scalar { tags, tag, bits }
     }
 
-    fn set(&mut self, registers: &mut Registers, register: Reg, scalar: Scalar) {
-        let Register { tag, bits } = *registers.places.entry(register).or_insert_with(|| Register {
+    fn set_register(&mut self, registers: &mut RegisterState, register: Reg, scalar: Scalar) {
+        let RegisterVars { tag, bits } = *registers.places.entry(register).or_insert_with(|| RegisterVars {
             tag: self.b.declare_var(types::I8),
             bits: self.b.declare_var(types::I64),
         });
@@ -256,48 +257,48 @@ impl Body<'_, '_, '_> {
     }
 
     /// Returns the value of a register; missing before the register is set.
-    fn get(&mut self, registers: &Registers, register: Reg) -> Scalar {
+    fn register_scalar(&mut self, registers: &RegisterState, register: Reg) -> Scalar {
         match (registers.places.get(&register), registers.tags.get(&register)) {
-            (Some(Register { tag, bits }), Some(tags)) => {
+            (Some(RegisterVars { tag, bits }), Some(tags)) => {
                 Scalar { tags: *tags, tag: self.b.use_var(*tag), bits: self.b.use_var(*bits) }
             }
-            _ => self.scalar((Tags::MISSING, 0)),
+            _ => self.scalar_const((TagSet::MISSING_ONLY, 0)),
         }
     }
 
     /// Emits an arithmetic operator. The result is missing if an operand is not a number, or the
     /// result is out of range.
-    fn binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
+    fn emit_binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
         let done = self.b.create_block();
         let tag = self.b.append_block_param(done, types::I8);
         let bits = self.b.append_block_param(done, types::I64);
-        let (int, float) = (layout::INT, layout::FLOAT);
-        let mut tags = Tags::MISSING;
+        let (int, float) = (layout::INT_TAG, layout::FLOAT_TAG);
+        let mut tags = TagSet::MISSING_ONLY;
         let ints = op != Op::Div && left.tags.has(int) && right.tags.has(int);
         if ints {
-            tags = tags.or(Tags::single(int));
+            tags = tags.union(TagSet::single(int));
             let (both, rest) = (self.b.create_block(), self.b.create_block());
-            let (l, r) = (self.is(left.tag, int), self.is(right.tag, int));
+            let (l, r) = (self.emit_tag_is(left.tag, int), self.emit_tag_is(right.tag, int));
             let is = self.b.ins().band(l, r);
             self.b.ins().brif(is, both, &[], rest, &[]);
-            self.go(both);
-            let (fails, value) = self.on_ints(op, left.bits, right.bits);
-            let (missing, int) = (self.tag(layout::MISSING), self.tag(int));
+            self.switch_to(both);
+            let (fails, value) = self.emit_int_operator(op, left.bits, right.bits);
+            let (missing, int) = (self.tag_const(layout::MISSING_TAG), self.tag_const(int));
             let tag = self.b.ins().select(fails, missing, int);
             self.b.ins().jump(done, &[tag.into(), value.into()]);
-            self.go(rest);
+            self.switch_to(rest);
         }
-        let floats = left.tags.numeric()
-            && right.tags.numeric()
+        let floats = left.tags.may_be_number()
+            && right.tags.may_be_number()
             && (op == Op::Div || left.tags.has(float) || right.tags.has(float));
         if floats {
-            tags = tags.or(Tags::single(float));
+            tags = tags.union(TagSet::single(float));
             let (both, rest) = (self.b.create_block(), self.b.create_block());
-            let (l, r) = (self.is_number(left), self.is_number(right));
+            let (l, r) = (self.emit_is_number(left), self.emit_is_number(right));
             let is = self.b.ins().band(l, r);
             self.b.ins().brif(is, both, &[], rest, &[]);
-            self.go(both);
-            let (l, r) = (self.as_float(left), self.as_float(right));
+            self.switch_to(both);
+            let (l, r) = (self.emit_as_float(left), self.emit_as_float(right));
             let value = match op {
                 Op::Add => self.b.ins().fadd(l, r),
                 Op::Sub => self.b.ins().fsub(l, r),
@@ -305,27 +306,27 @@ impl Body<'_, '_, '_> {
                 Op::Div => self.b.ins().fdiv(l, r),
                 _ => {
                     let helper = offset_of!(AnyHelpers, rem);
-                    self.call_plain(helper, &[types::F64; 2], types::F64, &[l, r])
+                    self.emit_plain_call(helper, &[types::F64; 2], types::F64, &[l, r])
                 }
             };
             let size = self.b.ins().fabs(value);
             let infinite = self.b.ins().f64const(f64::INFINITY);
             let finite = self.b.ins().fcmp(FloatCC::LessThan, size, infinite);
-            let (missing, float) = (self.tag(layout::MISSING), self.tag(float));
+            let (missing, float) = (self.tag_const(layout::MISSING_TAG), self.tag_const(float));
             let tag = self.b.ins().select(finite, float, missing);
             let value = self.b.ins().bitcast(types::I64, MemFlags::new(), value);
             self.b.ins().jump(done, &[tag.into(), value.into()]);
-            self.go(rest);
+            self.switch_to(rest);
         }
-        let (missing, zero) = (self.tag(layout::MISSING), self.number(0));
+        let (missing, zero) = (self.tag_const(layout::MISSING_TAG), self.int_const(0));
         self.b.ins().jump(done, &[missing.into(), zero.into()]);
-        self.go(done);
+        self.switch_to(done);
         Scalar { tags, tag, bits }
     }
 
     /// Emits an operator on two integers. Returns a flag that is set on overflow or division by
     /// zero, and the result.
-    fn on_ints(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
+    fn emit_int_operator(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
             // Overflow: the result's sign differs from the signs of both operands.
             let (x, y) = (body.b.ins().bxor(a, value), body.b.ins().bxor(b, value));
@@ -354,55 +355,56 @@ impl Body<'_, '_, '_> {
                 let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
                 let by_minus = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
                 let odd = self.b.ins().bor(by_zero, by_minus);
-                let one = self.number(1);
+                let one = self.int_const(1);
                 let by = self.b.ins().select(odd, one, b);
                 (by_zero, self.b.ins().srem(a, by))
             }
         }
     }
 
-    fn is_number(&mut self, scalar: Scalar) -> Value {
-        let above = self.b.ins().iadd_imm(scalar.tag, -i64::from(layout::INT));
+    fn emit_is_number(&mut self, scalar: Scalar) -> Value {
+        let above = self.b.ins().iadd_imm(scalar.tag, -i64::from(layout::INT_TAG));
         self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, 2)
     }
 
-    fn as_float(&mut self, scalar: Scalar) -> Value {
+    fn emit_as_float(&mut self, scalar: Scalar) -> Value {
         let Scalar { tags, tag, bits } = scalar;
         let float = self.b.ins().bitcast(types::F64, MemFlags::new(), bits);
-        if !tags.has(layout::INT) {
+        if !tags.has(layout::INT_TAG) {
             return float;
         }
         let converted = self.b.ins().fcvt_from_sint(types::F64, bits);
-        if !tags.has(layout::FLOAT) {
+        if !tags.has(layout::FLOAT_TAG) {
             return converted;
         }
-        let is_int = self.is(tag, layout::INT);
+        let is_int = self.emit_tag_is(tag, layout::INT_TAG);
         self.b.ins().select(is_int, converted, float)
     }
 
-    fn negated(&mut self, operand: Scalar) -> Scalar {
+    fn emit_negation(&mut self, operand: Scalar) -> Scalar {
         let Scalar { tags, tag, bits } = operand;
-        let (is_int, is_float) = (self.is(tag, layout::INT), self.is(tag, layout::FLOAT));
+        let (is_int, is_float) =
+            (self.emit_tag_is(tag, layout::INT_TAG), self.emit_tag_is(tag, layout::FLOAT_TAG));
         let minus = self.b.ins().ineg(bits);
         let float = self.b.ins().bxor_imm(bits, i64::MIN);
         let value = self.b.ins().select(is_int, minus, float);
         let fits = self.b.ins().icmp_imm(IntCC::NotEqual, bits, i64::MIN);
         let int = self.b.ins().band(is_int, fits);
         let is = self.b.ins().bor(int, is_float);
-        let missing = self.tag(layout::MISSING);
+        let missing = self.tag_const(layout::MISSING_TAG);
         let tag = self.b.ins().select(is, tag, missing);
-        let numbers = Tags::single(layout::INT).or(Tags::single(layout::FLOAT));
-        Scalar { tags: Tags(tags.0 & numbers.0).or(Tags::MISSING), tag, bits: value }
+        let numbers = TagSet::single(layout::INT_TAG).union(TagSet::single(layout::FLOAT_TAG));
+        Scalar { tags: TagSet(tags.0 & numbers.0).union(TagSet::MISSING_ONLY), tag, bits: value }
     }
 }
 
 /// Merges the tags of registers where two control flow paths meet. A register set on only one path
 /// may be missing, because its variable holds zeros on the other path.
-fn meet(a: &HashMap<Reg, Tags>, b: &HashMap<Reg, Tags>) -> HashMap<Reg, Tags> {
+fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let either = |register: &Reg| match (a.get(register), b.get(register)) {
-        (Some(a), Some(b)) => a.or(*b),
-        (Some(one), None) | (None, Some(one)) => one.or(Tags::MISSING),
-        (None, None) => Tags::MISSING,
+        (Some(a), Some(b)) => a.union(*b),
+        (Some(one), None) | (None, Some(one)) => one.union(TagSet::MISSING_ONLY),
+        (None, None) => TagSet::MISSING_ONLY,
     };
     a.keys().chain(b.keys()).map(|register| (*register, either(register))).collect()
 }

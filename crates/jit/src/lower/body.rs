@@ -4,7 +4,7 @@
 use super::Lowering;
 use crate::PINS_SLOTS;
 use crate::code::layout;
-use crate::code::{Helpers, Machine};
+use crate::code::{HelperTable, Machine};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlags, SigRef, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -17,20 +17,20 @@ use std::mem::offset_of;
 /// A machine for the offsets of fields. The fields that compiled code reads come first, so their
 /// offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
-pub(super) type AnyHelpers = Helpers<'static, SlotValues<'static>>;
+pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     pub b: FunctionBuilder<'b>,
     pub machine: Value,
-    slots: Slots,
+    slots: SlotsAddress,
     /// Signatures of helpers, by the number of arguments that follow the machine.
     signatures: [Option<SigRef>; 4],
 }
 
 /// Where the function finds the address of the slots' cells.
 #[derive(Clone, Copy)]
-enum Slots {
+enum SlotsAddress {
     At(Value),
     /// The address is in the reserved register. The variant has the caller's value of the register,
     /// if the function must restore it.
@@ -39,7 +39,7 @@ enum Slots {
 
 /// The blocks to which a test jumps, by its result.
 #[derive(Clone, Copy)]
-pub(super) struct Targets {
+pub(super) struct TestTargets {
     pub yes: Block,
     pub no: Block,
     pub unknown: Block,
@@ -47,33 +47,33 @@ pub(super) struct Targets {
 
 /// The tags that a value may have, as bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tags(pub u16);
+pub(super) struct TagSet(pub u16);
 
-impl Tags {
-    pub const MISSING: Tags = Tags(1 << layout::MISSING);
-    pub const ALL: Tags = Tags((1 << (layout::ENTRIES + 1)) - 1);
+impl TagSet {
+    pub const MISSING_ONLY: TagSet = TagSet(1 << layout::MISSING_TAG);
+    pub const ALL: TagSet = TagSet((1 << (layout::ENTRIES_TAG + 1)) - 1);
 
-    pub const fn single(tag: u8) -> Tags {
-        Tags(1 << tag)
+    pub const fn single(tag: u8) -> TagSet {
+        TagSet(1 << tag)
     }
 
     /// Returns the tags that a value of these kinds may have; the value may also be missing.
-    pub fn of_kinds(kinds: KindSet) -> Tags {
+    pub fn of_kinds(kinds: KindSet) -> TagSet {
         let tags = |kind| match kind {
-            Kind::Bool => Tags::single(layout::BOOL),
-            Kind::Int => Tags::single(layout::INT),
-            Kind::Float => Tags::single(layout::FLOAT),
-            Kind::String => Tags::single(layout::STR),
-            Kind::DateTime => Tags::single(layout::DATETIME),
-            Kind::Version => Tags::single(layout::VERSION),
-            Kind::List => Tags::single(layout::JSON_LIST).or(Tags::single(layout::LIST)),
-            Kind::Dict => Tags::single(layout::ENTRIES - 1).or(Tags::single(layout::ENTRIES)),
+            Kind::Bool => TagSet::single(layout::BOOL_TAG),
+            Kind::Int => TagSet::single(layout::INT_TAG),
+            Kind::Float => TagSet::single(layout::FLOAT_TAG),
+            Kind::String => TagSet::single(layout::STR_TAG),
+            Kind::DateTime => TagSet::single(layout::DATETIME_TAG),
+            Kind::Version => TagSet::single(layout::VERSION_TAG),
+            Kind::List => TagSet::single(layout::JSON_LIST_TAG).union(TagSet::single(layout::LIST_TAG)),
+            Kind::Dict => TagSet::single(layout::ENTRIES_TAG - 1).union(TagSet::single(layout::ENTRIES_TAG)),
         };
-        kinds.iter().map(tags).fold(Tags::MISSING, Tags::or)
+        kinds.iter().map(tags).fold(TagSet::MISSING_ONLY, TagSet::union)
     }
 
-    pub const fn or(self, other: Tags) -> Tags {
-        Tags(self.0 | other.0)
+    pub const fn union(self, other: TagSet) -> TagSet {
+        TagSet(self.0 | other.0)
     }
 
     pub const fn has(self, tag: u8) -> bool {
@@ -81,8 +81,8 @@ impl Tags {
     }
 
     /// True if the value may be a number.
-    pub const fn numeric(self) -> bool {
-        self.has(layout::INT) || self.has(layout::FLOAT)
+    pub const fn may_be_number(self) -> bool {
+        self.has(layout::INT_TAG) || self.has(layout::FLOAT_TAG)
     }
 }
 
@@ -90,7 +90,7 @@ impl Tags {
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Value in a slot's cell; the slot may not have been read yet.
-    Slot { tags: Tags, slot: u32 },
+    Slot { tags: TagSet, slot: u32 },
     /// Value that is already in registers.
     Scalar(Scalar),
 }
@@ -98,13 +98,13 @@ pub(super) enum Source {
 /// A value in registers: its tag, and the first eight bytes of its payload.
 #[derive(Clone, Copy)]
 pub(super) struct Scalar {
-    pub tags: Tags,
+    pub tags: TagSet,
     pub tag: Value,
     pub bits: Value,
 }
 
 impl Source {
-    pub fn tags(self) -> Tags {
+    pub fn tags(self) -> TagSet {
         match self {
             Source::Slot { tags, .. } | Source::Scalar(Scalar { tags, .. }) => tags,
         }
@@ -115,79 +115,86 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
         // `begin` sets the actual values.
         let none = Value::from_u32(0);
-        Body { lowering, b: builder, machine: none, slots: Slots::At(none), signatures: [None; 4] }
+        Body { lowering, b: builder, machine: none, slots: SlotsAddress::At(none), signatures: [None; 4] }
     }
 
     /// Begins a function that other compiled code calls, and returns its parameters.
-    pub fn begin(&mut self) -> Vec<Value> {
+    pub fn begin_function(&mut self) -> Vec<Value> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
-        self.go(entry);
+        self.switch_to(entry);
         let params = self.b.block_params(entry).to_vec();
         self.machine = params[0];
         self.slots = match PINS_SLOTS {
-            true => Slots::Pinned(None),
-            false => Slots::At(self.field(types::I64, offset_of!(AnyMachine, slots))),
+            true => SlotsAddress::Pinned(None),
+            false => SlotsAddress::At(self.load_machine_field(types::I64, offset_of!(AnyMachine, slots))),
         };
         params
     }
 
     /// Begins a function that the engine itself calls, and returns its parameters.
-    pub fn begin_outermost(&mut self) -> Vec<Value> {
-        let params = self.begin();
+    pub fn begin_outermost_function(&mut self) -> Vec<Value> {
+        let params = self.begin_function();
         if PINS_SLOTS {
             let kept = self.b.ins().get_pinned_reg(types::I64);
-            let slots = self.field(types::I64, offset_of!(AnyMachine, slots));
+            let slots = self.load_machine_field(types::I64, offset_of!(AnyMachine, slots));
             self.b.ins().set_pinned_reg(slots);
-            self.slots = Slots::Pinned(Some(kept));
+            self.slots = SlotsAddress::Pinned(Some(kept));
         }
         params
     }
 
-    pub fn finish(mut self) {
+    pub fn finish_function(mut self) {
         self.b.seal_all_blocks();
         self.b.finalize();
     }
 
-    pub fn go(&mut self, block: Block) {
+    pub fn switch_to(&mut self, block: Block) {
         self.b.switch_to_block(block);
     }
 
-    pub fn yield_number(&mut self, number: u64) {
-        let number = self.number(number as i64);
-        if let Slots::Pinned(Some(kept)) = self.slots {
+    pub fn emit_return(&mut self, number: u64) {
+        let number = self.int_const(number as i64);
+        if let SlotsAddress::Pinned(Some(kept)) = self.slots {
             self.b.ins().set_pinned_reg(kept);
         }
         self.b.ins().return_(&[number]);
     }
 
-    pub fn number(&mut self, number: i64) -> Value {
+    pub fn int_const(&mut self, number: i64) -> Value {
         self.b.ins().iconst(types::I64, number)
     }
 
     /// Returns the address of an item that lives as long as the code.
-    pub fn address<T>(&mut self, of: &T) -> Value {
-        self.number(std::ptr::from_ref(of).addr() as i64)
+    pub fn address_const<T>(&mut self, of: &T) -> Value {
+        self.int_const(std::ptr::from_ref(of).addr() as i64)
     }
 
-    pub fn field(&mut self, ty: Type, offset: usize) -> Value {
+    pub fn load_machine_field(&mut self, ty: Type, offset: usize) -> Value {
         // These fields do not change while the code runs.
         let flags = MemFlags::trusted().with_readonly();
         self.b.ins().load(ty, flags, self.machine, offset as i32)
     }
 
-    pub fn memo(&mut self) -> (Value, Value) {
+    pub fn load_memo(&mut self) -> (Value, Value) {
         // A slice has its address first, then its length.
-        let cells = self.field(types::I64, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, cells));
-        (cells, self.field(types::I32, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, epoch)))
+        let cells = self
+            .load_machine_field(types::I64, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, cells));
+        (
+            cells,
+            self.load_machine_field(
+                types::I32,
+                offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, epoch),
+            ),
+        )
     }
 
     /// Emits a call of a helper, with the machine and integer arguments.
-    pub fn call(&mut self, helper: usize, args: &[Value]) -> Value {
+    pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
             None => {
-                let signature = self.lowering.signature(args.len() + 1);
+                let signature = self.lowering.function_signature(args.len() + 1);
                 let signature = self.b.import_signature(signature);
                 if let Some(kept) = self.signatures.get_mut(args.len()) {
                     *kept = Some(signature);
@@ -196,20 +203,20 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
             }
         };
         let args: Vec<Value> = std::iter::once(self.machine).chain(args.iter().copied()).collect();
-        self.call_by(helper, signature, &args)
+        self.emit_indirect_call(helper, signature, &args)
     }
 
     /// Emits a call of a helper that does not take the machine.
-    pub fn call_plain(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
-        let mut signature = self.lowering.signature(0);
+    pub fn emit_plain_call(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
+        let mut signature = self.lowering.function_signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
         signature.returns = vec![AbiParam::new(result)];
         let signature = self.b.import_signature(signature);
-        self.call_by(helper, signature, args)
+        self.emit_indirect_call(helper, signature, args)
     }
 
-    fn call_by(&mut self, helper: usize, signature: SigRef, args: &[Value]) -> Value {
-        let helpers = self.field(types::I64, offset_of!(AnyMachine, helpers));
+    fn emit_indirect_call(&mut self, helper: usize, signature: SigRef, args: &[Value]) -> Value {
+        let helpers = self.load_machine_field(types::I64, offset_of!(AnyMachine, helpers));
         let flags = MemFlags::trusted().with_readonly();
         let function = self.b.ins().load(types::I64, flags, helpers, helper as i32);
         let call = self.b.ins().call_indirect(signature, function, args);
@@ -217,143 +224,145 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Returns the offset in bytes of a field of a slot's cell, from the address of all cells.
-    fn offset(slot: u32, field: usize) -> Option<i32> {
-        (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
+    fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
+        (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
 
-    fn slots(&mut self) -> Value {
+    fn slots_address(&mut self) -> Value {
         match self.slots {
-            Slots::At(slots) => slots,
-            Slots::Pinned(_) => self.b.ins().get_pinned_reg(types::I64),
+            SlotsAddress::At(slots) => slots,
+            SlotsAddress::Pinned(_) => self.b.ins().get_pinned_reg(types::I64),
         }
     }
 
     /// Emits a load of a field of a slot's cell.
-    pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
+    pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
-        match Self::offset(slot, field) {
+        match Self::slot_field_offset(slot, field) {
             Some(offset) => {
-                let slots = self.slots();
+                let slots = self.slots_address();
                 self.b.ins().load(ty, flags, slots, offset)
             }
             None => {
-                let place = self.place(slot);
+                let place = self.slot_address(slot);
                 self.b.ins().load(ty, flags, place, field as i32)
             }
         }
     }
 
     /// Emits loads of the address and the length of a slot's text.
-    pub fn text(&mut self, slot: u32) -> (Value, Value) {
-        let part = |field| Self::offset(slot, field);
-        match (part(layout::PAYLOAD), part(layout::LENGTH)) {
+    pub fn load_text(&mut self, slot: u32) -> (Value, Value) {
+        let part = |field| Self::slot_field_offset(slot, field);
+        match (part(layout::PAYLOAD_OFFSET), part(layout::TEXT_LENGTH_OFFSET)) {
             (Some(at), Some(length)) => {
-                let (slots, flags) = (self.slots(), MemFlags::trusted());
+                let (slots, flags) = (self.slots_address(), MemFlags::trusted());
                 let at = self.b.ins().load(types::I64, flags, slots, at);
                 (at, self.b.ins().load(types::I64, flags, slots, length))
             }
-            _ => [layout::PAYLOAD, layout::LENGTH].map(|field| self.load(types::I64, slot, field)).into(),
+            _ => [layout::PAYLOAD_OFFSET, layout::TEXT_LENGTH_OFFSET]
+                .map(|field| self.load_slot_field(types::I64, slot, field))
+                .into(),
         }
     }
 
-    pub fn place(&mut self, slot: u32) -> Value {
-        let slots = self.slots();
-        self.b.ins().iadd_imm(slots, i64::from(slot) * layout::SIZE as i64)
+    pub fn slot_address(&mut self, slot: u32) -> Value {
+        let slots = self.slots_address();
+        self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
     /// Returns a slot as a value to be tested.
-    pub fn slot(&self, slot: SlotId) -> Source {
+    pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
-        Source::Slot { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), slot: slot.0 }
+        Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }
     }
 
     /// Emits a load of the first eight bytes of a value's payload.
-    pub fn bits(&mut self, source: Source) -> Value {
+    pub fn load_payload_bits(&mut self, source: Source) -> Value {
         match source {
-            Source::Slot { slot, .. } => self.load(types::I64, slot, layout::PAYLOAD),
+            Source::Slot { slot, .. } => self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET),
             Source::Scalar(Scalar { bits, .. }) => bits,
         }
     }
 
-    pub fn float(&mut self, source: Source) -> Value {
+    pub fn load_float(&mut self, source: Source) -> Value {
         match source {
-            Source::Slot { slot, .. } => self.load(types::F64, slot, layout::PAYLOAD),
+            Source::Slot { slot, .. } => self.load_slot_field(types::F64, slot, layout::PAYLOAD_OFFSET),
             Source::Scalar(Scalar { bits, .. }) => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
         }
     }
 
     /// Emits a load of a bool: 1 for `true`.
-    pub fn truth(&mut self, source: Source) -> Value {
+    pub fn load_bool(&mut self, source: Source) -> Value {
         match source {
-            Source::Slot { slot, .. } => self.load(types::I8, slot, layout::PAYLOAD),
+            Source::Slot { slot, .. } => self.load_slot_field(types::I8, slot, layout::PAYLOAD_OFFSET),
             Source::Scalar(Scalar { bits, .. }) => self.b.ins().ireduce(types::I8, bits),
         }
     }
 
     /// Emits a test whether a tag is `wanted`.
-    pub fn is(&mut self, tag: Value, wanted: u8) -> Value {
+    pub fn emit_tag_is(&mut self, tag: Value, wanted: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
     }
 
     /// Emits jumps by the tag of a value: to the block in `cases` for its tag, to `missing` if the
     /// value is missing, else to `other`. A slot that has not been read is read first.
-    pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
+    pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
             Source::Slot { slot, .. } => {
                 let again = self.b.create_block();
                 self.b.ins().jump(again, &[]);
-                self.go(again);
-                let tag = self.load(types::I8, slot, 0);
-                self.cases(source, tag, cases);
-                let (unread, rest) = (self.cold(), self.b.create_block());
-                let is_unread = self.is(tag, layout::UNREAD);
+                self.switch_to(again);
+                let tag = self.load_slot_field(types::I8, slot, 0);
+                self.emit_tag_cases(source, tag, cases);
+                let (unread, rest) = (self.create_cold_block(), self.b.create_block());
+                let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
                 self.b.ins().brif(is_unread, unread, &[], rest, &[]);
-                self.go(unread);
-                self.read(slot);
+                self.switch_to(unread);
+                self.emit_slot_read(slot);
                 self.b.ins().jump(again, &[]);
-                self.go(rest);
-                return self.missing_or(tag, missing, other);
+                self.switch_to(rest);
+                return self.emit_missing_or(tag, missing, other);
             }
         };
-        self.cases(source, tag, cases);
-        self.missing_or(tag, missing, other);
+        self.emit_tag_cases(source, tag, cases);
+        self.emit_missing_or(tag, missing, other);
     }
 
-    fn cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
+    fn emit_tag_cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
         for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags().has(*wanted)) {
             let next = self.b.create_block();
-            let is = self.is(tag, *wanted);
+            let is = self.emit_tag_is(tag, *wanted);
             self.b.ins().brif(is, *block, &[], next, &[]);
-            self.go(next);
+            self.switch_to(next);
         }
     }
 
-    fn missing_or(&mut self, tag: Value, missing: Block, other: Block) {
+    fn emit_missing_or(&mut self, tag: Value, missing: Block, other: Block) {
         if missing == other {
             self.b.ins().jump(other, &[]);
         } else {
-            let is_missing = self.is(tag, layout::MISSING);
+            let is_missing = self.emit_tag_is(tag, layout::MISSING_TAG);
             self.b.ins().brif(is_missing, missing, &[], other, &[]);
         }
     }
 
     /// Emits a call that reads a slot into its cell.
-    pub fn read(&mut self, slot: u32) {
-        let slot = self.number(slot.into());
-        self.call(offset_of!(AnyHelpers, load), &[slot]);
+    pub fn emit_slot_read(&mut self, slot: u32) {
+        let slot = self.int_const(slot.into());
+        self.emit_helper_call(offset_of!(AnyHelpers, load), &[slot]);
     }
 
     /// Creates a block that rarely runs.
-    pub fn cold(&mut self) -> Block {
+    pub fn create_cold_block(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         block
     }
 
     /// Emits a jump by a three-valued result, encoded as the number of a `Tri`.
-    pub fn branch(&mut self, answer: Value, targets: Targets) {
-        let Targets { yes, no, unknown } = targets;
+    pub fn emit_tri_branch(&mut self, answer: Value, targets: TestTargets) {
+        let TestTargets { yes, no, unknown } = targets;
         if no == unknown {
             // True is 0.
             self.b.ins().brif(answer, no, &[], yes, &[]);
@@ -367,12 +376,12 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         let known = self.b.create_block();
         let is_unknown = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, answer, 1);
         self.b.ins().brif(is_unknown, unknown, &[], known, &[]);
-        self.go(known);
+        self.switch_to(known);
         self.b.ins().brif(answer, no, &[], yes, &[]);
     }
 
     /// Emits a branch by a boolean.
-    pub fn branch_bool(&mut self, holds: Value, targets: Targets) {
+    pub fn emit_bool_branch(&mut self, holds: Value, targets: TestTargets) {
         self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
     }
 }

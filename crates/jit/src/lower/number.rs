@@ -1,77 +1,81 @@
 //! Comparisons of numbers, as exact as the VM's: an integer beyond 2^53 is not converted to a
 //! float. A constant of the other number type is replaced by a threshold of the value's own type.
 
-use super::body::{AnyHelpers, Body, Source, Targets};
+use super::body::{AnyHelpers, Body, Source, TestTargets};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, types};
-use rulec_vm::bytecode::instr::Cmp;
+use rulec_vm::bytecode::instr::Comparison;
 use std::mem::offset_of;
 
 /// A test that replaces a comparison with a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Test<T> {
+enum ConstantTest<T> {
     Always(bool),
-    Is(Cmp, T),
+    Is(Comparison, T),
 }
 
 /// 2^63: floats from this value on are above all integers, and floats below -2^63 are below all
 /// integers.
-const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+const INT_RANGE_END: f64 = 9_223_372_036_854_775_808.0;
 
 /// Returns the test of an integer that is equivalent to comparing the integer with the given float.
-fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
-    if float >= LIMIT {
-        return Test::Always(cmp.holds(std::cmp::Ordering::Less));
+fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
+    if float >= INT_RANGE_END {
+        return ConstantTest::Always(cmp.holds(std::cmp::Ordering::Less));
     }
-    if float < -LIMIT {
-        return Test::Always(cmp.holds(std::cmp::Ordering::Greater));
+    if float < -INT_RANGE_END {
+        return ConstantTest::Always(cmp.holds(std::cmp::Ordering::Greater));
     }
     let floor = float.floor();
     if floor == float {
-        return Test::Is(cmp, float as i64);
+        return ConstantTest::Is(cmp, float as i64);
     }
     // The float is between two integers, so no integer equals it.
     match cmp {
-        Cmp::LT | Cmp::LE => Test::Is(Cmp::LE, floor as i64),
-        Cmp::GT | Cmp::GE => Test::Is(Cmp::GT, floor as i64),
-        _ => Test::Always(cmp == Cmp::NE),
+        Comparison::LT | Comparison::LE => ConstantTest::Is(Comparison::LE, floor as i64),
+        Comparison::GT | Comparison::GE => ConstantTest::Is(Comparison::GT, floor as i64),
+        _ => ConstantTest::Always(cmp == Comparison::NE),
     }
 }
 
 /// Returns the test of a float that is equivalent to comparing the float with the given integer.
-fn float_with_int(cmp: Cmp, int: i64) -> Test<f64> {
+fn float_test_for_int(cmp: Comparison, int: i64) -> ConstantTest<f64> {
     let near = int as f64;
     let order = rulec_lang::value::compare_int_float(int, near);
     match (cmp, order) {
-        (_, std::cmp::Ordering::Equal) => Test::Is(cmp, near),
+        (_, std::cmp::Ordering::Equal) => ConstantTest::Is(cmp, near),
         // The integer lies between `near` and the float on its other side.
-        (Cmp::LT | Cmp::LE, std::cmp::Ordering::Greater) => Test::Is(Cmp::LE, near),
-        (Cmp::LT | Cmp::LE, _) => Test::Is(Cmp::LT, near),
-        (Cmp::GT | Cmp::GE, std::cmp::Ordering::Greater) => Test::Is(Cmp::GT, near),
-        (Cmp::GT | Cmp::GE, _) => Test::Is(Cmp::GE, near),
-        _ => Test::Always(cmp == Cmp::NE),
+        (Comparison::LT | Comparison::LE, std::cmp::Ordering::Greater) => {
+            ConstantTest::Is(Comparison::LE, near)
+        }
+        (Comparison::LT | Comparison::LE, _) => ConstantTest::Is(Comparison::LT, near),
+        (Comparison::GT | Comparison::GE, std::cmp::Ordering::Greater) => {
+            ConstantTest::Is(Comparison::GT, near)
+        }
+        (Comparison::GT | Comparison::GE, _) => ConstantTest::Is(Comparison::GE, near),
+        _ => ConstantTest::Always(cmp == Comparison::NE),
     }
 }
 
-fn int_cc(cmp: Cmp) -> IntCC {
+fn int_cc(cmp: Comparison) -> IntCC {
     match cmp {
-        Cmp::LT => IntCC::SignedLessThan,
-        Cmp::LE => IntCC::SignedLessThanOrEqual,
-        Cmp::GT => IntCC::SignedGreaterThan,
-        Cmp::GE => IntCC::SignedGreaterThanOrEqual,
-        Cmp::EQ => IntCC::Equal,
+        Comparison::LT => IntCC::SignedLessThan,
+        Comparison::LE => IntCC::SignedLessThanOrEqual,
+        Comparison::GT => IntCC::SignedGreaterThan,
+        Comparison::GE => IntCC::SignedGreaterThanOrEqual,
+        Comparison::EQ => IntCC::Equal,
         _ => IntCC::NotEqual,
     }
 }
 
-fn float_cc(cmp: Cmp) -> FloatCC {
+fn float_cc(cmp: Comparison) -> FloatCC {
     match cmp {
-        Cmp::LT => FloatCC::LessThan,
-        Cmp::LE => FloatCC::LessThanOrEqual,
-        Cmp::GT => FloatCC::GreaterThan,
-        Cmp::GE => FloatCC::GreaterThanOrEqual,
-        Cmp::EQ => FloatCC::Equal,
+        Comparison::LT => FloatCC::LessThan,
+        Comparison::LE => FloatCC::LessThanOrEqual,
+        Comparison::GT => FloatCC::GreaterThan,
+        Comparison::GE => FloatCC::GreaterThanOrEqual,
+        Comparison::EQ => FloatCC::Equal,
         // No value is NaN, so unequal is the opposite of equal.
         _ => FloatCC::NotEqual,
     }
@@ -80,97 +84,137 @@ fn float_cc(cmp: Cmp) -> FloatCC {
 impl Body<'_, '_, '_> {
     /// Emits a comparison of a value with an integer; a value that is not a number makes the result
     /// unknown.
-    pub fn compare_int(&mut self, source: Source, cmp: Cmp, int: i64, targets: Targets) {
-        self.compare(source, Test::Is(cmp, int), float_with_int(cmp, int), layout::INT, targets);
+    pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
+        self.emit_number_comparison(
+            source,
+            ConstantTest::Is(cmp, int),
+            float_test_for_int(cmp, int),
+            layout::INT_TAG,
+            targets,
+        );
     }
 
-    pub fn compare_float(&mut self, source: Source, cmp: Cmp, float: f64, targets: Targets) {
-        self.compare(source, int_with_float(cmp, float), Test::Is(cmp, float), layout::FLOAT, targets);
+    pub fn emit_float_comparison(
+        &mut self,
+        source: Source,
+        cmp: Comparison,
+        float: f64,
+        targets: TestTargets,
+    ) {
+        self.emit_number_comparison(
+            source,
+            int_test_for_float(cmp, float),
+            ConstantTest::Is(cmp, float),
+            layout::FLOAT_TAG,
+            targets,
+        );
     }
 
-    fn compare(&mut self, source: Source, int: Test<i64>, float: Test<f64>, likely: u8, targets: Targets) {
+    fn emit_number_comparison(
+        &mut self,
+        source: Source,
+        int: ConstantTest<i64>,
+        float: ConstantTest<f64>,
+        likely: u8,
+        targets: TestTargets,
+    ) {
         let [on_int, on_float] = [(); 2].map(|()| self.b.create_block());
-        let mut cases = [(layout::INT, on_int), (layout::FLOAT, on_float)];
-        if likely == layout::FLOAT {
+        let mut cases = [(layout::INT_TAG, on_int), (layout::FLOAT_TAG, on_float)];
+        if likely == layout::FLOAT_TAG {
             cases.reverse();
         }
-        self.dispatch(source, &cases, targets.unknown, targets.unknown);
-        if source.tags().has(layout::INT) {
-            self.go(on_int);
+        self.emit_tag_dispatch(source, &cases, targets.unknown, targets.unknown);
+        if source.tags().has(layout::INT_TAG) {
+            self.switch_to(on_int);
             match int {
-                Test::Always(holds) => self.always(holds, targets),
-                Test::Is(cmp, int) => {
-                    let value = self.bits(source);
+                ConstantTest::Always(holds) => self.emit_fixed_result(holds, targets),
+                ConstantTest::Is(cmp, int) => {
+                    let value = self.load_payload_bits(source);
                     let holds = self.b.ins().icmp_imm(int_cc(cmp), value, int);
-                    self.branch_bool(holds, targets);
+                    self.emit_bool_branch(holds, targets);
                 }
             }
         }
-        if source.tags().has(layout::FLOAT) {
-            self.go(on_float);
+        if source.tags().has(layout::FLOAT_TAG) {
+            self.switch_to(on_float);
             match float {
-                Test::Always(holds) => self.always(holds, targets),
-                Test::Is(cmp, float) => {
-                    let value = self.float(source);
+                ConstantTest::Always(holds) => self.emit_fixed_result(holds, targets),
+                ConstantTest::Is(cmp, float) => {
+                    let value = self.load_float(source);
                     let constant = self.b.ins().f64const(float);
                     let holds = self.b.ins().fcmp(float_cc(cmp), value, constant);
-                    self.branch_bool(holds, targets);
+                    self.emit_bool_branch(holds, targets);
                 }
             }
         }
     }
 
-    fn always(&mut self, holds: bool, targets: Targets) {
+    fn emit_fixed_result(&mut self, holds: bool, targets: TestTargets) {
         let to = if holds { targets.yes } else { targets.no };
         self.b.ins().jump(to, &[]);
     }
 
     /// Emits a comparison of two values if both are numbers, else a jump to `other`.
-    pub fn compare_numbers(
+    pub fn emit_two_number_comparison(
         &mut self,
         left: Source,
         right: Source,
-        cmp: Cmp,
-        targets: Targets,
+        cmp: Comparison,
+        targets: TestTargets,
         other: cranelift_codegen::ir::Block,
     ) {
         let [left_int, left_float, ints, int_float, float_int, floats] =
             [(); 6].map(|()| self.b.create_block());
         let rest = other;
-        self.dispatch(left, &[(layout::INT, left_int), (layout::FLOAT, left_float)], rest, rest);
-        if left.tags().has(layout::INT) {
-            self.go(left_int);
-            self.dispatch(right, &[(layout::INT, ints), (layout::FLOAT, int_float)], rest, rest);
+        self.emit_tag_dispatch(
+            left,
+            &[(layout::INT_TAG, left_int), (layout::FLOAT_TAG, left_float)],
+            rest,
+            rest,
+        );
+        if left.tags().has(layout::INT_TAG) {
+            self.switch_to(left_int);
+            self.emit_tag_dispatch(
+                right,
+                &[(layout::INT_TAG, ints), (layout::FLOAT_TAG, int_float)],
+                rest,
+                rest,
+            );
         }
-        if left.tags().has(layout::FLOAT) {
-            self.go(left_float);
-            self.dispatch(right, &[(layout::INT, float_int), (layout::FLOAT, floats)], rest, rest);
+        if left.tags().has(layout::FLOAT_TAG) {
+            self.switch_to(left_float);
+            self.emit_tag_dispatch(
+                right,
+                &[(layout::INT_TAG, float_int), (layout::FLOAT_TAG, floats)],
+                rest,
+                rest,
+            );
         }
         let both = |l: u8, r: u8| left.tags().has(l) && right.tags().has(r);
-        if both(layout::INT, layout::INT) {
-            self.go(ints);
-            let (a, b) = (self.bits(left), self.bits(right));
+        if both(layout::INT_TAG, layout::INT_TAG) {
+            self.switch_to(ints);
+            let (a, b) = (self.load_payload_bits(left), self.load_payload_bits(right));
             let holds = self.b.ins().icmp(int_cc(cmp), a, b);
-            self.branch_bool(holds, targets);
+            self.emit_bool_branch(holds, targets);
         }
-        if both(layout::FLOAT, layout::FLOAT) {
-            self.go(floats);
-            let (a, b) = (self.float(left), self.float(right));
+        if both(layout::FLOAT_TAG, layout::FLOAT_TAG) {
+            self.switch_to(floats);
+            let (a, b) = (self.load_float(left), self.load_float(right));
             let holds = self.b.ins().fcmp(float_cc(cmp), a, b);
-            self.branch_bool(holds, targets);
+            self.emit_bool_branch(holds, targets);
         }
         for (block, int, float, cmp, is) in [
-            (int_float, left, right, cmp, both(layout::INT, layout::FLOAT)),
-            (float_int, right, left, cmp.flipped(), both(layout::FLOAT, layout::INT)),
+            (int_float, left, right, cmp, both(layout::INT_TAG, layout::FLOAT_TAG)),
+            (float_int, right, left, cmp.flipped(), both(layout::FLOAT_TAG, layout::INT_TAG)),
         ] {
             if is {
-                self.go(block);
-                let (int, float) = (self.bits(int), self.float(float));
+                self.switch_to(block);
+                let (int, float) = (self.load_payload_bits(int), self.load_float(float));
                 let params = [types::I64, types::F64];
                 let helper = offset_of!(AnyHelpers, order);
-                let order = self.call_plain(helper, &params, types::I64, &[int, float]);
+                let order = self.emit_plain_call(helper, &params, types::I64, &[int, float]);
                 let holds = self.b.ins().icmp_imm(int_cc(cmp), order, 0);
-                self.branch_bool(holds, targets);
+                self.emit_bool_branch(holds, targets);
             }
         }
     }
@@ -182,7 +226,8 @@ mod tests {
     use rulec_lang::value::compare_int_float;
     use std::cmp::Ordering;
 
-    const CMPS: [Cmp; 6] = [Cmp::LT, Cmp::LE, Cmp::EQ, Cmp::NE, Cmp::GT, Cmp::GE];
+    const CMPS: [Comparison; 6] =
+        [Comparison::LT, Comparison::LE, Comparison::EQ, Comparison::NE, Comparison::GT, Comparison::GE];
     const INTS: [i64; 13] = [
         0,
         1,
@@ -209,8 +254,8 @@ mod tests {
         9_007_199_254_740_994.0,
         -9_007_199_254_740_994.0,
         9_223_372_036_854_774_784.0,
-        LIMIT,
-        -LIMIT,
+        INT_RANGE_END,
+        -INT_RANGE_END,
         1e300,
         -1e300,
     ];
@@ -225,14 +270,14 @@ mod tests {
             for int in INTS {
                 for float in FLOATS {
                     let exact = compare_int_float(int, float);
-                    let by_int = match int_with_float(cmp, float) {
-                        Test::Always(holds) => holds,
-                        Test::Is(cmp, threshold) => cmp.holds(order(int, threshold)),
+                    let by_int = match int_test_for_float(cmp, float) {
+                        ConstantTest::Always(holds) => holds,
+                        ConstantTest::Is(cmp, threshold) => cmp.holds(order(int, threshold)),
                     };
                     assert_eq!(by_int, cmp.holds(exact), "{int} {} {float}", cmp.spelling());
-                    let by_float = match float_with_int(cmp, int) {
-                        Test::Always(holds) => holds,
-                        Test::Is(cmp, threshold) => cmp.holds(order(float, threshold)),
+                    let by_float = match float_test_for_int(cmp, int) {
+                        ConstantTest::Always(holds) => holds,
+                        ConstantTest::Is(cmp, threshold) => cmp.holds(order(float, threshold)),
                     };
                     assert_eq!(by_float, cmp.holds(exact.reverse()), "{float} {} {int}", cmp.spelling());
                 }

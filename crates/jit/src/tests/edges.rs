@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 const COMPARISONS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
 
 /// Integers and floats near the limits of their types and of exact conversion between them.
-fn numbers() -> Vec<Json> {
+fn sample_numbers() -> Vec<Json> {
     let ints = [
         0,
         1,
@@ -51,7 +51,7 @@ fn numbers() -> Vec<Json> {
 }
 
 /// Values of every kind, numbers included.
-fn values() -> Vec<Json> {
+fn sample_values() -> Vec<Json> {
     let others = [
         json!(null),
         json!(true),
@@ -63,11 +63,11 @@ fn values() -> Vec<Json> {
         json!([1, "a"]),
         json!({"a": 1}),
     ];
-    numbers().into_iter().chain(others).collect()
+    sample_numbers().into_iter().chain(others).collect()
 }
 
 /// Adds two routes for a predicate: one that wants true, and one that wants false.
-fn both_ways(build: &mut Build, cond: CondId) {
+fn add_both_routes(build: &mut Build, cond: CondId) {
     let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {
         let cond = build.cond(NCond::Test { pred, want });
@@ -82,24 +82,25 @@ fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());
     let mut held = 0;
     for message in messages {
-        let expected: Vec<RuleId> = Vm::json(&bytecode, &[], &message, &mut vm_scratch).matched(TableId(0));
+        let expected: Vec<RuleId> =
+            Vm::over_json(&bytecode, &[], &message, &mut vm_scratch).matched(TableId(0));
         let differ = |found: &[RuleId]| {
             let wrong = found.iter().find(|rule| !expected.contains(rule));
             let wrong = wrong.or_else(|| expected.iter().find(|rule| !found.contains(rule)));
             format!("{wrong:?} for {message}\n{}", disassemble(bytecode.chunk(), None))
         };
-        let found = code.json(&[], &message, &mut scratch).matched(TableId(0));
+        let found = code.over_json(&[], &message, &mut scratch).matched(TableId(0));
         assert!(found == expected, "json: {}", differ(&found));
         let slots = build.program.slots.iter();
         let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
-        let found = code.slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+        let found = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
         assert!(found == expected, "record: {}", differ(&found));
         held += expected.len();
     }
     held
 }
 
-fn messages_of(values: &[Json]) -> Vec<Json> {
+fn wrap_in_messages(values: &[Json]) -> Vec<Json> {
     values.iter().map(|value| json!({ "x": value })).collect()
 }
 
@@ -109,12 +110,12 @@ fn comparisons_with_constants() {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         for op in COMPARISONS {
-            for constant in numbers() {
+            for constant in sample_numbers() {
                 let cond = build.compare(slot, op, constant);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
-        let held = check(&build, messages_of(&values()));
+        let held = check(&build, wrap_in_messages(&sample_values()));
         assert_eq!(held > 1_000, kinds.overlaps(KindSet::NUMBER));
     }
 }
@@ -130,10 +131,10 @@ fn comparisons_of_two_values() {
         for op in [Op::Eq, Op::Lt, Op::Le] {
             let pred = build.pred(TestKind::Op(op), TestMode::default(), x, Some(y));
             let cond = build.cond(NCond::Test { pred, want: true });
-            both_ways(&mut build, cond);
+            add_both_routes(&mut build, cond);
         }
     }
-    let values = values();
+    let values = sample_values();
     let pairs = values.iter().flat_map(|x| values.iter().map(move |y| json!({"x": x, "y": y})));
     assert!(check(&build, pairs) > 1_000);
 }
@@ -147,15 +148,15 @@ fn truth_and_presence() {
         for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
             let pred = build.pred(ask, TestMode::default(), value, None);
             let cond = build.cond(NCond::Test { pred, want: true });
-            both_ways(&mut build, cond);
+            add_both_routes(&mut build, cond);
         }
-        let mut messages = messages_of(&values());
+        let mut messages = wrap_in_messages(&sample_values());
         messages.push(json!({}));
         assert!(check(&build, messages) > 30);
     }
 }
 
-fn binary(build: &mut Build, op: Op, left: ExprId, right: ExprId) -> ExprId {
+fn binary_expr(build: &mut Build, op: Op, left: ExprId, right: ExprId) -> ExprId {
     build.expr(NExpr::Op(op, left, Some(right)))
 }
 
@@ -168,15 +169,15 @@ fn arithmetic() {
         let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
         let mut results = Vec::new();
         for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
-            results.push(binary(&mut build, op, x, y));
+            results.push(binary_expr(&mut build, op, x, y));
             // A missing result stays missing; a present result is unchanged.
             let inner = *results.last().expect("just pushed");
             let seven = build.constant(json!(7));
-            results.push(binary(&mut build, Op::Coalesce, inner, seven));
-            results.push(binary(&mut build, Op::Add, inner, x));
+            results.push(binary_expr(&mut build, Op::Coalesce, inner, seven));
+            results.push(binary_expr(&mut build, Op::Add, inner, x));
             let mixed = build.constant(json!(2.5));
-            results.push(binary(&mut build, op, x, mixed));
-            results.push(binary(&mut build, op, seven, y));
+            results.push(binary_expr(&mut build, op, x, mixed));
+            results.push(binary_expr(&mut build, op, seven, y));
         }
         results.push(build.expr(NExpr::Op(Op::Neg, x, None)));
         for result in results {
@@ -189,18 +190,18 @@ fn arithmetic() {
                 (Op::Lt, json!(-1e300)),
             ] {
                 let cond = build.compare_expr(result, op, constant);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
             for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
                 let pred = build.pred(ask, TestMode::default(), result, None);
                 let cond = build.cond(NCond::Test { pred, want: true });
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
             let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), result, Some(y));
             let cond = build.cond(NCond::Test { pred, want: true });
-            both_ways(&mut build, cond);
+            add_both_routes(&mut build, cond);
         }
-        let values = if kinds == KindSet::ALL { values() } else { numbers() };
+        let values = if kinds == KindSet::ALL { sample_values() } else { sample_numbers() };
         let mut pairs: Vec<Json> =
             values.iter().flat_map(|x| values.iter().map(move |y| json!({"x": x, "y": y}))).collect();
         let time = "2026-01-01T00:00:00Z";
@@ -228,8 +229,8 @@ fn what_there_is_code_for_needs_no_machine() {
     let half = build.constant(json!(0.5));
     let mut value = build.expr(NExpr::Op(Op::Neg, n, None));
     for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
-        value = binary(&mut build, op, value, two);
-        value = binary(&mut build, op, value, half);
+        value = binary_expr(&mut build, op, value, two);
+        value = binary_expr(&mut build, op, value, half);
     }
     let mut conds = vec![
         build.compare(slot, Op::Gt, json!(3)),
@@ -249,12 +250,12 @@ fn what_there_is_code_for_needs_no_machine() {
         conds.push(build.cond(NCond::Test { pred, want: true }));
     }
     for cond in conds {
-        both_ways(&mut build, cond);
+        add_both_routes(&mut build, cond);
     }
     let (bytecode, code) = compile(&build);
     let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
     let mut scratch = Scratch::new();
-    let mut machine = code.slots(&[], record[..].into(), &mut scratch);
+    let mut machine = code.over_slots(&[], record[..].into(), &mut scratch);
     assert!(machine.matched(TableId(0)).len() > 10);
     assert!(machine.vm_if_created().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
@@ -280,24 +281,24 @@ fn values_within_values() {
     let slot = build.slot("x", KindSet::NUMBER);
     let mut value = build.expr(NExpr::Slot(slot));
     for _ in 0..60 {
-        value = binary(&mut build, Op::Add, value, value);
+        value = binary_expr(&mut build, Op::Add, value, value);
     }
     for bound in [1_i64 << 60, 0] {
         let cond = build.compare_expr(value, Op::Ge, json!(bound));
-        both_ways(&mut build, cond);
+        add_both_routes(&mut build, cond);
     }
     let list = build.expr(NExpr::Slot(slot));
     let length = build.expr(NExpr::Call(Function::Max, Box::new([list, value])));
-    let more = binary(&mut build, Op::Mul, length, value);
+    let more = binary_expr(&mut build, Op::Mul, length, value);
     let cond = build.compare_expr(more, Op::Gt, json!(0));
-    both_ways(&mut build, cond);
-    assert!(check(&build, messages_of(&values())) > 30);
+    add_both_routes(&mut build, cond);
+    assert!(check(&build, wrap_in_messages(&sample_values())) > 30);
     let (_, code) = compile(&build);
     assert!(code.size() < 20_000, "{} bytes", code.size());
 }
 
 /// Texts of all lengths around the inline limit, and each with one byte changed.
-fn texts() -> Vec<String> {
+fn sample_texts() -> Vec<String> {
     let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
     let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
     for length in (0..36).chain([40, 60]) {
@@ -329,15 +330,15 @@ fn texts_in_place() {
         for length in (0..36).chain([40, 60]) {
             for op in [Op::Eq, Op::StartsWith, Op::EndsWith, Op::Contains] {
                 let cond = build.test(slot, op, json!(&long[..length]), plain);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
         for op in [Op::StartsWith, Op::EndsWith, Op::Contains, Op::Like] {
             for mode in [any, all] {
                 let cond = build.test(slot, op, json!(["ab", "abcdefghij", "文件"]), mode);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
                 let cond = build.test(slot, op, json!(["a"]), mode);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
         let word = TestMode { word: true, ..plain };
@@ -345,13 +346,13 @@ fn texts_in_place() {
         for mode in [word, fold] {
             for op in [Op::StartsWith, Op::EndsWith, Op::Contains] {
                 let cond = build.test(slot, op, json!("abc"), mode);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
         let cond = build.test(slot, Op::Matches, json!("^[a-c]+$"), plain);
-        both_ways(&mut build, cond);
-        let texts: Vec<Json> = texts().into_iter().map(Json::from).chain(values()).collect();
-        assert!(check(&build, messages_of(&texts)) > 10_000);
+        add_both_routes(&mut build, cond);
+        let texts: Vec<Json> = sample_texts().into_iter().map(Json::from).chain(sample_values()).collect();
+        assert!(check(&build, wrap_in_messages(&texts)) > 10_000);
     }
 }
 
@@ -376,12 +377,12 @@ fn keywords_in_place() {
     for mode in [plain, fold] {
         for word in words {
             let cond = build.test(slot, Op::Contains, json!(word), mode);
-            both_ways(&mut build, cond);
+            add_both_routes(&mut build, cond);
         }
         for quantity in [Quantity::Any, Quantity::All] {
             let mode = TestMode { quantity: Some(quantity), ..mode };
             let cond = build.test(slot, Op::Contains, json!(["ab", "zz", "Kiosk"]), mode);
-            both_ways(&mut build, cond);
+            add_both_routes(&mut build, cond);
         }
     }
     let mut texts = Vec::new();
@@ -408,7 +409,7 @@ fn keywords_in_place() {
         }
     }
     let texts: Vec<Json> = texts.into_iter().map(Json::from).collect();
-    assert!(check(&build, messages_of(&texts)) > 50_000);
+    assert!(check(&build, wrap_in_messages(&texts)) > 50_000);
 }
 
 /// Bytes after the end of a text are not part of it.
@@ -430,7 +431,7 @@ fn keywords_across_the_end_of_a_text() {
             for end in 0..=memory.len() {
                 let record = [Value::Str(&memory[..end])];
                 let expected = end >= before + word.len();
-                let found = code.slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+                let found = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
                 assert_eq!(found.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
                 whole += usize::from(expected);
             }
@@ -460,7 +461,7 @@ fn lists_and_lengths() {
                 let mut mode = TestMode::default();
                 mode.text.fold = fold;
                 let cond = build.test(slot, Op::In, list.clone(), mode);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
         let value = build.expr(NExpr::Slot(slot));
@@ -468,10 +469,10 @@ fn lists_and_lengths() {
         for op in COMPARISONS {
             for bound in [json!(0), json!(2), json!(-1), json!(5), json!(i64::MAX), json!(i64::MIN)] {
                 let cond = build.compare_expr(length, op, bound);
-                both_ways(&mut build, cond);
+                add_both_routes(&mut build, cond);
             }
         }
-        let texts: Vec<Json> = texts().into_iter().map(Json::from).chain(values()).collect();
-        assert!(check(&build, messages_of(&texts)) > 30);
+        let texts: Vec<Json> = sample_texts().into_iter().map(Json::from).chain(sample_values()).collect();
+        assert!(check(&build, wrap_in_messages(&texts)) > 30);
     }
 }

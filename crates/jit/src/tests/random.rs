@@ -19,22 +19,22 @@ fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     let mut held = 0;
     for _ in 0..messages {
         let message = g.message();
-        let mut vm = Vm::json(&bytecode, &hosts, &message, &mut vm_scratch);
+        let mut vm = Vm::over_json(&bytecode, &hosts, &message, &mut vm_scratch);
         let (chosen, matched) = (vm.decide(TABLE), vm.matched(TABLE));
         drop(vm);
         let context = || format!("seed {seed}\n{}\n{message}", disassemble(bytecode.chunk(), None));
         let scratch = &mut scratch;
-        assert_eq!(code.json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
-        assert_eq!(code.json(&hosts, &message, scratch).matched(TABLE), matched, "json: {}", context());
+        assert_eq!(code.over_json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
+        assert_eq!(code.over_json(&hosts, &message, scratch).matched(TABLE), matched, "json: {}", context());
         let slots = &g.build.program.slots;
         let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
-        let mut machine = code.slots(&hosts, record[..].into(), scratch);
+        let mut machine = code.over_slots(&hosts, record[..].into(), scratch);
         assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
         // Results memoized in the decision are reused below.
         assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
         drop(machine);
-        let values = bindings.bindings(slots, &message, 0);
-        assert_eq!(code.over(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
+        let values = bindings.bind_slots(slots, &message, 0);
+        assert_eq!(code.over_message(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
         held += matched.len();
     }
     held

@@ -36,17 +36,17 @@ fn long_tables_go_on_behind_segments_and_jumps() {
     let mut vm_scratch = Scratch::new();
     for n in (-6..routes).step_by(7).chain([99, 100, 399, 400, 401, 900, routes - 1, routes]) {
         let message = json!({ "n": n });
-        let mut vm = Vm::json(&bytecode, &[], &message, &mut vm_scratch);
-        let mut machine = code.json(&[], &message, &mut scratch);
+        let mut vm = Vm::over_json(&bytecode, &[], &message, &mut vm_scratch);
+        let mut machine = code.over_json(&[], &message, &mut scratch);
         assert_eq!(machine.decide(TABLE), vm.decide(TABLE), "{n}");
         assert_eq!(machine.matched(TABLE), vm.matched(TABLE), "{n}");
         for position in [0, 1, 150, n.max(0) as usize, routes as usize, routes as usize + 1] {
-            let route = vm.route(TABLE, position).map(|(route, _)| (position as u32, route));
-            let first = machine.first(TABLE, position as u32).filter(|(at, _)| *at == position as u32);
+            let route = vm.eval_route(TABLE, position).map(|(route, _)| (position as u32, route));
+            let first = machine.first_match(TABLE, position as u32).filter(|(at, _)| *at == position as u32);
             assert_eq!(first, route, "{n} {position}");
         }
     }
-    assert_eq!(code.json(&[], &json!({"n": 1}), &mut scratch).decide(TableId(9)).chosen, None);
+    assert_eq!(code.over_json(&[], &json!({"n": 1}), &mut scratch).decide(TableId(9)).chosen, None);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
     }
     build.table(40);
     let (_, code) = compile(&build);
-    assert_eq!(code.json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
+    assert_eq!(code.over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn defaults_lead_on() {
     let (bytecode, code) = compile(&build);
     for n in [1, 2] {
         let message = json!({ "n": n });
-        let expected = Vm::json(&bytecode, &[], &message, &mut Scratch::new()).decide(TABLE);
-        assert_eq!(code.json(&[], &message, &mut Scratch::new()).decide(TABLE), expected);
+        let expected = Vm::over_json(&bytecode, &[], &message, &mut Scratch::new()).decide(TABLE);
+        assert_eq!(code.over_json(&[], &message, &mut Scratch::new()).decide(TABLE), expected);
     }
 }
 
@@ -112,8 +112,8 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
         let (bytecode, code) = &sets[round % sets.len()];
         let text = |at: usize| if (round / at).is_multiple_of(2) { json!("xAx") } else { json!("xbx") };
         let message = json!({"t0": text(1), "t1": text(3), "t2": text(7), "n": round % 9});
-        let expected = Vm::json(bytecode, &[], &message, &mut vm_scratch).decide(TABLE);
-        assert_eq!(code.json(&[], &message, &mut scratch).decide(TABLE), expected, "{message}");
+        let expected = Vm::over_json(bytecode, &[], &message, &mut vm_scratch).decide(TABLE);
+        assert_eq!(code.over_json(&[], &message, &mut scratch).decide(TABLE), expected, "{message}");
     }
 }
 
@@ -131,15 +131,15 @@ fn what_a_record_leaves_out_is_missing() {
     let mut scratch = Scratch::new();
     for (record, expected) in [(&values[..], vec![RuleId(1)]), (&values[..1], vec![]), (&values[..0], vec![])]
     {
-        assert_eq!(code.slots(&[], record[..].into(), &mut scratch).matched(TABLE), expected);
+        assert_eq!(code.over_slots(&[], record[..].into(), &mut scratch).matched(TABLE), expected);
     }
 }
 
 /// A message whose fields cannot be read.
-struct Broken;
+struct PanickingMessage;
 
-impl<'a> Message<'a> for Broken {
-    fn slot(&mut self, slot: usize) -> &Value<'a> {
+impl<'a> Message<'a> for PanickingMessage {
+    fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         if slot == 1 {
             std::panic::resume_unwind(Box::new("no such field"));
         }
@@ -164,15 +164,16 @@ fn panics_go_around_compiled_code() {
     let (_, code) = compile(&build);
     let mut scratch = Scratch::new();
     for _ in 0..3 {
-        assert!(code.over(&[], Broken, &mut scratch).decide(TABLE).chosen.is_some());
+        assert!(code.over_message(&[], PanickingMessage, &mut scratch).decide(TABLE).chosen.is_some());
         for at in 0..4 {
-            let mut machine = code.over(&[], Broken, &mut scratch);
-            let result = catch_unwind(AssertUnwindSafe(|| machine.first(TableId(1), at)));
+            let mut machine = code.over_message(&[], PanickingMessage, &mut scratch);
+            let result = catch_unwind(AssertUnwindSafe(|| machine.first_match(TableId(1), at)));
             let panic = result.expect_err("the field cannot be read");
             assert_eq!(panic.downcast_ref::<&str>(), Some(&"no such field"));
         }
-        let result =
-            catch_unwind(AssertUnwindSafe(|| code.over(&[], Broken, &mut scratch).decide(TableId(1))));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            code.over_message(&[], PanickingMessage, &mut scratch).decide(TableId(1))
+        }));
         assert!(result.is_err());
     }
 }
@@ -196,7 +197,7 @@ fn code_is_shared_between_threads_and_freed() {
                 let code = &code;
                 scope.spawn(move || {
                     let message: Json = json!({ "n": n });
-                    let chosen = code.json(&[], &message, &mut Scratch::new()).decide(TABLE).chosen;
+                    let chosen = code.over_json(&[], &message, &mut Scratch::new()).decide(TABLE).chosen;
                     assert_eq!(chosen, Some(rulec_eval::decision::Chosen::Rule(RuleId(n))));
                 });
             }
@@ -208,8 +209,8 @@ fn code_is_shared_between_threads_and_freed() {
 #[test]
 fn an_empty_program_compiles() {
     let (_, code) = compile(&Build::default());
-    assert_eq!(code.json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
-    assert_eq!(code.slots(&[], [][..].into(), &mut Scratch::new()).matched(TABLE), []);
+    assert_eq!(code.over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
+    assert_eq!(code.over_slots(&[], [][..].into(), &mut Scratch::new()).matched(TABLE), []);
 }
 
 /// A few short texts are compared inline, which takes more code than a call, but less time.

@@ -8,7 +8,7 @@ use time::{OffsetDateTime, UtcOffset};
 
 /// Returns the time in the time zone that the second argument names. Without a second argument,
 /// returns the time at its own UTC offset.
-fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
+fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(at)] => Some(at),
         [Value::DateTime(at), Value::Str(name)] => {
@@ -20,12 +20,12 @@ fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
 }
 
 /// Returns a clock or calendar field of a time as an int. The time may be converted to a time zone.
-pub(super) fn part<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
-    local(args).map_or(Value::Missing, |at| Value::Int(part(at).into()))
+pub(super) fn clock_field<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
+    to_local_time(args).map_or(Value::Missing, |at| Value::Int(part(at).into()))
 }
 
 pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let Some(at) = local(args) else { return Value::Missing };
+    let Some(at) = to_local_time(args) else { return Value::Missing };
     let date = at.date().to_string();
-    arena.text(date.len(), |made| made.push_str(&date))
+    arena.build_text(date.len(), |made| made.push_str(&date))
 }

@@ -7,50 +7,50 @@ use crate::value::Value;
 use std::collections::{HashMap, HashSet};
 
 /// Returns the name of each record, read from field `key`; `None` for a record without a name.
-fn names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
+fn record_names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
     let key = key.as_str()?;
     let name = |record: Value<'a>| record.field(key).as_str().filter(|name| !name.trim().is_empty());
     Some(list.elements()?.map(name).collect())
 }
 
-fn indices<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
-    arena.list(indices.into_iter().map(|index| Value::Int(index as i64)))
+fn index_list<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
+    arena.build_list(indices.into_iter().map(|index| Value::Int(index as i64)))
 }
 
 pub(super) fn duplicates<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key] = args else { return Value::Missing };
-    let Some(names) = names(*list, *key) else { return Value::Missing };
+    let Some(names) = record_names(*list, *key) else { return Value::Missing };
     let mut seen = HashSet::new();
     let again = names.into_iter().enumerate().filter_map(|(at, name)| {
         let name = name?;
         (!seen.insert(name)).then_some(at)
     });
-    indices(arena, again)
+    index_list(arena, again)
 }
 
 pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key, among, among_key] = args else { return Value::Missing };
     let (Some(elements), Some(key)) = (list.elements(), key.as_str()) else { return Value::Missing };
-    let Some(known) = names(*among, *among_key) else { return Value::Missing };
+    let Some(known) = record_names(*among, *among_key) else { return Value::Missing };
     let known: HashSet<&str> = known.into_iter().flatten().collect();
     let unknown = elements
         .enumerate()
         .filter_map(|(at, record)| (!known.contains(record.field(key).as_str()?)).then_some(at));
-    indices(arena, unknown)
+    index_list(arena, unknown)
 }
 
 /// A graph of named records: its nodes have ids, and its edges connect known nodes.
-struct Graph {
+struct RecordGraph {
     /// The node id of each record; `None` for a record without a name.
     nodes: Vec<Option<usize>>,
     count: usize,
     edges: Vec<(usize, usize)>,
 }
 
-impl Graph {
-    fn from_args(args: &[Value<'_>]) -> Option<Graph> {
+impl RecordGraph {
+    fn from_args(args: &[Value<'_>]) -> Option<RecordGraph> {
         let [nodes, key, edges, from, to] = args else { return None };
-        let names = names(*nodes, *key)?;
+        let names = record_names(*nodes, *key)?;
         let mut ids: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         let nodes: Vec<Option<usize>> = names
             .into_iter()
@@ -63,7 +63,7 @@ impl Graph {
         let end =
             |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
         let edges = edges.elements()?.filter_map(|edge| end(edge, from).zip(end(edge, to))).collect();
-        Some(Graph { nodes, count: ids.len(), edges })
+        Some(RecordGraph { nodes, count: ids.len(), edges })
     }
 }
 
@@ -95,23 +95,23 @@ impl Adjacency {
         Adjacency { nodes, starts }
     }
 
-    fn get(&self, node: usize) -> &[usize] {
+    fn neighbors(&self, node: usize) -> &[usize] {
         &self.nodes[self.starts[node]..self.starts[node + 1]]
     }
 }
 
 pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let Some(graph) = Graph::from_args(args) else { return Value::Missing };
+    let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
     let mut connected = vec![false; graph.count];
     for &(from, to) in graph.edges.iter().filter(|(from, to)| from != to) {
         (connected[from], connected[to]) = (true, true);
     }
     let alone = graph.nodes.iter().enumerate();
-    indices(arena, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
+    index_list(arena, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
 }
 
 pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    let Some(graph) = Graph::from_args(args) else { return Value::Missing };
+    let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
     let mut entering = vec![0_usize; graph.count];
     graph.edges.iter().for_each(|&(_, to)| entering[to] += 1);
     let leaving = Adjacency::from_pairs(graph.count, graph.edges.iter().copied());
@@ -120,7 +120,7 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let mut taken = 0;
     while let Some(node) = free.pop() {
         taken += 1;
-        for &to in leaving.get(node) {
+        for &to in leaving.neighbors(node) {
             entering[to] -= 1;
             if entering[to] == 0 {
                 free.push(to);
@@ -132,13 +132,15 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 
 pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [lists @ .., Value::Str(of)] = args else { return Value::Missing };
-    let (Some(graph), [list, key, ..]) = (Graph::from_args(lists), lists) else { return Value::Missing };
-    let Some(names) = names(*list, *key) else { return Value::Missing };
+    let (Some(graph), [list, key, ..]) = (RecordGraph::from_args(lists), lists) else {
+        return Value::Missing;
+    };
+    let Some(names) = record_names(*list, *key) else { return Value::Missing };
     let entering = Adjacency::from_pairs(graph.count, graph.edges.iter().map(|&(from, to)| (to, from)));
     let start = names.iter().position(|name| *name == Some(*of)).and_then(|at| graph.nodes[at]);
     let (mut waiting, mut found) = (Vec::from_iter(start), vec![false; graph.count]);
     while let Some(node) = waiting.pop() {
-        for &from in entering.get(node) {
+        for &from in entering.neighbors(node) {
             if !std::mem::replace(&mut found[from], true) {
                 waiting.push(from);
             }
@@ -150,5 +152,5 @@ pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let again = std::mem::replace(&mut seen[node], true);
         (found[node] && !again).then(|| name.map(Value::Str))?
     });
-    arena.list(found.collect::<Vec<_>>())
+    arena.build_list(found.collect::<Vec<_>>())
 }

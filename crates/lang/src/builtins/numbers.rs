@@ -12,7 +12,7 @@ pub(super) fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-pub(super) fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
+pub(super) fn min_or_max<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
     let mut best = match args.first() {
         Some(first @ (Value::Int(_) | Value::Float(_))) => *first,
         _ => return Value::Missing,
@@ -27,13 +27,17 @@ pub(super) fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
     best
 }
 
-pub(super) fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+pub(super) fn round_with<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
+    const INT_RANGE_END: f64 = 9_223_372_036_854_775_808.0;
     match args {
         [Value::Int(int)] => Value::Int(*int),
         [Value::Float(float)] => {
             let float = f(*float);
-            if (-LIMIT..LIMIT).contains(&float) { Value::Int(float as i64) } else { Value::Missing }
+            if (-INT_RANGE_END..INT_RANGE_END).contains(&float) {
+                Value::Int(float as i64)
+            } else {
+                Value::Missing
+            }
         }
         _ => Value::Missing,
     }

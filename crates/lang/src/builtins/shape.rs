@@ -9,37 +9,37 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 
 /// Returns the entries of a dict, in key order; `None` for other values.
-fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
+fn dict_entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
 
 /// Returns a list with the result of `take` for each entry of a dict.
-pub(super) fn listed<'a>(
+pub(super) fn map_entries<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
     take: fn((&'a str, Value<'a>)) -> Value<'a>,
 ) -> Value<'a> {
     let [dict] = args else { return Value::Missing };
-    dict.entries().map_or(Value::Missing, |entries| arena.list(entries.map(take)))
+    dict.entries().map_or(Value::Missing, |entries| arena.build_list(entries.map(take)))
 }
 
 /// Maximum length of a list of texts that is searched linearly; a longer list is hashed.
-const SHORT: usize = 16;
+const MAX_LINEAR_SEARCH_LEN: usize = 16;
 
 pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
-    let short = others.clone().take(SHORT + 1).count() <= SHORT;
+    let short = others.clone().take(MAX_LINEAR_SEARCH_LEN + 1).count() <= MAX_LINEAR_SEARCH_LEN;
     if short {
         let left = list.filter(|element| {
             let text = element.as_str();
             text.is_none() || others.clone().all(|other| other.as_str() != text)
         });
-        return arena.list(left);
+        return arena.build_list(left);
     }
     let others: HashSet<&str> = others.filter_map(Value::as_str).collect();
     let left = list.filter(|element| element.as_str().is_none_or(|text| !others.contains(text)));
-    arena.list(left)
+    arena.build_list(left)
 }
 
 pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -49,7 +49,7 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         return Value::Missing;
     }
     let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
-    arena.list(found.filter(|value| !value.is_missing()))
+    arena.build_list(found.filter(|value| !value.is_missing()))
 }
 
 /// Returns the sum of a list of numbers, or missing if an element is not a number.
@@ -65,7 +65,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 }
 
 /// Returns the last element of a list if `last`, else the first.
-pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
+pub(super) fn first_or_last<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let Some(length) = list.list_len() else { return Value::Missing };
     let at = if last { length.saturating_sub(1) } else { 0 };
@@ -73,26 +73,26 @@ pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
 }
 
 /// Returns the length in bytes of a value as JSON without white space.
-fn size(json: &Json) -> u64 {
+fn json_value_size(json: &Json) -> u64 {
     match json {
         Json::Null => 4,
         Json::Bool(value) => 5 - u64::from(*value),
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(int), _) => u64::from(int < 0) + digits(int.unsigned_abs()),
-            (None, Some(int)) => digits(int),
+            (Some(int), _) => u64::from(int < 0) + digit_count(int.unsigned_abs()),
+            (None, Some(int)) => digit_count(int),
             (None, None) => number.to_string().len() as u64,
         },
-        Json::String(text) => text_size(text),
-        Json::Array(items) => items_size(items),
-        Json::Object(map) => dict_size(map),
+        Json::String(text) => json_text_size(text),
+        Json::Array(items) => json_list_size(items),
+        Json::Object(map) => json_dict_size(map),
     }
 }
 
-fn digits(int: u64) -> u64 {
+fn digit_count(int: u64) -> u64 {
     u64::from(int.checked_ilog10().unwrap_or(0)) + 1
 }
 
-fn text_size(text: &str) -> u64 {
+fn json_text_size(text: &str) -> u64 {
     let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     let mut escaped = 0;
     if !text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
@@ -109,89 +109,90 @@ fn text_size(text: &str) -> u64 {
 
 /// Returns the number of bytes of both brackets and the commas of a JSON list or object with
 /// `count` items.
-fn list_size(count: usize) -> u64 {
+fn json_punctuation_size(count: usize) -> u64 {
     2 + count.saturating_sub(1) as u64
 }
 
-fn items_size(items: &[Json]) -> u64 {
-    list_size(items.len()) + items.iter().map(size).sum::<u64>()
+fn json_list_size(items: &[Json]) -> u64 {
+    json_punctuation_size(items.len()) + items.iter().map(json_value_size).sum::<u64>()
 }
 
-fn dict_size(map: &Map<String, Json>) -> u64 {
-    let entries = map.iter().map(|(key, value)| text_size(key) + 1 + size(value));
-    list_size(map.len()) + entries.sum::<u64>()
+fn json_dict_size(map: &Map<String, Json>) -> u64 {
+    let entries = map.iter().map(|(key, value)| json_text_size(key) + 1 + json_value_size(value));
+    json_punctuation_size(map.len()) + entries.sum::<u64>()
 }
 
 pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
         // Nested values are read too and numbers are formatted, so the work counts four times.
-        let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
+        let weight =
+            args.first().map_or(0, |value| value.deep_size(arena.limit_per_repetition(Limit::SearchWork)));
         if !arena.within_budget(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
         }
     }
     let size = match args {
         [Value::Missing] | [] => return Value::Missing,
-        [Value::Dict(map)] => dict_size(map),
-        [Value::JsonList(items)] => items_size(items),
-        [Value::Str(text)] => text_size(text),
-        [other, ..] => size(&other.to_json()),
+        [Value::Dict(map)] => json_dict_size(map),
+        [Value::JsonList(items)] => json_list_size(items),
+        [Value::Str(text)] => json_text_size(text),
+        [other, ..] => json_value_size(&other.to_json()),
     };
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
 /// Maximum number of segments of a dotted key.
-const MAX_SEGMENTS: usize = 64;
+const MAX_KEY_SEGMENTS: usize = 64;
 
 /// Changes to a dict as a tree: a new value for this key as a whole, and changes inside the value.
 #[derive(Default)]
-struct Changes<'a> {
+struct DictChanges<'a> {
     whole: Option<Value<'a>>,
-    inner: BTreeMap<&'a str, Changes<'a>>,
+    inner: BTreeMap<&'a str, DictChanges<'a>>,
 }
 
 pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [base, updates] = args else { return Value::Missing };
-    let Some(updates) = entries(*updates) else { return Value::Missing };
+    let Some(updates) = dict_entries(*updates) else { return Value::Missing };
     if base.kind() != Some(crate::ty::Kind::Dict) {
         return Value::Missing;
     }
-    let (mut changes, mut segments) = (Changes::default(), 0);
+    let (mut changes, mut segments) = (DictChanges::default(), 0);
     for (key, value) in updates {
         segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
         // In the limit on the size of a value, each segment counts as one list element.
-        if !arena.builds(8 * segments) {
+        if !arena.allows_value_bytes(8 * segments) {
             return Value::Missing;
         }
-        if key.split('.').nth(MAX_SEGMENTS).is_some() {
+        if key.split('.').nth(MAX_KEY_SEGMENTS).is_some() {
             return Value::Missing;
         }
         let at = key.split('.').fold(&mut changes, |at, segment| at.inner.entry(segment).or_default());
         at.whole = Some(value);
     }
-    changed(*base, &changes, arena).unwrap_or(Value::Missing)
+    apply_changes(*base, &changes, arena).unwrap_or(Value::Missing)
 }
 
 /// Returns a value with the changes applied; `None` if the result is too large. The recursion depth
 /// is bounded by the number of segments of a dotted key.
-fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, arena: &'a Arena) -> Option<Value<'a>> {
+fn apply_changes<'a>(base: Value<'a>, changes: &DictChanges<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.whole.unwrap_or(base);
     if changes.inner.is_empty() {
         return Some(base);
     }
     let mut made = Vec::new();
-    let old = entries(base).unwrap_or_default();
+    let old = dict_entries(base).unwrap_or_default();
     let mut old = old.into_iter().peekable();
     for (key, change) in &changes.inner {
         while let Some(entry) = old.next_if(|(other, _)| other < key) {
             made.push(entry);
         }
         let before = old.next_if(|(other, _)| other == key).map_or(Value::Missing, |(_, value)| value);
-        made.push((*key, changed(before, change, arena)?));
+        made.push((*key, apply_changes(before, change, arena)?));
     }
     made.extend(old);
     let bytes = |(key, value): &(&str, Value<'_>)| key.len() + value.as_str().map_or(0, str::len);
-    arena.collect(made, bytes).map(Value::Entries)
+    arena.collect_slice(made, bytes).map(Value::Entries)
 }
 
 #[cfg(test)]
@@ -207,7 +208,7 @@ mod tests {
             json!([0, -1, 9, 10, -10, 999, i64::MIN, i64::MAX, u64::MAX, 0.5, -0.0, 1e300, 2.0]),
             json!({"a\"b": "\\ \n\r\t \u{8}\u{c} \u{0} \u{1f} \u{7f} é 文件 🎉", "": ["", "x"], "z": {"y": {}}}),
         ] {
-            assert_eq!(size(&json), json.to_string().len() as u64, "{json}");
+            assert_eq!(json_value_size(&json), json.to_string().len() as u64, "{json}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::arena::Arena;
 use crate::limits::Limit;
-use crate::operators::implementations::finite;
+use crate::operators::implementations::finite_or_missing;
 use crate::value::Value;
 use rulec_base::text::{self, BucketHash};
 use std::collections::HashSet;
@@ -43,7 +43,7 @@ pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a
             waiting[first..].reverse();
         }
     }
-    arena.list(found)
+    arena.build_list(found)
 }
 
 pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -55,7 +55,7 @@ pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     // Check the size first. `text` and `new` may both come from a message, and the result can be as
     // large as their product.
     let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
-    arena.text(bytes, |made| {
+    arena.build_text(bytes, |made| {
         for (at, piece) in text.split(old).enumerate() {
             if at > 0 {
                 made.push_str(new);
@@ -67,28 +67,28 @@ pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 
 pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
-        [Value::Str(text), Value::Int(from)] => part(text, from, i64::MAX),
-        [Value::Str(text), Value::Int(from), Value::Int(length)] => part(text, from, length),
+        [Value::Str(text), Value::Int(from)] => slice_characters(text, from, i64::MAX),
+        [Value::Str(text), Value::Int(from), Value::Int(length)] => slice_characters(text, from, length),
         _ => Value::Missing,
     }
 }
 
 /// Returns `length` characters of a text from the character `from` on; a negative `from` counts
 /// from the end. Returns missing if `from` is outside the text.
-fn part(text: &str, from: i64, length: i64) -> Value<'_> {
+fn slice_characters(text: &str, from: i64, length: i64) -> Value<'_> {
     let Ok(length) = usize::try_from(length) else { return Value::Missing };
     let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
         0 => Some(0),
         back if from < 0 => text.char_indices().nth_back(back - 1).map(|(at, _)| at),
-        ahead => place(text, ahead),
+        ahead => character_offset(text, ahead),
     };
     let Some(rest) = start.map(|start| &text[start..]) else { return Value::Missing };
-    Value::Str(place(rest, length).map_or(rest, |end| &rest[..end]))
+    Value::Str(character_offset(rest, length).map_or(rest, |end| &rest[..end]))
 }
 
 /// Returns the byte offset of a character by its index. The index may be the end of the text;
 /// `None` beyond the end.
-fn place(text: &str, character: usize) -> Option<usize> {
+fn character_offset(text: &str, character: usize) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
 }
 
@@ -101,14 +101,14 @@ pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
         [number @ (Value::Int(_) | Value::Float(_))] => number,
-        [Value::Str(text)] => parsed_number(text.trim()),
+        [Value::Str(text)] => parse_number(text.trim()),
         _ => Value::Missing,
     }
 }
 
 /// Parses a decimal number. As in JSON, the result is an int if the text is an integer that fits
 /// into 64 bits.
-fn parsed_number(text: &str) -> Value<'_> {
+fn parse_number(text: &str) -> Value<'_> {
     // Exclude the texts `inf` and `nan`, which the standard library would also accept.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
         return Value::Missing;
@@ -126,34 +126,34 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = *args else { return Value::Missing };
     let Some(version) = text::version::parse_version(text) else { return Value::Missing };
     let version = version.to_string();
-    match arena.text(version.len(), |made| made.push_str(&version)) {
+    match arena.build_text(version.len(), |made| made.push_str(&version)) {
         Value::Str(made) => Value::Version(made),
         other => other,
     }
 }
 
 /// URL schemes for which browsers read `\` as `/` and accept any number of slashes.
-const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
+const WEB_SCHEMES: &[&str] = &["http", "https", "ws", "wss", "ftp"];
 
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = args else { return Value::Missing };
     // Browsers drop blanks at both ends of a URL, and tabs and line breaks everywhere.
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
-    match host(&text) {
-        Some(host) => arena.text(host.len(), |made| made.push_str(&host)),
+    match parse_url_host(&text) {
+        Some(host) => arena.build_text(host.len(), |made| made.push_str(&host)),
         None => Value::Missing,
     }
 }
 
 /// Returns the host that a browser would connect to, in lower case and without a trailing dot.
-fn host(text: &str) -> Option<String> {
+fn parse_url_host(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
         return None;
     }
-    let web = WEB.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+    let web = WEB_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
     let slash = |c: char| c == '/' || (web && c == '\\');
     let after = rest.strip_prefix(slash)?.strip_prefix(slash)?;
     let after = if web { after.trim_start_matches(slash) } else { after };
@@ -168,28 +168,28 @@ fn host(text: &str) -> Option<String> {
     (!host.is_empty()).then(|| host.to_lowercase())
 }
 
-pub(super) fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
+pub(super) fn map_text<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
     match args {
         [Value::Str(text)] => f(text),
         _ => Value::Missing,
     }
 }
 
-pub(super) fn recased<'a, C: Iterator<Item = char>>(
+pub(super) fn change_case<'a, C: Iterator<Item = char>>(
     args: &[Value<'a>],
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
     // A letter in the other case may take up to three times as many bytes.
-    mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
+    map_text(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 
 pub(super) fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match *args {
         [Value::Str(text), Value::Str("")] => {
-            arena.list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
+            arena.build_list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
         }
-        [Value::Str(text), Value::Str(separator)] => arena.list(text.split(separator).map(Value::Str)),
+        [Value::Str(text), Value::Str(separator)] => arena.build_list(text.split(separator).map(Value::Str)),
         _ => Value::Missing,
     }
 }
@@ -206,7 +206,7 @@ pub(super) fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     // Check the size first. The list and the separator may both come from a message, and the result
     // can be as large as their product.
     let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
-    arena.text(bytes, |made| {
+    arena.build_text(bytes, |made| {
         for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
             if position > 0 {
                 made.push_str(separator);
@@ -221,7 +221,7 @@ pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
         [Value::Str(a), Value::Str(b)]
             if within_budget_similarity(a.chars().count(), b.chars().count(), arena) =>
         {
-            finite(text::similarity(a, b))
+            finite_or_missing(text::similarity(a, b))
         }
         _ => Value::Missing,
     }
@@ -255,12 +255,13 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::host;
+    use super::parse_url_host;
 
     #[test]
     fn hosts_are_read_as_browsers_read_them() {
-        let check =
-            |text: &str, expected: Option<&str>| assert_eq!(host(text).as_deref(), expected, "{text}");
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(parse_url_host(text).as_deref(), expected, "{text}")
+        };
         check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
         check("http://user:pass@example.com", Some("example.com"));
         check("https://example.com@evil.com/", Some("evil.com"));

@@ -3,7 +3,7 @@
 mod edges;
 mod joins;
 
-use super::node::{NodeId, Route, Target, Vertex, names};
+use super::node::{NodeId, Route, Target, Vertex, join_names};
 use edges::Graph;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -67,12 +67,12 @@ pub enum FindingKind {
 impl FindingKind {
     /// Returns the stable name of this kind of fault.
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.name_and_help().0
     }
 
     /// Returns a suggested fix for this kind of fault.
     pub fn help(self) -> Message {
-        self.row().1
+        self.name_and_help().1
     }
 
     /// Returns the severity of a fault of this kind, unless other facts make the fault uncertain.
@@ -85,7 +85,7 @@ impl FindingKind {
         }
     }
 
-    fn row(self) -> (&'static str, Message) {
+    fn name_and_help(self) -> (&'static str, Message) {
         use FindingKind::*;
         match self {
             DuplicateNode => ("duplicate-node", message!("rename one of them")),
@@ -202,21 +202,23 @@ impl fmt::Display for Finding {
 }
 
 /// Checks a graph whose nodes were connected by `connect`. `start` is the index of the start node.
-pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
     for number in 0..steps.len() {
-        lists(&graph, number, &mut findings);
-        routes(&graph, number, &mut findings);
+        check_next_nodes(&graph, number, &mut findings);
+        check_routes(&graph, number, &mut findings);
     }
     let cycles = graph.cycles();
     let waits_for_itself = !cycles.is_empty();
     for cycle in cycles {
-        let message =
-            message!("the cycle of {} has no edge that is declared as a loop-back", names(&distinct(&cycle)));
+        let message = message!(
+            "the cycle of {} has no edge that is declared as a loop-back",
+            join_names(&dedup_nodes(&cycle))
+        );
         findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
-    for number in graph.unreachable() {
+    for number in graph.unreachable_nodes() {
         let id = graph.id(number);
         let message = message!("no path leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
@@ -224,17 +226,17 @@ pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -
     // In a cycle that waits for itself, no join ever receives all inputs, and one finding is
     // enough.
     if !waits_for_itself {
-        joins::check(&graph, &mut findings);
+        joins::check_joins(&graph, &mut findings);
     }
     findings
 }
 
-fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
+fn dedup_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
     let mut seen = HashSet::new();
     nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let id = &step.id;
     let mut add = |kind, next: Option<&NodeId>, message| {
@@ -269,7 +271,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let Some(routes) = graph.routes(number) else { return };
     let id = &step.id;
@@ -286,7 +288,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             let message = message!("every route of the loop `{id}` loops back");
             add(FindingKind::LoopWithoutExit, message);
         }
-        if let Some(slot) = missing_slot(routes, step.next.len()) {
+        if let Some(slot) = first_missing_slot(routes, step.next.len()) {
             let has = step.next.len();
             let message =
                 message!("a route of `{id}` leads to `next[{slot}]`, but there are only {has} next nodes");
@@ -323,7 +325,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
                 message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
             add(FindingKind::MixedLoopBack, message);
         }
-        if !graph.leads(to, number) {
+        if !graph.has_path(to, number) {
             let message = message!("`{id}` loops back to `{target}`, but no path leads from there to `{id}`");
             add(FindingKind::LoopBackOutsideLoop, message);
         }
@@ -332,7 +334,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
 
 /// Returns the first index in `next` that a route names but the node does not have; `slots` is the
 /// number of next nodes.
-fn missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
+fn first_missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
     let named = routes.iter().flat_map(|route| &route.targets);
     named
         .filter_map(|target| if let Target::Next(slot) = target { Some(*slot) } else { None })

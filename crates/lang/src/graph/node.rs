@@ -66,7 +66,7 @@ impl Argument for NodeId {
 }
 
 /// Returns the names of the nodes in backticks, joined as in a sentence.
-pub fn names(nodes: &[NodeId]) -> Message {
+pub fn join_names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
         0 => message!("no node"),
@@ -111,7 +111,7 @@ impl Vertex {
 
 /// Records at each node the sources of its incoming edges. Loop-backs are left out, because joins
 /// do not wait for them.
-pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
+pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
         let counted = vertex.next.iter().filter(|to| !vertex.loop_backs.contains(*to));
@@ -164,7 +164,7 @@ impl Route {
 
     /// Returns the nodes that the route selects for this output.
     pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
-        self.expand(next, |path| {
+        self.expand_targets(next, |path| {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
             match field {
                 Some(Value::String(one)) => vec![one.as_str().into()],
@@ -177,10 +177,10 @@ impl Route {
     /// Returns the nodes that the route may select for any output. Targets that are read from the
     /// output are assumed to be next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
-        self.expand(next, |_| next.to_vec())
+        self.expand_targets(next, |_| next.to_vec())
     }
 
-    fn expand(&self, next: &[NodeId], listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
+    fn expand_targets(&self, next: &[NodeId], listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
         let mut found = Vec::new();
         for target in &self.targets {
             match target {

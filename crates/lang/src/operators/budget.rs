@@ -23,7 +23,7 @@ pub struct PredicateContext<'a> {
 /// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
 /// each element of the right operand. Returns unknown if the evaluation takes more work than the
 /// limits allow.
-pub fn test<'a>(
+pub fn test_predicate<'a>(
     op: Op,
     left: Value<'a>,
     right: Value<'a>,
@@ -38,7 +38,7 @@ pub fn test<'a>(
         return Tri::Unknown;
     }
     if op.info().search == Some(Search::Regex) && !context.constant {
-        predicate = implementations::matches_of_message;
+        predicate = implementations::matches_message_pattern;
     }
     let Some(quantity) = mode.quantity else { return predicate(left, right, mode, context.arena) };
     if left.is_missing() {
@@ -69,7 +69,7 @@ pub fn within_budget(
         }
         // For constants of the rules, this limit does not apply.
         (Some(_), _) if context.constant => 1,
-        (Some(search), Value::Str(_)) => passes(search, right, mode),
+        (Some(search), Value::Str(_)) => max_text_passes(search, right, mode),
         // Each element of the right list is searched for in the left list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
@@ -79,37 +79,37 @@ pub fn within_budget(
     if passes <= 1 && !arena.is_repeated() {
         return true;
     }
-    let most = arena.left(Limit::SearchWork) / passes.max(1);
+    let most = arena.limit_per_repetition(Limit::SearchWork) / passes.max(1);
     // Preparing texts and compiling patterns again for each repetition counts as work.
-    let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.weight(most) };
+    let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.deep_size(most) };
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
             let built = match search {
                 _ if context.constant => 0,
-                Search::Glob => right.weight(most).saturating_mul(GLOB_BYTE),
+                Search::Glob => right.deep_size(most).saturating_mul(GLOB_WORK_PER_BYTE),
                 _ => prepared(right),
             };
             (text.len() as u64).saturating_mul(passes).saturating_add(built)
         }
-        (Some(_), list) => list.weight(most).saturating_mul(passes),
+        (Some(_), list) => list.deep_size(most).saturating_mul(passes),
         (None, _) if op == Op::InNetwork => passes,
         (None, Value::Str(text)) if op != Op::In || context.constant => match prepared(left) {
             0 => 0,
             _ if context.constant => text.len() as u64,
             work => work.saturating_add(prepared(right)),
         },
-        (None, _) if op == Op::In && !context.constant => right.weight(most),
+        (None, _) if op == Op::In && !context.constant => right.deep_size(most),
         // A comparison of two lists or dicts ends with the shorter of them.
-        (None, _) => match left.weight(most) {
+        (None, _) => match left.deep_size(most) {
             0 => 0,
-            work => right.weight(work),
+            work => right.deep_size(work),
         },
     };
     arena.within_budget(Limit::SearchWork, work)
 }
 
 /// Work units that compiling a `like` pattern from a message costs per byte.
-const GLOB_BYTE: u64 = 32;
+const GLOB_WORK_PER_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are within the size limit for values.
 fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
@@ -120,7 +120,7 @@ fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
 
 /// Returns the maximum number of times that a text is read while a value from the message is
 /// searched for.
-fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
+fn max_text_passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match.
     let again = mode.word || search == Search::Glob;
     let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
@@ -142,8 +142,13 @@ mod tests {
         let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
         let check = |list: Json, quantity, expected| {
             let context = PredicateContext { arena: &Arena::default(), constant: false };
-            let result =
-                test(Op::Contains, Value::Str("abc"), Value::from_json(&list), mode(quantity), context);
+            let result = test_predicate(
+                Op::Contains,
+                Value::Str("abc"),
+                Value::from_json(&list),
+                mode(quantity),
+                context,
+            );
             assert_eq!(result, expected, "{list}");
         };
         check(json!(["b", 7]), Quantity::Any, Tri::True);

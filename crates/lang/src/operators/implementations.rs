@@ -26,7 +26,12 @@ pub fn within_budget_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
     passes <= 1 || arena.within_budget(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
 
-fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(&str, &str) -> bool) -> Tri {
+fn compare_texts(
+    left: Value<'_>,
+    right: Value<'_>,
+    mode: TestMode,
+    holds: impl Fn(&str, &str) -> bool,
+) -> Tri {
     match (left, right) {
         (Value::Str(text), Value::Str(keyword)) if mode.text.is_plain() => holds(text, keyword).into(),
         (Value::Str(text), Value::Str(keyword)) => {
@@ -38,19 +43,19 @@ fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(
 
 /// Equality of values that is true or false, never unknown. Texts are first prepared according to
 /// the mode.
-fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
+fn is_identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {
             mode.text.prepare(a) == mode.text.prepare(b)
         }
-        _ => value::identical(left, right),
+        _ => value::is_identical(left, right),
     }
 }
 
 pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match value::equal(left, right) {
         Tri::Unknown => Tri::Unknown,
-        _ => identical(left, right, mode).into(),
+        _ => is_identical(left, right, mode).into(),
     }
 }
 
@@ -79,10 +84,10 @@ fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<
             let text = mode.text.prepare(text);
             elements.any(|element| match element {
                 Value::Str(other) => mode.text.prepare(other) == text,
-                _ => value::identical(element, wanted),
+                _ => value::is_identical(element, wanted),
             })
         }
-        _ => elements.any(|element| value::identical(element, wanted)),
+        _ => elements.any(|element| value::is_identical(element, wanted)),
     }
 }
 
@@ -99,20 +104,20 @@ pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) ->
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
         Some(elements) => has_element(elements, right, mode).into(),
-        None => both_texts(left, right, mode, |text, keyword| {
+        None => compare_texts(left, right, mode, |text, keyword| {
             if mode.word { text::contains_word(text, keyword) } else { text.contains(keyword) }
         }),
     }
 }
 
 pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
-    both_texts(left, right, mode, |text, keyword| {
+    compare_texts(left, right, mode, |text, keyword| {
         if mode.word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
     })
 }
 
 pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
-    both_texts(left, right, mode, |text, keyword| {
+    compare_texts(left, right, mode, |text, keyword| {
         if mode.word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
     })
 }
@@ -135,19 +140,19 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
 /// The operator `matches` with a constant, for the reference evaluator. The regular expression
 /// comes from a cache or is compiled.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_by(left, right, arena, |pattern| {
+    matches_compiled(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Rules)
     })
 }
 
 /// The operator `matches` with a regular expression from the message.
-pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_by(left, right, arena, |pattern| {
+pub fn matches_message_pattern(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    matches_compiled(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Message)
     })
 }
 
-fn matches_by(
+fn matches_compiled(
     left: Value<'_>,
     right: Value<'_>,
     arena: &Arena,
@@ -189,11 +194,11 @@ pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 }
 
 /// Returns a float as a value; returns missing if it is infinite or not a number.
-pub fn finite<'a>(float: f64) -> Value<'a> {
+pub fn finite_or_missing<'a>(float: f64) -> Value<'a> {
     if float.is_finite() { Value::Float(float) } else { Value::Missing }
 }
 
-fn float(value: Value<'_>) -> Option<f64> {
+fn to_float(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Int(int) => Some(int as f64),
         Value::Float(float) => Some(float),
@@ -209,14 +214,14 @@ fn arithmetic<'a>(
 ) -> Value<'a> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => ints(a, b).map_or(Value::Missing, Value::Int),
-        _ => match (float(left), float(right)) {
-            (Some(a), Some(b)) => finite(floats(a, b)),
+        _ => match (to_float(left), to_float(right)) {
+            (Some(a), Some(b)) => finite_or_missing(floats(a, b)),
             _ => Value::Missing,
         },
     }
 }
 
-fn shifted<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
+fn shift_time<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
     seconds
         .and_then(|seconds| Duration::checked_seconds_f64(seconds * sign))
         .and_then(|duration| at.checked_add(duration))
@@ -225,7 +230,9 @@ fn shifted<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a>
 
 pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
-        (Value::DateTime(at), seconds) | (seconds, Value::DateTime(at)) => shifted(at, float(seconds), 1.0),
+        (Value::DateTime(at), seconds) | (seconds, Value::DateTime(at)) => {
+            shift_time(at, to_float(seconds), 1.0)
+        }
         _ => arithmetic(left, right, i64::checked_add, |a, b| a + b),
     }
 }
@@ -233,8 +240,8 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 /// The infix operator `-`.
 pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
-        (Value::DateTime(a), Value::DateTime(b)) => finite((a - b).as_seconds_f64()),
-        (Value::DateTime(at), _) => shifted(at, float(right), -1.0),
+        (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
+        (Value::DateTime(at), _) => shift_time(at, to_float(right), -1.0),
         _ => arithmetic(left, right, i64::checked_sub, |a, b| a - b),
     }
 }
@@ -245,8 +252,8 @@ pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 
 /// The operator `/`, which always returns a float.
 pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    match (float(left), float(right)) {
-        (Some(a), Some(b)) => finite(a / b),
+    match (to_float(left), to_float(right)) {
+        (Some(a), Some(b)) => finite_or_missing(a / b),
         _ => Value::Missing,
     }
 }
@@ -268,8 +275,8 @@ pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
 }
 
 /// Converts a value to a condition: a bool is true or false, any other value is unknown.
-pub fn truth(value: Value<'_>) -> Tri {
-    match value.read(KindSet::BOOL) {
+pub fn value_to_tri(value: Value<'_>) -> Tri {
+    match value.read_as(KindSet::BOOL) {
         Value::Bool(value) => value.into(),
         _ => Tri::Unknown,
     }

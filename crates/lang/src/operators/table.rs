@@ -28,15 +28,15 @@ pub enum Fixity {
 
 /// A valid use of an operator: the kinds of the left operand, the right operand, and the result.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub struct OperatorForm {
     pub left: KindSet,
-    pub right: Right,
-    pub result: Outcome,
+    pub right: RightOperand,
+    pub result: OperatorResult,
 }
 
 /// What an operator accepts as its right operand, in a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub enum RightOperand {
     Nothing,
     /// The right operand is a value of one of these kinds.
     Kinds(KindSet),
@@ -61,7 +61,7 @@ pub enum Right {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OperatorResult {
     /// The operator yields a condition: true, false or unknown.
     Condition,
     /// The operator yields an int if both operands are ints, otherwise a float.
@@ -152,7 +152,7 @@ impl Search {
     }
 }
 
-const fn named(search: &[Search]) -> Option<Search> {
+const fn optional_search(search: &[Search]) -> Option<Search> {
     match search {
         [search] => Some(*search),
         _ => None,
@@ -166,9 +166,9 @@ pub struct OpInfo {
     pub fixity: Fixity,
     /// The operator's precedence; operators with higher values bind more tightly.
     pub precedence: u8,
-    pub forms: &'static [Form],
+    pub forms: &'static [OperatorForm],
     pub negation: Negation,
-    pub accepts: Accepts,
+    pub accepts: AcceptedModifiers,
     pub cost: Cost,
     pub implementation: Implementation,
     pub search: Option<Search>,
@@ -183,7 +183,7 @@ pub struct OpInfo {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accepts {
+pub struct AcceptedModifiers {
     /// Whether the operator accepts the modifier `word` before its right operand.
     pub word: bool,
     /// Whether the operator accepts `any`, `all` or `none` before a list on the right.
@@ -192,11 +192,11 @@ pub struct Accepts {
     pub case: bool,
 }
 
-const NOTHING: Accepts = Accepts { word: false, quantity: false, case: false };
-const CASE: Accepts = Accepts { word: false, quantity: false, case: true };
-const LIST: Accepts = Accepts { word: false, quantity: true, case: false };
-const LIST_CASE: Accepts = Accepts { word: false, quantity: true, case: true };
-const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
+const NO_MODIFIERS: AcceptedModifiers = AcceptedModifiers { word: false, quantity: false, case: false };
+const CASE_ONLY: AcceptedModifiers = AcceptedModifiers { word: false, quantity: false, case: true };
+const QUANTITY_ONLY: AcceptedModifiers = AcceptedModifiers { word: false, quantity: true, case: false };
+const QUANTITY_AND_CASE: AcceptedModifiers = AcceptedModifiers { word: false, quantity: true, case: true };
+const ALL_MODIFIERS: AcceptedModifiers = AcceptedModifiers { word: true, quantity: true, case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
@@ -210,8 +210,8 @@ macro_rules! operators {
         pub static TABLE: &[OpInfo] = &[$(OpInfo {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
-            forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
-            implementation: $implementation, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
+            forms: &[$(OperatorForm { left: $left, right: $right, result: OperatorResult::$result },)*],
+            implementation: $implementation, search: optional_search(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
         },)*];
     };
 }
@@ -220,131 +220,131 @@ use Implementation::{Predicate, Structure};
 use KindSet as K;
 
 /// The kinds whose values have an order.
-const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
+const ORDERED_KINDS: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
-    Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
-        [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
+    Unless "unless" Infix 5, Negation::NotWhole, NO_MODIFIERS, Scalar,
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure, foreign ["except"],
         message!("The left condition holds, and the right condition is false, or unknown because a value is missing."),
         r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
-    Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
-        [(K::BOOL, Right::Condition, Condition)], Structure,
+    Or "or" Infix 10, Negation::NotWhole, NO_MODIFIERS, Scalar,
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure,
         message!("At least one of the conditions holds."),
         r#"text == "x" or ctx.n > 1"# on r#"{"text":"y","ctx":{"n":2}}"#;
-    And "and" Infix 20, Negation::NotWhole, NOTHING, Scalar,
-        [(K::BOOL, Right::Condition, Condition)], Structure,
+    And "and" Infix 20, Negation::NotWhole, NO_MODIFIERS, Scalar,
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure,
         message!("Both conditions hold."),
         r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
-    Not "not" Prefix 30, Negation::NotWhole, NOTHING, Scalar,
-        [(K::BOOL, Right::Nothing, Condition)], Structure,
+    Not "not" Prefix 30, Negation::NotWhole, NO_MODIFIERS, Scalar,
+        [(K::BOOL, RightOperand::Nothing, Condition)], Structure,
         message!("The condition is definitely false. If the condition is unknown because a value is missing, its negation does not hold either."),
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
-    Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
-        [(K::EVERY, Right::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
+    Eq "==" Infix 40, Negation::Op(Op::Ne), CASE_ONLY, Scalar,
+        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
         message!("Both values are equal. Values of different types, or missing values, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
-    Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
-        [(K::EVERY, Right::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
+    Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE_ONLY, Scalar,
+        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
         message!("Both values have the same type and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
-    Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less), foreign ["lt"],
+    Lt "<" Infix 40, Negation::Op(Op::Ge), NO_MODIFIERS, Scalar,
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less), foreign ["lt"],
         message!("The left number or version is smaller, the left time is earlier, or the left text sorts before the right one by the code points of their characters."),
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
-    Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte"],
+    Le "<=" Infix 40, Negation::Op(Op::Gt), NO_MODIFIERS, Scalar,
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte"],
         message!("The left number or version is not greater, the left time is not later, or the left text does not sort after the right one by code points."),
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
-    Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt"],
+    Gt ">" Infix 40, Negation::Op(Op::Le), NO_MODIFIERS, Scalar,
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt"],
         message!("The left number or version is greater, the left time is later, or the left text sorts after the right one by code points."),
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
-    Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte"],
+    Ge ">=" Infix 40, Negation::Op(Op::Lt), NO_MODIFIERS, Scalar,
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte"],
         message!("The left number or version is not smaller, the left time is not earlier, or the left text does not sort before the right one by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
-    In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
-        [(K::EVERY, Right::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
+    In "in" Infix 40, Negation::NotBefore, CASE_ONLY, Lookup,
+        [(K::ALL_WITH_VERSION, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
         message!("The value is an element of the list, or is in the range (`3..10` excludes its end, `3..=10` includes it)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
-    Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(implementations::contains),
+    Contains "contains" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
+        [(K::STRING, RightOperand::Text, Condition), (K::LIST, RightOperand::Element, Condition)], Predicate(implementations::contains),
         search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
         message!("The text contains the string (with `word`, as a whole word), or the list contains the element."),
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
-    StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(implementations::starts_with),
+    StartsWith "starts_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
+        [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::starts_with),
         search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix"],
         message!("The text starts with the string."),
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
-    EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(implementations::ends_with),
+    EndsWith "ends_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
+        [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::ends_with),
         search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix"],
         message!("The text ends with the string."),
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
-    Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(implementations::like),
+    Like "like" Infix 40, Negation::NotBefore, QUANTITY_AND_CASE, Scan,
+        [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::like),
         search Search::Glob, foreign ["glob", "ilike"],
         message!("The whole text matches the pattern: `*` matches any text, `?` one character. A `\\` before either matches the character itself."),
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
-    Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
-        [(K::STRING, Right::Pattern, Condition)], Predicate(implementations::matches),
+    Matches "matches" Infix 40, Negation::NotBefore, QUANTITY_AND_CASE, Regex,
+        [(K::STRING, RightOperand::Pattern, Condition)], Predicate(implementations::matches),
         search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
         message!("The regular expression matches anywhere in the text. Outside a `choice`, the expression must be a constant."),
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
-    InNetwork "in_network" Infix 40, Negation::NotBefore, LIST, Scan,
-        [(K::STRING, Right::Network, Condition)], Predicate(implementations::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
+    InNetwork "in_network" Infix 40, Negation::NotBefore, QUANTITY_ONLY, Scan,
+        [(K::STRING, RightOperand::Network, Condition)], Predicate(implementations::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
         message!("The address (IPv4 or IPv6) is in the network, or equals the address on the right. If the text is not an address, the result is unknown."),
         r#"ctx.ip in_network any ["10.0.0.0/8", "2001:db8::/32"]"# on r#"{"ctx":{"ip":"10.1.2.3"}}"#;
-    HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
-        [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(implementations::has_key), foreign ["haskey"],
+    HasKey "has_key" Infix 40, Negation::NotBefore, NO_MODIFIERS, Lookup,
+        [(K::DICT, RightOperand::Kinds(K::STRING), Condition)], Predicate(implementations::has_key), foreign ["haskey"],
         message!("The dict or record has the key, even when its value is null."),
         r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
-    IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
-        [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_missing),
+    IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NO_MODIFIERS, Scalar,
+        [(K::ALL, RightOperand::Nothing, Condition)], Predicate(implementations::is_missing),
         message!("No value is present: the field is absent, is null, or does not have the type that the rules expect."),
         r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
-    IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NOTHING, Scalar,
-        [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_present),
+    IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NO_MODIFIERS, Scalar,
+        [(K::ALL, RightOperand::Nothing, Condition)], Predicate(implementations::is_present),
         message!("A value is present and has the type that the rules expect."),
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
-    Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
-        [(K::EVERY, Right::Same, Either)], Implementation::Value(implementations::coalesce),
+    Coalesce "??" Infix 50, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::ALL_WITH_VERSION, RightOperand::Same, Either)], Implementation::Value(implementations::coalesce),
         message!("The left value, or the right value if the left value is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
-    Add "+" Infix 60, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
-         (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
+    Add "+" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime),
+         (K::NUMBER, RightOperand::Kinds(K::DATETIME), DateTime)],
         Implementation::Value(implementations::add),
         message!("The sum. A time plus a number of seconds, in either order, gives a later time. The result is missing on overflow."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
-    Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
-         (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
+    Sub "-" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DATETIME, RightOperand::Kinds(K::DATETIME), Float),
+         (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime)],
         Implementation::Value(implementations::sub),
         message!("The difference; for two times, the seconds between them. The result is missing on overflow."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
-    Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::mul),
+    Mul "*" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::mul),
         message!("The product. The result is missing on overflow."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
-    Div "/" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Implementation::Value(implementations::div), foreign ["div"],
+    Div "/" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Float)], Implementation::Value(implementations::div), foreign ["div"],
         message!("The quotient, always a float; missing on division by zero."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
-    Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::rem), foreign ["mod"],
+    Rem "%" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::rem), foreign ["mod"],
         message!("The remainder, with the sign of the dividend; missing on division by zero."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
-    Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Nothing, Number)], Implementation::Value(implementations::neg),
+    Neg "-" Prefix 80, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::NUMBER, RightOperand::Nothing, Number)], Implementation::Value(implementations::neg),
         message!("The number with the opposite sign."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
-    As "as" Postfix 90, Negation::None, NOTHING, Scalar,
-        [(K::ALL, Right::Type, Named)], Structure,
+    As "as" Postfix 90, Negation::None, NO_MODIFIERS, Scalar,
+        [(K::ALL, RightOperand::Type, Named)], Structure,
         message!("The value, read as the given type; missing if the value has another type."),
         r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
 }
@@ -355,7 +355,7 @@ impl Op {
     }
 
     /// Returns the infix or postfix operator with this full spelling, such as `is present`.
-    pub fn infix(spelling: &str) -> Option<Op> {
+    pub fn from_spelling(spelling: &str) -> Option<Op> {
         static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
             LazyLock::new(|| {
                 TABLE
@@ -375,7 +375,7 @@ impl Op {
 
 /// Returns the spellings of all operators that accept a modifier, joined for a sentence: "`a`, `b`
 /// and `c`".
-pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
+pub fn operators_accepting(modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
     match names.pop() {
@@ -395,9 +395,9 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
 }
 
 pub fn is_reserved_word(word: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
+    static ALL_MODIFIERS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
         LazyLock::new(|| reserved_words().collect());
-    WORDS.contains(word)
+    ALL_MODIFIERS.contains(word)
 }
 
 impl_codec!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
@@ -419,21 +419,26 @@ mod tests {
     #[test]
     fn a_spelling_names_one_operator() {
         for row in TABLE.iter().filter(|row| row.fixity != Fixity::Prefix) {
-            assert_eq!(Op::infix(row.spelling), Some(row.op));
+            assert_eq!(Op::from_spelling(row.spelling), Some(row.op));
         }
         let mut foreign = HashSet::new();
         for word in TABLE.iter().flat_map(|row| row.foreign) {
-            assert!(Op::infix(word).is_none() && foreign.insert(word), "{word}");
+            assert!(Op::from_spelling(word).is_none() && foreign.insert(word), "{word}");
         }
     }
 
     #[test]
     fn an_operator_searches_what_its_forms_take() {
         for row in TABLE {
-            let takes = |right: Right| row.forms.iter().any(|form| form.right == right);
+            let takes = |right: RightOperand| row.forms.iter().any(|form| form.right == right);
             let finds_elements = row.search.is_some_and(Search::finds_elements);
-            assert_eq!(takes(Right::Element), finds_elements, "{}", row.spelling);
-            assert_eq!(takes(Right::Text) || takes(Right::Pattern), row.search.is_some(), "{}", row.spelling);
+            assert_eq!(takes(RightOperand::Element), finds_elements, "{}", row.spelling);
+            assert_eq!(
+                takes(RightOperand::Text) || takes(RightOperand::Pattern),
+                row.search.is_some(),
+                "{}",
+                row.spelling
+            );
             assert!(!row.accepts.word || row.search.is_some_and(Search::is_literal), "{}", row.spelling);
         }
     }

@@ -23,7 +23,7 @@ pub struct RecordType {
 }
 
 /// Minimum number of fields for lookups with the hash index instead of a linear search.
-const INDEXED_FROM: usize = 9;
+const MIN_INDEXED_FIELDS: usize = 9;
 
 impl RecordType {
     pub fn get(&self, name: &str) -> Option<&Field> {
@@ -32,7 +32,7 @@ impl RecordType {
 
     /// Returns the position of the field with this name in `fields`.
     pub fn position(&self, name: &str) -> Option<usize> {
-        if self.fields.len() < INDEXED_FROM {
+        if self.fields.len() < MIN_INDEXED_FIELDS {
             return self.fields.iter().position(|field| &*field.name == name);
         }
         let places = || {

@@ -4,7 +4,7 @@
 use super::{one_line, times};
 use rulec::{Message, SourceMap, Span, TableKind};
 use rulec_base::message;
-use rulec_eval::trace::{Seen, Truths};
+use rulec_eval::trace::{ConditionCoverage, ResultCounts};
 use rulec_sema::hir::{
     Block, Cond, CondKind, Destination, LetId, Outcome, Part, Program, RuleId, TableId, Term, ValueId,
 };
@@ -30,7 +30,7 @@ pub enum Owner {
 #[derive(Default)]
 pub struct Conditions {
     owners: BTreeMap<Span, BTreeSet<Owner>>,
-    pub truths: Truths,
+    pub truths: ConditionCoverage,
 }
 
 /// Traversal that collects the conditions of one owner.
@@ -84,15 +84,19 @@ impl Conditions {
         &'s self,
         sources: &'s SourceMap,
         reached: impl Fn(Owner) -> (usize, Message) + 's,
-    ) -> impl Iterator<Item = (Span, String, Seen, Option<Message>)> + 's {
+    ) -> impl Iterator<Item = (Span, String, ResultCounts, Option<Message>)> + 's {
         self.owners.iter().map(move |(span, owners)| {
-            let seen = self.truths.at(*span);
+            let seen = self.truths.counts_at(*span);
             (*span, one_line(sources.slice(*span)), seen, gap(seen, owners, &reached))
         })
     }
 }
 
-fn gap(seen: Seen, owners: &BTreeSet<Owner>, reached: impl Fn(Owner) -> (usize, Message)) -> Option<Message> {
+fn gap(
+    seen: ResultCounts,
+    owners: &BTreeSet<Owner>,
+    reached: impl Fn(Owner) -> (usize, Message),
+) -> Option<Message> {
     let unknown = match seen.unknown {
         0 => Message::default(),
         count => message!("; unknown {}, because a value was missing", times(count)),

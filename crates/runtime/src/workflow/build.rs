@@ -202,8 +202,8 @@ impl WorkflowBuilder {
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
         let mut vertices: Vec<Vertex> = steps.iter().map(Step::vertex).collect();
-        graph::connect(&mut vertices, &numbers);
-        let findings = graph::check(&vertices, &numbers, start);
+        graph::set_incoming_edges(&mut vertices, &numbers);
+        let findings = graph::check_graph(&vertices, &numbers, start);
         for (step, vertex) in steps.iter_mut().zip(vertices) {
             step.incoming = vertex.incoming;
         }

@@ -3,7 +3,7 @@
 use super::node::NodeId;
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_lang::graph::names;
+use rulec_lang::graph::join_names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Stall {
     /// Returns what the node waits for as a localized message.
     pub fn to_message(&self) -> Message {
         let Stall { node, received, waiting_for } = self;
-        message!("`{node}` waits for {}; it has received {}", names(waiting_for), names(received))
+        message!("`{node}` waits for {}; it has received {}", join_names(waiting_for), join_names(received))
     }
 }
 

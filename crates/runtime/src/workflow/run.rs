@@ -15,7 +15,7 @@ use super::rounds::Rounds;
 use crate::task::{self, Broken};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rulec_lang::graph::names;
+use rulec_lang::graph::join_names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -355,7 +355,7 @@ impl Run {
                     waiting_for.remove(place);
                 }
             }
-            warn!(node = %step.id, waiting_for = %names(&waiting_for), "stalled");
+            warn!(node = %step.id, waiting_for = %join_names(&waiting_for), "stalled");
             report.stalled.push(Stall { node: step.id.clone(), received, waiting_for });
         }
         report.stalled.sort_by(|a, b| a.node.cmp(&b.node));

@@ -11,7 +11,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::{self, Fixity, Op, TestMode};
-use rulec_lang::ty::{Inner, KindSet, Ty};
+use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, Ident};
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
 
     /// Checks a call `name(args)`.
     pub(super) fn check_call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
-        if let Some(function) = Function::named(&name.node) {
+        if let Some(function) = Function::from_name(&name.node) {
             return self.check_builtin_call(function, name, args, span).map(Term::Expr);
         }
         let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
         }
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
         let near = || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
-        let meant = builtins::meant(&name.node).or_else(near);
+        let meant = builtins::builtin_for_foreign_name(&name.node).or_else(near);
         let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
@@ -156,13 +156,13 @@ impl<'a> Checker<'a> {
         let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
         let placed = self.arguments_by_parameter(name, written, &names, None)?;
         let least = names.len() - row.optional;
-        if !row.takes(placed.len()) || placed.iter().take(least).any(Option::is_none) {
+        if !row.accepts_argument_count(placed.len()) || placed.iter().take(least).any(Option::is_none) {
             let wanted = argument_count_phrase(least, names.len(), row.variadic);
             let message = message!("`{}` takes {wanted}, not {}", row.name, written.len());
             return self.fail(Code::ArgumentCount, span, message, message!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
-        let mut optional = row.missing().is_some();
+        let mut optional = row.missing_result_reason().is_some();
         for (at, written) in placed.into_iter().enumerate() {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
@@ -170,7 +170,7 @@ impl<'a> Checker<'a> {
                 // This optional argument is omitted, but a later argument is given.
                 None => constant_expr("".into(), span),
             };
-            let arg = self.check_argument(row.name, param, arg, &Ty::plain(kinds), None)?;
+            let arg = self.check_argument(row.name, param, arg, &Ty::from_kinds(kinds), None)?;
             optional |= self.check_known_argument(function, param, &arg)? || arg.optional;
             args.push(arg);
         }
@@ -183,7 +183,11 @@ impl<'a> Checker<'a> {
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
         // As with `list[i]`, the type of an element is checked when it is read.
-        Ok(if row.gives_elements() { read_as_declared(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
+        Ok(if row.returns_elements() {
+            read_as_declared(Expr { ty: Ty::ANY, ..call }, call.ty)
+        } else {
+            call
+        })
     }
 
     /// Returns the arguments in the order of the parameters. For an omitted parameter, the argument
@@ -263,8 +267,8 @@ impl<'a> Checker<'a> {
         let arg = self.constant_as_datetime(arg, wanted.kinds)?;
         let accepted = accepted_kinds(wanted.kinds);
         let insides_fit = match (&arg.ty.inner, &wanted.inner) {
-            (Inner::Unknown, _) | (_, Inner::Unknown) => true,
-            _ => arg.ty.fits(wanted),
+            (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,
+            _ => arg.ty.is_subtype_of(wanted),
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
@@ -317,7 +321,7 @@ fn operator_help(name: &str) -> Option<Message> {
         }
         "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
         "get" => message!("read a field with `a.b`, and the value of a key with `d[\"k\"]`"),
-        _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK,
+        _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK_HELP,
         _ => {
             let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
             let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));

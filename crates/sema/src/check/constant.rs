@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
         }
         let version = self.check_version(text, expr.span)?;
         let kind = ExprKind::Const(Const::Version(version.to_string().into()));
-        Ok(Expr { kind, ty: Ty::plain(KindSet::VERSION), optional: false, span: expr.span })
+        Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
     }
 
     /// Converts a constant text to a date-time if a date-time is wanted and a text is not.
@@ -115,7 +115,9 @@ fn type_of_json(json: &Json) -> Ty {
             };
             Ty::record(map.iter().map(field).collect())
         }
-        scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::single(kind))),
+        scalar => {
+            Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::from_kinds(KindSet::single(kind)))
+        }
     }
 }
 

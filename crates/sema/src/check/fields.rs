@@ -10,7 +10,7 @@ use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
-use rulec_lang::ty::{Field, Inner, Kind, KindSet, RecordType, Ty};
+use rulec_lang::ty::{Field, InnerType, Kind, KindSet, RecordType, Ty};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ impl MessageFields {
                 // `narrow_kinds` finds the uses that conflict, whatever their order.
                 let open = !self.done_inferring && !is_text_path(path);
                 let kinds = if open { KindSet::ALL } else { self.remaining_kinds(path) };
-                Ok(ResolvedField { ty: Ty::plain(kinds), optional: true, private: false })
+                Ok(ResolvedField { ty: Ty::from_kinds(kinds), optional: true, private: false })
             }
         }
     }
@@ -283,7 +283,7 @@ impl MessageFields {
         let conflict = |message: Message| {
             Diagnostic::new(Code::ConflictingUses, span, message).here(message!("used here as {reason}"))
         };
-        let words = |kinds| Ty::plain(kinds).with_article();
+        let words = |kinds| Ty::from_kinds(kinds).with_article();
         let left = inferred.kinds.intersect(kinds);
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
         if left.is_empty() {
@@ -394,7 +394,9 @@ fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagno
 
 /// Returns the function that an author probably means by a field name, such as `len` for `length`.
 pub(super) fn meant_function(field: &str) -> Option<&'static str> {
-    Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
+    Function::from_name(field)
+        .map(|function| function.info().name)
+        .or_else(|| builtins::builtin_for_foreign_name(field))
 }
 
 fn join_path(path: &[impl PathSegment]) -> String {
@@ -421,14 +423,14 @@ pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<Res
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let entry = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {
-        Inner::Fields(record) => match record.get(name) {
+        InnerType::Fields(record) => match record.get(name) {
             Some(Field { ty, optional, private, .. }) => {
                 Ok(ResolvedField { ty: ty.clone(), optional: *optional, private: *private })
             }
             None => Err(Some(record.clone())),
         },
         _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
-        Inner::Element(element) => Ok(entry((**element).clone())),
-        Inner::Unknown => Ok(entry(Ty::ANY)),
+        InnerType::Element(element) => Ok(entry((**element).clone())),
+        InnerType::Unknown => Ok(entry(Ty::ANY)),
     }
 }

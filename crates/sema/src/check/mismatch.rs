@@ -7,7 +7,7 @@ use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::{Op, OpInfo, Quantity, Right, Search};
+use rulec_lang::operators::{Op, OpInfo, Quantity, RightOperand, Search};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
 
@@ -190,7 +190,7 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
         Some(message!("a number is written without quotes"))
     } else if number_and_text
         && constant(&Ty::INT)
-        && row.forms.iter().any(|form| form.right == Right::SomeText)
+        && row.forms.iter().any(|form| form.right == RightOperand::SomeText)
     {
         Some(message!("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"))
     } else if number_and_text && constant(&Ty::INT) {

@@ -17,7 +17,7 @@ impl Checker<'_> {
             let name = path.join(".");
             let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);
             let lost = lost.fold(KindSet::EMPTY, KindSet::union);
-            let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
+            let [this, lost] = [kinds, lost].map(|kinds| Ty::from_kinds(kinds).with_article());
             let message = message!(
                 "`{name}` is read as {this} because of another statement, so {lost} never matches here"
             );

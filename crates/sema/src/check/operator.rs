@@ -11,7 +11,8 @@ use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_base::text::TextMode;
 use rulec_lang::operators::{
-    self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode,
+    self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
+    RightOperand, TestMode,
 };
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
@@ -21,7 +22,7 @@ impl<'a> Checker<'a> {
     /// Checks a binary operator, `a OP b`.
     pub(super) fn check_binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
-        if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
+        if !row.forms.iter().any(|form| form.result == OperatorResult::Condition) {
             return self
                 .check_arithmetic(&binary.op, &binary.left, Some(&binary.right), span)
                 .map(Term::Expr);
@@ -53,7 +54,7 @@ impl<'a> Checker<'a> {
         match self.check_term(expr)? {
             Term::Expr(value) => Ok(value),
             Term::Cond(cond) => {
-                let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
+                let message = match row.forms.iter().any(|form| form.result == OperatorResult::Condition) {
                     true => message!("a condition cannot be compared with `{}`", row.spelling),
                     false => message!("`{}` works on values, but this is a condition", row.spelling),
                 };
@@ -72,7 +73,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_modifiers(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
-        let Accepts { word, quantity, case } = row.accepts;
+        let AcceptedModifiers { word, quantity, case } = row.accepts;
         let (written, place) = (&binary.modifiers, binary.op.span);
         if let Some(given) = written.quantity.filter(|_| !quantity) {
             if matches!(row.op, Op::Eq | Op::Ne) {
@@ -93,13 +94,14 @@ impl<'a> Checker<'a> {
             let message = message!("`{}` cannot be used with `{}`", row.spelling, given.spelling());
             let help = message!(
                 "`any`, `all` and `none` can only follow {}",
-                operators::taking(|accepts| accepts.quantity)
+                operators::operators_accepting(|accepts| accepts.quantity)
             );
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.word && !word {
             let message = message!("`{}` cannot be used with `word`", row.spelling);
-            let help = message!("`word` can only follow {}", operators::taking(|accepts| accepts.word));
+            let help =
+                message!("`word` can only follow {}", operators::operators_accepting(|accepts| accepts.word));
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.case.is_some() && !case {
@@ -176,7 +178,7 @@ impl<'a> Checker<'a> {
         let (left, right) =
             (self.constant_as_version(left, rights_kinds)?, self.constant_as_version(right, lefts_kinds)?);
         let among_elements =
-            row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
+            row.forms.iter().any(|form| matches!(form.right, RightOperand::Element | RightOperand::Members));
         // A constant text that is compared with a date-time becomes a date-time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
             _ if among_elements => (left, right),
@@ -229,7 +231,7 @@ impl<'a> Checker<'a> {
             );
         }
         // `in` looks for an element only among values of the same family of kinds.
-        let left = if row.op == Op::In { typed_read(left, &Ty::plain(left_kinds)) } else { left };
+        let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }
 
@@ -250,7 +252,7 @@ impl<'a> Checker<'a> {
         let right = right.map(operand).transpose();
         let (left, right) = (left?, right?);
         let right_ty = right.as_ref().map(|right| &right.ty);
-        let fitting: Vec<(&Form, KindSet, KindSet)> = row
+        let fitting: Vec<(&OperatorForm, KindSet, KindSet)> = row
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
@@ -302,13 +304,15 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn result_type(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
+fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     match outcome {
-        Outcome::Condition => Ty::BOOL,
-        Outcome::Float => Ty::FLOAT,
-        Outcome::DateTime => Ty::DATETIME,
-        Outcome::Either | Outcome::Named => right.map_or_else(|| left.clone(), |right| left.join(right)),
-        Outcome::Number => {
+        OperatorResult::Condition => Ty::BOOL,
+        OperatorResult::Float => Ty::FLOAT,
+        OperatorResult::DateTime => Ty::DATETIME,
+        OperatorResult::Either | OperatorResult::Named => {
+            right.map_or_else(|| left.clone(), |right| left.join(right))
+        }
+        OperatorResult::Number => {
             let sides = [Some(left), right];
             let all = |kinds: KindSet| sides.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
             let some = sides.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
@@ -323,29 +327,38 @@ fn result_type(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
 
 /// Returns the kinds that the left and the right operand may have in this form of an operator.
 /// `None` if the right operand does not fit.
-fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
+fn right_kinds(
+    form: &OperatorForm,
+    left: &Ty,
+    right: &Ty,
+    quantity: Option<Quantity>,
+) -> Option<(KindSet, KindSet)> {
     let pair =
         |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
     match form.right {
-        Right::Nothing | Right::Type | Right::Condition => None,
-        Right::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
-        Right::Same => {
-            let shared = left.kinds.families().intersect(right.kinds.families()).intersect(form.left);
+        RightOperand::Nothing | RightOperand::Type | RightOperand::Condition => None,
+        RightOperand::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
+        RightOperand::Same => {
+            let shared = left
+                .kinds
+                .with_comparable_kinds()
+                .intersect(right.kinds.with_comparable_kinds())
+                .intersect(form.left);
             pair(shared, shared)
         }
-        Right::SomeText => {
+        RightOperand::SomeText => {
             let (texts, one) = (left.kinds.overlaps(KindSet::STRING), KindSet::STRING);
             let both = texts && right.kinds.overlaps(one) && (left.kinds == one || right.kinds == one);
             both.then_some((one, one))
         }
-        Right::Text | Right::Pattern | Right::Network => match quantity {
+        RightOperand::Text | RightOperand::Pattern | RightOperand::Network => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
             Some(_) => (right.kinds.overlaps(KindSet::LIST)
                 && element_kinds(right).overlaps(KindSet::STRING))
             .then_some((form.left, KindSet::LIST)),
         },
-        Right::Element => {
-            let wanted = element_kinds(left).families();
+        RightOperand::Element => {
+            let wanted = element_kinds(left).with_comparable_kinds();
             match quantity {
                 Some(_) => (right.kinds.overlaps(KindSet::LIST) && element_kinds(right).overlaps(wanted))
                     .then_some((form.left, KindSet::LIST)),
@@ -354,17 +367,17 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
                 None => pair(form.left, wanted.intersect(right.kinds)).map(|(left, _)| (left, wanted)),
             }
         }
-        Right::Members => {
+        RightOperand::Members => {
             if !right.kinds.overlaps(KindSet::LIST) {
                 return None;
             }
-            let members = element_kinds(right).families();
+            let members = element_kinds(right).with_comparable_kinds();
             let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
             let members = if mixed { KindSet::ALL } else { members };
             // A date-time may be an element of a list of texts, because JSON writes it as text.
             let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
             let members = if times { KindSet::DATETIME } else { members };
-            pair(members.intersect(left.kinds.families()), KindSet::LIST)
+            pair(members.intersect(left.kinds.with_comparable_kinds()), KindSet::LIST)
         }
     }
 }

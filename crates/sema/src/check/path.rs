@@ -9,7 +9,7 @@ use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
-use rulec_lang::ty::{Inner, Kind, KindSet, RecordType, Ty};
+use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -281,8 +281,8 @@ impl<'a> Checker<'a> {
             &NarrowingReason::Fixed(message!("an index")),
         );
         let ty = match &base.ty.inner {
-            Inner::Element(element) => (**element).clone(),
-            Inner::Fields(_) | Inner::Unknown => Ty::ANY,
+            InnerType::Element(element) => (**element).clone(),
+            InnerType::Fields(_) | InnerType::Unknown => Ty::ANY,
         };
         if let Some(key) = constant_json_of(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_of_member(&base, key, &ty)

@@ -7,7 +7,7 @@ use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
 use rulec_base::text;
 use rulec_base::{broken_invariant, message};
-use rulec_lang::operators::{Op, Right, Search, TestMode};
+use rulec_lang::operators::{Op, RightOperand, Search, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use std::cmp::Reverse;
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about a number in quotes that is compared with a text by order.
     fn warn_number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
-        if !op.info().forms.iter().any(|form| form.right == Right::SomeText) {
+        if !op.info().forms.iter().any(|form| form.right == RightOperand::SomeText) {
             return;
         }
         for side in [left, right] {

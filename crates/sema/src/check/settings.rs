@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
     /// Reads a limit of decisions; returns false if the setting is not a limit. Only the main file
     /// may set limits, so that an import cannot weaken them.
     fn read_limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
-        let Some(limit) = Limit::named(&name.node) else { return false };
+        let Some(limit) = Limit::from_name(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
             let message = message!("the limit `{}` applies to the whole rule set", name.node);
             let help = message!("set it in the main file, which imports this file");
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         match amount {
-            Some(amount) => self.program.limits = self.program.limits.with(limit, amount),
+            Some(amount) => self.program.limits = self.program.limits.with_limit(limit, amount),
             None => {
                 let values =
                     message!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);

@@ -398,12 +398,14 @@ fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let fits = match value {
         Value::Missing => true,
         Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
-        other => !other.read(ty.kinds).is_missing(),
+        other => !other.read_as(ty.kinds).is_missing(),
     };
     if !fits {
         let kind = value.kind();
         return wrong(
-            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::single(kind)).with_article()),
+            kind.map_or(Message::verbatim("null"), |kind| {
+                Ty::from_kinds(KindSet::single(kind)).with_article()
+            }),
         );
     }
     match (json, ty.fields()) {

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::ty::{Field, Inner, RecordType, Ty};
+use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
@@ -162,7 +162,8 @@ impl<'a> Checker<'a> {
             if alike && known.ty == field.ty {
                 known.private |= field.private;
             } else if alike
-                && let (Inner::Fields(inner), Inner::Fields(other)) = (&mut known.ty.inner, &field.ty.inner)
+                && let (InnerType::Fields(inner), InnerType::Fields(other)) =
+                    (&mut known.ty.inner, &field.ty.inner)
             {
                 self.merge_inputs(Arc::make_mut(inner), other, path, places);
                 known.private |= field.private;

@@ -137,8 +137,8 @@ impl<'a> Checker<'a> {
             let mut vertices = workflow.to_vertices(&self.program);
             let numbers: HashMap<NodeId, usize> =
                 vertices.iter().enumerate().map(|(number, vertex)| (vertex.id.clone(), number)).collect();
-            graph::connect(&mut vertices, &numbers);
-            for finding in graph::check(&vertices, &numbers, 0) {
+            graph::set_incoming_edges(&mut vertices, &numbers);
+            for finding in graph::check_graph(&vertices, &numbers, 0) {
                 let at_fault = finding
                     .node
                     .as_ref()

@@ -48,7 +48,7 @@ impl Program {
     /// Returns the violations of the input contract by a message.
     pub fn contract_violations(&self, message: &Json) -> Vec<InputViolation> {
         let Some(promised) = self.input_contract() else { return Vec::new() };
-        let mut found = schema::breaches(&promised, message);
+        let mut found = schema::find_input_violations(&promised, message);
         if self.input.is_none() {
             let inferred = |breach: &InputViolation| {
                 self.inferred.iter().find(|field| field.path.join(".") == breach.path)
@@ -67,7 +67,7 @@ fn insert_field(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
         return broken_invariant!("the path of a message field has a name");
     };
     let at = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
-        let ty = if rest.is_empty() { Ty::plain(kinds) } else { Ty::record(RecordType::default()) };
+        let ty = if rest.is_empty() { Ty::from_kinds(kinds) } else { Ty::record(RecordType::default()) };
         record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });
         record.fields.len() - 1
     });

@@ -219,7 +219,7 @@ impl NodeVerifier<'_> {
                 matches!(implementation, Implementation::Value(_))
                     && right.is_some() == (*fixity == Fixity::Infix)
             }
-            ExprKind::Call(function, given) => function.info().takes(given.len()),
+            ExprKind::Call(function, given) => function.info().accepts_argument_count(given.len()),
             ExprKind::Extern(id, given) => given.len() == self.program.externs[id.index()].params.len(),
             ExprKind::Count { var, .. } => return Ok(Some(var)),
             _ => true,

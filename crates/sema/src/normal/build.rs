@@ -265,7 +265,13 @@ impl<'a> NormalBuilder<'a> {
         };
         if let (Some(left), Some(right)) = (self.constant_operand(Some(left)), self.constant_operand(right)) {
             let arena = Arena::new(&self.program.limits);
-            let tri = budget::test(op, left, right, mode, PredicateContext { arena: &arena, constant: true });
+            let tri = budget::test_predicate(
+                op,
+                left,
+                right,
+                mode,
+                PredicateContext { arena: &arena, constant: true },
+            );
             // If a limit is exceeded, the engines evaluate the test at run time and report it.
             if !arena.is_exceeded() {
                 return self.constant_cond(tri == Tri::from(want));
@@ -291,7 +297,7 @@ impl<'a> NormalBuilder<'a> {
             return self.join_conds([then, other], false);
         }
         if let Some(constant) = self.constant_operand(Some(left)) {
-            let tri = implementations::truth(constant);
+            let tri = implementations::value_to_tri(constant);
             return self.constant_cond(tri == Tri::from(want));
         }
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
@@ -454,7 +460,7 @@ impl<'a> NormalBuilder<'a> {
                 let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
                 args.map(|args| function.call(&args, &arena))
             }
-            NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read(*kinds)),
+            NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read_as(*kinds)),
             NExpr::Index(base, index) => match (constant(*base), constant(*index)) {
                 (Some(base), Some(index)) => Some(base.index(index)),
                 _ => None,
@@ -462,7 +468,7 @@ impl<'a> NormalBuilder<'a> {
             NExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
             NExpr::List(items) => {
                 let items: Option<Vec<Value>> = items.iter().map(|item| constant(*item)).collect();
-                items.map(|items| arena.list(items))
+                items.map(|items| arena.build_list(items))
             }
             _ => None,
         };

@@ -104,7 +104,7 @@ impl<'k> Maker<'k> {
     fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
-            let ((by, what), shared) = (route.found.told(), route.found.shared());
+            let ((by, what), shared) = (route.found.name_and_message(), route.found.shared_route_count());
             (RuleId(route.rule), HowFound { by: by.to_owned(), what: localized(&what), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {

@@ -148,7 +148,7 @@ fn fit(value: &Json, ty: &Ty) -> Option<Json> {
     if ty.kinds == KindSet::ALL {
         return Some(value.clone());
     }
-    if matches!(Value::from_json(value).read(ty.kinds), Value::Missing) {
+    if matches!(Value::from_json(value).read_as(ty.kinds), Value::Missing) {
         return None;
     }
     match (value, ty.fields()) {

@@ -354,7 +354,7 @@ impl<'a> ParseFailure<'_, 'a> {
         let word = self.token_text(before);
         match before.kind {
             TokenKind::Operator | TokenKind::Comma => true,
-            TokenKind::Word => word == "not" || rulec_lang::operators::Op::infix(word).is_some(),
+            TokenKind::Word => word == "not" || rulec_lang::operators::Op::from_spelling(word).is_some(),
             kind => kind.opens_bracket(),
         }
     }

@@ -5,7 +5,7 @@ use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
-use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
+use rulec_lang::operators::{Fixity, Op, OperatorResult, TABLE};
 
 /// Creates the diagnostic for syntax of another language. `write` is the correct text, which the
 /// diagnostic suggests as a fix.
@@ -16,7 +16,8 @@ pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, writ
 /// True for an operator that yields a condition, other than `and` and `or`. Such operators take
 /// modifiers on their right.
 pub(super) fn is_condition_operator(op: Op) -> bool {
-    !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
+    !matches!(op, Op::And | Op::Or)
+        && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
 }
 
 /// Returns the operator for a symbol of another language with a clear meaning, and the message. The
@@ -122,8 +123,10 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
         }
         _ => message!(
             "a function is called with parentheses: `{}(…)`",
-            Function::named(&lower)
-                .map_or_else(|| builtins::meant(&lower), |function| Some(function.info().name))?
+            Function::from_name(&lower).map_or_else(
+                || builtins::builtin_for_foreign_name(&lower),
+                |function| Some(function.info().name)
+            )?
         ),
     })
 }
@@ -154,8 +157,11 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 /// `lower(text)`.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
-    let named =
-        || Function::named(&lower).map(|function| function.info().name).or_else(|| builtins::meant(&lower));
+    let named = || {
+        Function::from_name(&lower)
+            .map(|function| function.info().name)
+            .or_else(|| builtins::builtin_for_foreign_name(&lower))
+    };
     // A module of another language is not a value here.
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),

@@ -16,7 +16,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     pub(super) fn peek_infix(&mut self, word: &str) -> Built<(Op, bool)> {
         if word == "not" {
             let next = self.word_ahead(1);
-            let op = next.and_then(Op::infix);
+            let op = next.and_then(Op::from_spelling);
             return match op.map(|op| (op, op.info().negation)) {
                 Some((op, Negation::NotBefore)) => Ok((op, true)),
                 Some((op, Negation::Op(opposite))) => {
@@ -35,7 +35,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                 _ => Err(self.report_missing_operator()),
             };
         }
-        if let Some(op) = Op::infix(word).filter(|op| op.info().fixity == Fixity::Infix) {
+        if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
         let span = self.piece_span(self.at);

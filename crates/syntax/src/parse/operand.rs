@@ -188,9 +188,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Reports an operator word where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
-        let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
+        let operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
-            Some(next) => Op::infix(next).is_some() || next == "is" || foreign_operator(next).is_some(),
+            Some(next) => {
+                Op::from_spelling(next).is_some() || next == "is" || foreign_operator(next).is_some()
+            }
             None => self.at + 1 == self.pieces.len(),
         };
         if operator && !next_is_operator {
@@ -220,7 +222,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Group);
         let logic = before.map(|before| &self.cx.text[before.range()]);
         let help = match self.word_ahead(0) {
-            Some(word) if called && Op::infix(word).is_some() => {
+            Some(word) if called && Op::from_spelling(word).is_some() => {
                 message!("`{word}` is written between its operands: `x {word} y`")
             }
             Some(word) if word.starts_with('/') => {
@@ -229,7 +231,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             _ if matches!(logic, Some("and" | "or" | "unless")) => {
                 message!("each side of `and`, `or` and `unless` must be a whole condition: `x > 3 and x < 5`")
             }
-            word => match logic.or(word).and_then(Op::infix) {
+            word => match logic.or(word).and_then(Op::from_spelling) {
                 Some(op) => message!("for example: `{}`", op.info().example.0),
                 None => return self.report(diagnostic),
             },
@@ -268,7 +270,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let diagnostic =
             Diagnostic::new(Code::Unexpected, whole, message!("`.{name}(…)`: values have no methods"));
         if builtins::reads_clock(name) {
-            return Some(diagnostic.help(builtins::NO_CLOCK));
+            return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),

@@ -59,7 +59,7 @@ pub fn may_begin(word: &str) -> bool {
 pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
-    !is_value && (joins || super::is_reserved(word) || operators::Op::infix(word).is_some())
+    !is_value && (joins || super::is_reserved(word) || operators::Op::from_spelling(word).is_some())
 }
 
 /// Returns the outline of a file, given its text.

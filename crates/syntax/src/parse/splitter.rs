@@ -268,7 +268,7 @@ impl<'a> Splitter<'a> {
                 let wants_name = word.wants_name() && (starts || !word.starts_statement());
                 wants_name
                     || self.is_terminal(before, terminals::NOT)
-                    || operators::Op::infix(text).is_some()
+                    || operators::Op::from_spelling(text).is_some()
                     || text == "is"
             }
             _ => false,

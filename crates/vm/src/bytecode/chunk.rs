@@ -1,6 +1,6 @@
 //! A rule set's bytecode as plain data: all that must be stored to run it later.
 
-use crate::bytecode::instr::{BlockId, BlockKind, Cmp, Instr, Pc, Reg};
+use crate::bytecode::instr::{BlockId, BlockKind, Comparison, Instr, Pc, Reg};
 use rulec_base::text::TextMode;
 use rulec_lang::limits::{Limit, Limits};
 use rulec_lang::operators::TestMode;
@@ -11,7 +11,7 @@ use rulec_sema::normal::{QuantifierNesting, TestKind};
 use std::sync::Arc;
 
 /// Index value that means "no such entry".
-pub const NONE: u32 = u32::MAX;
+pub const NO_ENTRY: u32 = u32::MAX;
 
 /// Bytecode of a rule set as plain data, which can be stored. Compiled regular expressions and
 /// automata are built from the chunk when it is loaded.
@@ -28,14 +28,14 @@ pub struct Chunk {
     /// Predicates (single tests), indexed by their id in the normal form.
     pub preds: Vec<Pred>,
     /// Conditions that several conditions use. Each is compiled once, as a block of its own.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
     /// Constant texts: keys of dicts, and texts to compare with, normalized for the predicate's
     /// text mode.
     pub strings: Vec<Arc<str>>,
     /// Constant lists on the right side of `in`.
-    pub members: Vec<Members>,
+    pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
     /// Constant arguments of calls of `similarity`.
@@ -65,12 +65,12 @@ pub struct Block {
     pub end: Pc,
     pub registers: u16,
     /// The cell that caches the block's value, if any.
-    pub kept: Option<Kept>,
+    pub kept: Option<CacheCell>,
 }
 
 /// The cell that caches a block's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct CacheCell {
     pub cell: u32,
     /// Whether the block's value depends on loop elements. If true, the cached value is valid only
     /// for the current elements. If false, it is valid for the whole decision.
@@ -109,7 +109,7 @@ pub enum Operand {
 /// A test of one or two operands, with a result of true, false or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pred {
-    pub check: Check,
+    pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
     /// The test as in the normal form, a truth test or an operator. Used for listings and by
@@ -126,13 +126,13 @@ pub struct Pred {
 /// Method by which a predicate is evaluated. [`Check::Generic`] works for all predicates; the other
 /// variants are faster and give the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Check {
+pub enum PredCheck {
     Truth,
     Missing,
-    Int(Cmp, i64),
-    Float(Cmp, f64),
+    Int(Comparison, i64),
+    Float(Comparison, f64),
     /// Comparison of the left operand's length with an integer.
-    Length(Cmp, i64),
+    Length(Comparison, i64),
     /// Equality of the left operand with a text, given by its index in [`Chunk::strings`].
     Equals(u32),
     /// Test whether the left operand is a dict with a key, given by its index in
@@ -149,7 +149,7 @@ pub enum Check {
 
 /// A condition that several conditions use, compiled as a block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedCondition {
     pub block: BlockId,
     /// Whether the condition's result is memoized for the rest of the decision; false if the result
     /// depends on loop elements.
@@ -172,7 +172,7 @@ pub struct Loop {
 
 /// The constant list of an `in` predicate, in which values are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Members {
+pub struct MemberList {
     /// Index of the list in [`Chunk::consts`].
     pub constant: u32,
     pub mode: TextMode,
@@ -199,7 +199,7 @@ impl Keywords {
     ///
     /// `None` if the test is not a plain comparison of elements with one text. Then the operator's
     /// own function evaluates the list.
-    pub fn element(&self, mode: TestMode) -> Option<&Arc<str>> {
+    pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [wanted] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
                 Some(wanted)
@@ -212,7 +212,7 @@ impl Keywords {
     /// limit.
     ///
     /// `left` returns the unused rest of a limit. Outside quantifiers, the rest is the whole limit.
-    pub fn most_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
+    pub fn max_searchable_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
             Search::Literal(_) => u64::MAX,
@@ -224,7 +224,7 @@ impl Keywords {
 
     /// True if a keyword that occurs at the required position is enough for a match. False if the
     /// keyword must also be a whole word, or is a pattern or regular expression.
-    pub fn standing_is_enough(&self) -> bool {
+    pub fn occurrence_is_enough(&self) -> bool {
         self.search.is_literal() && !self.word
     }
 }
@@ -263,7 +263,7 @@ impl Chunk {
     }
 
     /// Returns the reachable rules of a table, in the order in which they are tried.
-    pub fn order(&self, table: usize) -> impl Iterator<Item = RuleId> {
+    pub fn route_order(&self, table: usize) -> impl Iterator<Item = RuleId> {
         let routes = self.tables.get(table).map_or(&[][..], |table| table.routes.as_slice());
         // The verifier guarantees that each rule ends in `Choose` or `Goto`.
         routes.iter().filter_map(|code| match self.instrs.get((code.end as usize).checked_sub(1)?)? {

@@ -1,8 +1,8 @@
 //! Bytecode as text, for golden files and for reading: one line per instruction, with the constants
 //! and names that it refers to. Labels are addresses of instructions.
 
-use crate::bytecode::chunk::{Check, Chunk, Members, NONE, Operand};
-use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, Registers};
+use crate::bytecode::chunk::{Chunk, MemberList, NO_ENTRY, Operand, PredCheck};
+use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, RegisterRange};
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, Program};
@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Write};
 pub fn disassemble(chunk: &Chunk, program: Option<&Program>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = Listing { chunk, program }.write(&mut out);
+    let _ = Listing { chunk, program }.write_listing(&mut out);
     out
 }
 
@@ -24,9 +24,9 @@ struct Listing<'c> {
 }
 
 /// A constant displayed as JSON, truncated if it is long.
-struct Short<'c>(Option<&'c Const>);
+struct ShortConst<'c>(Option<&'c Const>);
 
-impl Display for Short<'_> {
+impl Display for ShortConst<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(constant) = self.0 else { return f.write_str("?") };
         let text = constant.value().to_json().to_string();
@@ -38,12 +38,12 @@ impl Display for Short<'_> {
 }
 
 impl Listing<'_> {
-    fn write(&self, out: &mut String) -> fmt::Result {
+    fn write_listing(&self, out: &mut String) -> fmt::Result {
         for (id, block) in self.chunk.blocks.iter().enumerate() {
             match block.kind {
                 BlockKind::Table => {
                     let table = self.chunk.tables.iter().position(|table| table.block as usize == id);
-                    writeln!(out, "table {}:", self.table(table.unwrap_or(usize::MAX)))?;
+                    writeln!(out, "table {}:", self.table_name(table.unwrap_or(usize::MAX)))?;
                 }
                 BlockKind::Condition => {
                     let shared = self.chunk.shared.iter().find(|shared| shared.block as usize == id);
@@ -66,7 +66,7 @@ impl Listing<'_> {
             for pc in block.start..block.end {
                 if let Some(instr) = self.chunk.instrs.get(pc as usize) {
                     write!(out, "  {pc:>4}  ")?;
-                    self.instr(out, instr)?;
+                    self.write_instr(out, instr)?;
                     out.push('\n');
                 }
             }
@@ -75,114 +75,120 @@ impl Listing<'_> {
             if id == 0 {
                 writeln!(out, "values:")?;
             }
-            writeln!(out, "  {id:>4}  {}", self.operand(*value))?;
+            writeln!(out, "  {id:>4}  {}", self.format_operand(*value))?;
         }
         Ok(())
     }
 
-    fn table(&self, table: usize) -> String {
+    fn table_name(&self, table: usize) -> String {
         match self.program.and_then(|program| program.tables.get(table)) {
             Some(named) => named.name.to_string(),
             None => format!("#{table}"),
         }
     }
 
-    fn route(&self, route: usize) -> String {
+    fn route_name(&self, route: usize) -> String {
         match self.program.and_then(|program| program.rules.get(route)) {
             Some(named) => named.name.to_string(),
             None => format!("#{route}"),
         }
     }
 
-    fn slot(&self, slot: u32) -> String {
+    fn slot_name(&self, slot: u32) -> String {
         match self.chunk.slots.get(slot as usize) {
             Some(code) => code.name.to_string(),
             None => format!("slot {slot}?"),
         }
     }
 
-    fn string(&self, string: u32) -> String {
+    fn quote_string(&self, string: u32) -> String {
         self.chunk.strings.get(string as usize).map_or("?".to_owned(), |text| format!("{text:?}"))
     }
 
-    fn constant(&self, constant: u32) -> Short<'_> {
-        Short(self.chunk.consts.get(constant as usize))
+    fn format_constant(&self, constant: u32) -> ShortConst<'_> {
+        ShortConst(self.chunk.consts.get(constant as usize))
     }
 
-    fn operand(&self, operand: Operand) -> String {
+    fn format_operand(&self, operand: Operand) -> String {
         match operand {
             Operand::Missing => "nothing".to_owned(),
-            Operand::Slot(slot) => self.slot(slot.0),
-            Operand::Const(constant) => self.constant(constant).to_string(),
+            Operand::Slot(slot) => self.slot_name(slot.0),
+            Operand::Const(constant) => self.format_constant(constant).to_string(),
             Operand::Var(level) => format!("element {level}"),
             Operand::Block(block) => format!("value {block}"),
         }
     }
 
-    fn instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
+    fn write_instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
         let mut test = |word: &str, what: String, to: Pc| write!(out, "{word} {what} -> {to}");
         match *instr {
             Instr::Int { how, slot, to, value } => {
-                let what = format!("{} {} {value}", self.slot(slot.into()), how.cmp().spelling());
-                test(when(how), what, to)
+                let what = format!("{} {} {value}", self.slot_name(slot.into()), how.cmp().spelling());
+                test(jump_word(how), what, to)
             }
             Instr::Float { how, slot, to, value } => {
-                let what = format!("{} {} {value:?}", self.slot(slot.into()), how.cmp().spelling());
-                test(when(how), what, to)
+                let what = format!("{} {} {value:?}", self.slot_name(slot.into()), how.cmp().spelling());
+                test(jump_word(how), what, to)
             }
-            Instr::Truth { on, slot, to } => test(on.spelling(), self.slot(slot.into()), to),
+            Instr::Truth { on, slot, to } => test(on.spelling(), self.slot_name(slot.into()), to),
             Instr::Missing { on, slot, to } => {
-                test(on.spelling(), format!("{} is missing", self.slot(slot.into())), to)
+                test(on.spelling(), format!("{} is missing", self.slot_name(slot.into())), to)
             }
-            Instr::Text { on, slot, to, string } => {
-                test(on.spelling(), format!("{} == {}", self.slot(slot.into()), self.string(string)), to)
-            }
-            Instr::Test { on, to, pred } => test(on.spelling(), self.pred(pred), to),
+            Instr::Text { on, slot, to, string } => test(
+                on.spelling(),
+                format!("{} == {}", self.slot_name(slot.into()), self.quote_string(string)),
+                to,
+            ),
+            Instr::Test { on, to, pred } => test(on.spelling(), self.format_pred(pred), to),
             Instr::Memo { on, to, pred } => {
-                test(on.spelling(), format!("memo {pred}: {}", self.pred(pred)), to)
+                test(on.spelling(), format!("memo {pred}: {}", self.format_pred(pred)), to)
             }
             Instr::Shared { on, to, shared } => {
-                let block = self.chunk.shared.get(shared as usize).map_or(NONE, |shared| shared.block);
+                let block = self.chunk.shared.get(shared as usize).map_or(NO_ENTRY, |shared| shared.block);
                 test(on.spelling(), format!("condition {block}"), to)
             }
             Instr::Each { on, to, each } => {
                 let all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
-                test(on.spelling(), format!("{} {}", if all { "all" } else { "any" }, self.each(each)), to)
+                test(
+                    on.spelling(),
+                    format!("{} {}", if all { "all" } else { "any" }, self.format_loop(each)),
+                    to,
+                )
             }
             Instr::Jump { to } => write!(out, "jump -> {to}"),
             Instr::Answer { holds } => write!(out, "answer {holds}"),
-            Instr::Choose { route } => write!(out, "choose {}", self.route(route.index())),
+            Instr::Choose { route } => write!(out, "choose {}", self.route_name(route.index())),
             Instr::Goto { route, table } => {
-                write!(out, "goto {} by {}", self.table(table.index()), self.route(route.index()))
+                write!(out, "goto {} by {}", self.table_name(table.index()), self.route_name(route.index()))
             }
-            Instr::Default { table } => write!(out, "default of {}", self.table(table.index())),
-            Instr::Continue { table } => write!(out, "continue in {}", self.table(table.index())),
+            Instr::Default { table } => write!(out, "default of {}", self.table_name(table.index())),
+            Instr::Continue { table } => write!(out, "continue in {}", self.table_name(table.index())),
             Instr::Nothing => write!(out, "nothing"),
-            Instr::Slot { dst, slot } => write!(out, "r{dst} = {}", self.slot(slot)),
-            Instr::Const { dst, constant } => write!(out, "r{dst} = {}", self.constant(constant)),
+            Instr::Slot { dst, slot } => write!(out, "r{dst} = {}", self.slot_name(slot)),
+            Instr::Const { dst, constant } => write!(out, "r{dst} = {}", self.format_constant(constant)),
             Instr::Var { dst, level } => write!(out, "r{dst} = element {level}"),
             Instr::Eval { dst, block } => write!(out, "r{dst} = value {block}"),
-            Instr::Field { dst, base, key } => write!(out, "r{dst} = r{base}.{}", self.string(key)),
+            Instr::Field { dst, base, key } => write!(out, "r{dst} = r{base}.{}", self.quote_string(key)),
             Instr::Index { dst, base, key } => write!(out, "r{dst} = r{base}[r{key}]"),
             Instr::Read { dst, src, kinds } => write!(out, "r{dst} = r{src} as {kinds}"),
-            Instr::List { dst, items } => write!(out, "r{dst} = [{}]", window(items)),
+            Instr::List { dst, items } => write!(out, "r{dst} = [{}]", format_registers(items)),
             Instr::Binary { op, dst, left, right } => {
                 write!(out, "r{dst} = r{left} {} r{right}", op.info().spelling)
             }
             Instr::Unary { op, dst, src } => write!(out, "r{dst} = {}r{src}", op.info().spelling),
             Instr::Call { function, dst, args } => {
-                write!(out, "r{dst} = {}({})", function.info().name, window(args))
+                write!(out, "r{dst} = {}({})", function.info().name, format_registers(args))
             }
             Instr::Similar { dst, src, to } => {
                 let text = self.chunk.similar.get(to as usize).map_or("?", |text| text);
                 write!(out, "r{dst} = similarity(r{src}, {text:?})")
             }
             Instr::Extern { dst, args, function } => {
-                write!(out, "r{dst} = extern {function}({})", window(args))
+                write!(out, "r{dst} = extern {function}({})", format_registers(args))
             }
-            Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.each(each)),
+            Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.format_loop(each)),
             Instr::Quantifier { dst, each, fails } => {
-                write!(out, "r{dst} = {}, else not condition {fails}", self.each(each))
+                write!(out, "r{dst} = {}, else not condition {fails}", self.format_loop(each))
             }
             Instr::Cond { dst, holds, fails } => {
                 write!(out, "r{dst} = condition {holds}, else not condition {fails}")
@@ -193,12 +199,12 @@ impl Listing<'_> {
         }
     }
 
-    fn each(&self, each: u32) -> String {
+    fn format_loop(&self, each: u32) -> String {
         match self.chunk.loops.get(each as usize) {
             Some(each) => format!(
                 "element {} in {} as {}: condition {}",
                 each.level,
-                self.operand(each.list),
+                self.format_operand(each.list),
                 each.kinds,
                 each.body
             ),
@@ -206,42 +212,48 @@ impl Listing<'_> {
         }
     }
 
-    fn pred(&self, id: u32) -> String {
+    fn format_pred(&self, id: u32) -> String {
         let Some(pred) = self.chunk.preds.get(id as usize) else { return "?".to_owned() };
-        let left = self.operand(pred.left);
+        let left = self.format_operand(pred.left);
         match pred.check {
-            Check::Truth => left,
-            Check::Missing => format!("{left} is missing"),
-            Check::Int(cmp, int) => format!("{left} {} {int}", cmp.spelling()),
-            Check::Float(cmp, float) => format!("{left} {} {float:?}", cmp.spelling()),
-            Check::Length(cmp, length) => format!("len({left}) {} {length}", cmp.spelling()),
-            Check::Equals(string) => format!("{left} =={} {}", mode(pred.mode.text), self.string(string)),
-            Check::HasKey(string) => format!("{left} has_key {}", self.string(string)),
-            Check::Members(id) => {
-                let list = self.chunk.members.get(id as usize).map(|Members { constant, .. }| *constant);
-                format!("{left} in{} {}", mode(pred.mode.text), self.constant(list.unwrap_or(NONE)))
+            PredCheck::Truth => left,
+            PredCheck::Missing => format!("{left} is missing"),
+            PredCheck::Int(cmp, int) => format!("{left} {} {int}", cmp.spelling()),
+            PredCheck::Float(cmp, float) => format!("{left} {} {float:?}", cmp.spelling()),
+            PredCheck::Length(cmp, length) => format!("len({left}) {} {length}", cmp.spelling()),
+            PredCheck::Equals(string) => {
+                format!("{left} =={} {}", format_mode(pred.mode.text), self.quote_string(string))
             }
-            Check::Keywords(_) | Check::Generic => {
+            PredCheck::HasKey(string) => format!("{left} has_key {}", self.quote_string(string)),
+            PredCheck::Members(id) => {
+                let list = self.chunk.members.get(id as usize).map(|MemberList { constant, .. }| *constant);
+                format!(
+                    "{left} in{} {}",
+                    format_mode(pred.mode.text),
+                    self.format_constant(list.unwrap_or(NO_ENTRY))
+                )
+            }
+            PredCheck::Keywords(_) | PredCheck::Generic => {
                 let right = match pred.right {
                     Operand::Missing => String::new(),
-                    right => format!(" {}", self.operand(right)),
+                    right => format!(" {}", self.format_operand(right)),
                 };
-                let generic = if pred.check == Check::Generic { "generic " } else { "" };
-                format!("{generic}{left} {}{right}", asked(pred.ask, pred.mode))
+                let generic = if pred.check == PredCheck::Generic { "generic " } else { "" };
+                format!("{generic}{left} {}{right}", format_test(pred.ask, pred.mode))
             }
         }
     }
 }
 
-fn when(jump: CmpJump) -> &'static str {
-    if jump.when() { "if" } else { "unless" }
+fn jump_word(jump: CmpJump) -> &'static str {
+    if jump.jumps_if_true() { "if" } else { "unless" }
 }
 
-fn window(Registers { first, len }: Registers) -> String {
+fn format_registers(RegisterRange { first, len }: RegisterRange) -> String {
     (0..len).map(|at| format!("r{}", u32::from(first) + u32::from(at))).collect::<Vec<_>>().join(", ")
 }
 
-fn mode(mode: TextMode) -> String {
+fn format_mode(mode: TextMode) -> String {
     let case = if mode.fold { "/fold" } else { "" };
     let form = match mode.form {
         NormalizationForm::None => "",
@@ -251,11 +263,11 @@ fn mode(mode: TextMode) -> String {
     format!("{case}{form}")
 }
 
-fn asked(ask: TestKind, test: TestMode) -> String {
+fn format_test(ask: TestKind, test: TestMode) -> String {
     let TestKind::Op(op) = ask else { return "holds".to_owned() };
     let spelling = if op == Op::IsMissing { "is missing" } else { op.info().spelling };
     let word = if test.word { " word" } else { "" };
     let quantity =
         test.quantity.map_or(String::new(), |quantity: Quantity| format!(" {}", quantity.spelling()));
-    format!("{spelling}{}{word}{quantity}", mode(test.text))
+    format!("{spelling}{}{word}{quantity}", format_mode(test.text))
 }

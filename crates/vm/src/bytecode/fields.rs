@@ -3,12 +3,12 @@
 //! A rule set may have hundreds of fields of which a message has only a few. Looking up each field
 //! in the message would take longer than the decision.
 
-use crate::bytecode::chunk::{Chunk, NONE};
+use crate::bytecode::chunk::{Chunk, NO_ENTRY};
 use rulec_base::text::texts::TextIds;
 
 /// Lookup from field names to slots, within one object of the message.
 #[derive(Debug, Default)]
-pub struct ByName {
+pub struct SlotsByName {
     /// Index of each distinct field name.
     pub names: TextIds,
     /// For each name index, the end of the name's range in [`slots`](Self::slots).
@@ -17,11 +17,11 @@ pub struct ByName {
     pub slots: Vec<u32>,
 }
 
-impl ByName {
+impl SlotsByName {
     /// Builds the lookup from slots and their names.
-    fn new(mut named: Vec<(&str, u32)>) -> ByName {
+    fn new(mut named: Vec<(&str, u32)>) -> SlotsByName {
         named.sort_unstable();
-        let mut by_name = ByName::default();
+        let mut by_name = SlotsByName::default();
         for (name, slot) in named {
             by_name.slots.push(slot);
             let end = by_name.slots.len() as u32;
@@ -38,7 +38,7 @@ impl ByName {
 
     /// Returns the slots whose field has this name.
     #[inline]
-    pub fn get(&self, name: &str) -> &[u32] {
+    pub fn slots_named(&self, name: &str) -> &[u32] {
         let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
         let start = if number == 0 { 0 } else { self.ends.get(number - 1).copied().unwrap_or(0) };
         let end = self.ends.get(number).copied().unwrap_or(start);
@@ -48,17 +48,17 @@ impl ByName {
 
 /// The slots of a rule set, grouped by the object that contains them, then by field name.
 #[derive(Debug, Default)]
-pub struct Fields {
+pub struct FieldLookup {
     /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself, the lookup of the
     /// slots that are direct fields of the object.
-    pub objects: Vec<(u32, ByName)>,
+    pub objects: Vec<(u32, SlotsByName)>,
     /// Slots that are not direct fields of their object, because further keys lie between.
     pub deeper: Vec<u32>,
 }
 
-impl Fields {
-    pub fn new(chunk: &Chunk) -> Fields {
-        let mut fields = Fields::default();
+impl FieldLookup {
+    pub fn new(chunk: &Chunk) -> FieldLookup {
+        let mut fields = FieldLookup::default();
         let mut objects: Vec<(u32, Vec<(&str, u32)>)> = Vec::new();
         for (slot, code) in (0..).zip(&chunk.slots) {
             let [name] = &code.rest[..] else {
@@ -73,8 +73,9 @@ impl Fields {
             objects[object].1.push((name, slot));
         }
         // The message itself comes first, because it contains the objects.
-        objects.sort_by_key(|(object, _)| if *object == NONE { 0 } else { *object + 1 });
-        fields.objects = objects.into_iter().map(|(object, named)| (object, ByName::new(named))).collect();
+        objects.sort_by_key(|(object, _)| if *object == NO_ENTRY { 0 } else { *object + 1 });
+        fields.objects =
+            objects.into_iter().map(|(object, named)| (object, SlotsByName::new(named))).collect();
         fields
     }
 }

@@ -15,7 +15,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{RuleId, TableId};
 
-pub use super::jump::{Cmp, CmpJump, On};
+pub use super::jump::{CmpJump, Comparison, JumpOn};
 
 /// Id of a register within a value block.
 pub type Reg = u16;
@@ -35,7 +35,7 @@ pub enum BlockKind {
 
 /// A range of consecutive registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Registers {
+pub struct RegisterRange {
     pub first: Reg,
     pub len: u16,
 }
@@ -43,8 +43,8 @@ pub struct Registers {
 /// What an operand of an instruction refers to, such as a slot or a block. The verifier checks each
 /// reference.
 #[derive(Clone, Copy, Debug)]
-pub enum Reference {
-    On(On),
+pub enum OperandReference {
+    On(JumpOn),
     To(Pc),
     Slot(u32),
     String(u32),
@@ -59,16 +59,16 @@ pub enum Reference {
     Condition(BlockId),
     Value(BlockId),
     Register(Reg),
-    Registers(Registers),
+    Registers(RegisterRange),
     /// Operator of an instruction, which must yield a value and not a test result.
     Operator(Op),
 }
 
-const TEST: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table];
-const CONDITION: &[BlockKind] = &[BlockKind::Condition];
-const TABLE: &[BlockKind] = &[BlockKind::Table];
-const VALUE: &[BlockKind] = &[BlockKind::Value];
-const ANY: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
+const TEST_BLOCKS: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table];
+const CONDITION_BLOCKS: &[BlockKind] = &[BlockKind::Condition];
+const TABLE_BLOCKS: &[BlockKind] = &[BlockKind::Table];
+const VALUE_BLOCKS: &[BlockKind] = &[BlockKind::Value];
+const ANY_BLOCK: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
 /// Expands the list of instructions. Each row has an instruction's name, the kinds of block that
 /// may contain it, and its operands with what they refer to.
@@ -92,11 +92,11 @@ macro_rules! instructions {
             /// Calls `visit` with what each operand refers to, and stops at the first error.
             pub fn each_reference<E>(
                 &self,
-                mut visit: impl FnMut(Reference) -> Result<(), E>,
+                mut visit: impl FnMut(OperandReference) -> Result<(), E>,
             ) -> Result<(), E> {
                 match *self {
                     $(Instr::$name $({ $($operand),* })? => {
-                        $($(let _ = $operand; $(visit(Reference::$reference($operand.into()))?;)?)*)?
+                        $($(let _ = $operand; $(visit(OperandReference::$reference($operand.into()))?;)?)*)?
                     })*
                 }
                 Ok(())
@@ -107,96 +107,96 @@ macro_rules! instructions {
 
 instructions! {
     /// Compares a slot with an integer, and jumps to `to` depending on the result.
-    Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
+    Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
     /// Compares a slot with a float, and jumps to `to` depending on the result.
-    Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
+    Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
     /// Tests whether a slot is `true`, and jumps to `to` depending on the result.
-    Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
+    Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
     /// Tests whether a slot is missing, and jumps to `to` depending on the result.
-    Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
+    Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
     /// Tests whether a slot equals a constant text, and jumps to `to` depending on the result.
-    Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
+    Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Evaluates any predicate, and jumps to `to` depending on the result.
-    Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
+    Test in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a predicate at most once per decision, because several conditions use it, and
     /// jumps to `to` depending on the result.
-    Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
+    Memo in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a condition that has a block of its own, and jumps to `to` depending on the
     /// result, which is true or false, never unknown.
-    Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
+    Shared in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, shared: u32 => Shared };
     /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
     /// result, which is true or false, never unknown.
-    Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
+    Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
     /// Jumps unconditionally.
-    Jump in ANY { to: Pc => To };
+    Jump in ANY_BLOCK { to: Pc => To };
     /// Ends a condition block; `holds` is the result of the block.
-    Answer in CONDITION { holds: bool };
+    Answer in CONDITION_BLOCKS { holds: bool };
 
     /// Chooses the route as the result of the table, because the route's condition is true.
-    Choose in TABLE { route: RuleId };
+    Choose in TABLE_BLOCKS { route: RuleId };
     /// Continues the search in `table`, because the route's condition is true. If `table` selects
     /// nothing, the search resumes at the next instruction.
-    Goto in TABLE { route: RuleId, table: TableId => Table };
+    Goto in TABLE_BLOCKS { route: RuleId, table: TableId => Table };
     /// Chooses the table's default, because no route's condition is true.
-    Default in TABLE { table: TableId => Table };
+    Default in TABLE_BLOCKS { table: TableId => Table };
     /// Continues the search in the table that the default leads to, because no route's condition is
     /// true.
-    Continue in TABLE { table: TableId => Table };
+    Continue in TABLE_BLOCKS { table: TableId => Table };
     /// Ends the search of a table without a default: no route's condition is true.
-    Nothing in TABLE;
+    Nothing in TABLE_BLOCKS;
 
     /// Loads a field of the message.
-    Slot in VALUE { dst: Reg => Register, slot: u32 => Slot };
+    Slot in VALUE_BLOCKS { dst: Reg => Register, slot: u32 => Slot };
     /// Loads a constant.
-    Const in VALUE { dst: Reg => Register, constant: u32 => Const };
+    Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
     /// Loads the current element of the loop at a nesting level.
-    Var in VALUE { dst: Reg => Register, level: u32 => Level };
+    Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
     /// Loads the value of another block.
-    Eval in VALUE { dst: Reg => Register, block: BlockId => Value };
+    Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
     /// Loads a field of a value.
-    Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
+    Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// Computes `base[key]`.
-    Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
+    Index in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
     /// Reads a value as one of the given kinds. Missing if the value has another kind and cannot be
     /// converted.
-    Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
+    Read in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
     /// Builds a list.
-    List in VALUE { dst: Reg => Register, items: Registers => Registers };
+    List in VALUE_BLOCKS { dst: Reg => Register, items: RegisterRange => Registers };
     /// Applies a binary operator.
-    Binary in VALUE { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
+    Binary in VALUE_BLOCKS { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
     /// Applies a unary operator.
-    Unary in VALUE { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
+    Unary in VALUE_BLOCKS { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
     /// Calls a built-in function.
-    Call in VALUE { function: Function, dst: Reg => Register, args: Registers => Registers };
+    Call in VALUE_BLOCKS { function: Function, dst: Reg => Register, args: RegisterRange => Registers };
     /// Computes `similarity` to a constant text.
-    Similar in VALUE { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
+    Similar in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
     /// Calls a host function, provided by the embedding program.
-    Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
+    Extern in VALUE_BLOCKS { dst: Reg => Register, args: RegisterRange => Registers, function: u32 => Extern };
     /// Counts the elements of a list for which a condition is true.
-    Count in VALUE { dst: Reg => Register, each: u32 => Loop };
+    Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
     /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
     /// is true for an element, the block `fails` whether it is false.
-    Quantifier in VALUE { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
+    Quantifier in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
     /// Computes a condition as a value: `true` if the block `holds` is true, `false` if the block
     /// `fails` is true, else missing.
-    Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
+    Cond in VALUE_BLOCKS { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Jumps if a register holds a value that is not missing.
-    IfPresent in VALUE { src: Reg => Register, to: Pc => To };
+    IfPresent in VALUE_BLOCKS { src: Reg => Register, to: Pc => To };
     /// Jumps if a condition is not true.
-    IfNot in VALUE { block: BlockId => Condition, to: Pc => To };
+    IfNot in VALUE_BLOCKS { block: BlockId => Condition, to: Pc => To };
     /// Ends a value block; the register `src` holds the value of the block.
-    Yield in VALUE { src: Reg => Register };
+    Yield in VALUE_BLOCKS { src: Reg => Register };
 }
 
 impl Instr {
-    pub fn target(&self) -> Option<Pc> {
+    pub fn jump_target(&self) -> Option<Pc> {
         let mut copy = *self;
-        copy.target_mut().map(|to| *to)
+        copy.jump_target_mut().map(|to| *to)
     }
 
     /// Returns the jump's target, so that it can be patched; `None` if the instruction does not
     /// jump.
-    pub fn target_mut(&mut self) -> Option<&mut Pc> {
+    pub fn jump_target_mut(&mut self) -> Option<&mut Pc> {
         Some(match self {
             Instr::Int { to, .. }
             | Instr::Float { to, .. }
@@ -215,7 +215,7 @@ impl Instr {
     }
 
     /// Returns true if the next instruction can be reached only by a jump.
-    pub fn is_end(&self) -> bool {
+    pub fn ends_control_flow(&self) -> bool {
         matches!(
             self,
             Instr::Jump { .. }

@@ -10,26 +10,26 @@ use std::cmp::Ordering;
 /// taken either on the wanted result, or on the two other results. Unknown is never the wanted
 /// result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct On(u8);
+pub struct JumpOn(u8);
 
-impl On {
+impl JumpOn {
     /// Jump if the result is true.
-    pub const TRUE: On = On(1);
+    pub const TRUE: JumpOn = JumpOn(1);
     /// Jump if the result is false.
-    pub const FALSE: On = On(2);
+    pub const FALSE: JumpOn = JumpOn(2);
     /// Jump if the result is false or unknown.
-    pub const NOT_TRUE: On = On(6);
+    pub const NOT_TRUE: JumpOn = JumpOn(6);
     /// Jump if the result is true or unknown.
-    pub const NOT_FALSE: On = On(5);
+    pub const NOT_FALSE: JumpOn = JumpOn(5);
 
     /// Returns a set of results that take the jump. With `when` true, this is only the result
     /// `want`; with `when` false, all other results.
-    pub fn new(want: bool, when: bool) -> On {
+    pub fn new(want: bool, when: bool) -> JumpOn {
         match (want, when) {
-            (true, true) => On::TRUE,
-            (false, true) => On::FALSE,
-            (true, false) => On::NOT_TRUE,
-            (false, false) => On::NOT_FALSE,
+            (true, true) => JumpOn::TRUE,
+            (false, true) => JumpOn::FALSE,
+            (true, false) => JumpOn::NOT_TRUE,
+            (false, false) => JumpOn::NOT_FALSE,
         }
     }
 
@@ -42,10 +42,10 @@ impl On {
     /// Returns the name used in listings; `?` for a set that is none of the four constants.
     pub fn spelling(self) -> &'static str {
         match self {
-            On::TRUE => "if",
-            On::FALSE => "if-false",
-            On::NOT_TRUE => "unless",
-            On::NOT_FALSE => "unless-false",
+            JumpOn::TRUE => "if",
+            JumpOn::FALSE => "if-false",
+            JumpOn::NOT_TRUE => "unless",
+            JumpOn::NOT_FALSE => "unless-false",
             _ => "?",
         }
     }
@@ -53,45 +53,45 @@ impl On {
 
 /// A comparison operator: the set of orderings that satisfy it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cmp(u8);
+pub struct Comparison(u8);
 
-impl Cmp {
+impl Comparison {
     /// `<`
-    pub const LT: Cmp = Cmp(1);
+    pub const LT: Comparison = Comparison(1);
     /// `==`
-    pub const EQ: Cmp = Cmp(2);
+    pub const EQ: Comparison = Comparison(2);
     /// `<=`
-    pub const LE: Cmp = Cmp(3);
+    pub const LE: Comparison = Comparison(3);
     /// `>`
-    pub const GT: Cmp = Cmp(4);
+    pub const GT: Comparison = Comparison(4);
     /// `!=`
-    pub const NE: Cmp = Cmp(5);
+    pub const NE: Comparison = Comparison(5);
     /// `>=`
-    pub const GE: Cmp = Cmp(6);
+    pub const GE: Comparison = Comparison(6);
 
     /// Returns the comparison of an operator; `None` if the operator is no comparison.
-    pub fn from_op(op: Op) -> Option<Cmp> {
+    pub fn from_op(op: Op) -> Option<Comparison> {
         Some(match op {
-            Op::Eq => Cmp::EQ,
-            Op::Ne => Cmp::NE,
-            Op::Lt => Cmp::LT,
-            Op::Le => Cmp::LE,
-            Op::Gt => Cmp::GT,
-            Op::Ge => Cmp::GE,
+            Op::Eq => Comparison::EQ,
+            Op::Ne => Comparison::NE,
+            Op::Lt => Comparison::LT,
+            Op::Le => Comparison::LE,
+            Op::Gt => Comparison::GT,
+            Op::Ge => Comparison::GE,
             _ => return None,
         })
     }
 
     /// Returns the equivalent comparison for swapped operands, such as `>` for `<`.
     #[must_use]
-    pub fn flipped(self) -> Cmp {
-        Cmp((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
+    pub fn flipped(self) -> Comparison {
+        Comparison((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
     }
 
     /// Returns the opposite comparison, such as `>=` for `<`.
     #[must_use]
-    pub fn negated(self) -> Cmp {
-        Cmp(!self.0 & 7)
+    pub fn negated(self) -> Comparison {
+        Comparison(!self.0 & 7)
     }
 
     /// Returns true if the ordering satisfies the comparison.
@@ -103,12 +103,12 @@ impl Cmp {
     /// Returns the operator as authors write it; `?` for a set that is none of the six constants.
     pub fn spelling(self) -> &'static str {
         match self {
-            Cmp::LT => "<",
-            Cmp::EQ => "==",
-            Cmp::LE => "<=",
-            Cmp::GT => ">",
-            Cmp::NE => "!=",
-            Cmp::GE => ">=",
+            Comparison::LT => "<",
+            Comparison::EQ => "==",
+            Comparison::LE => "<=",
+            Comparison::GT => ">",
+            Comparison::NE => "!=",
+            Comparison::GE => ">=",
             _ => "?",
         }
     }
@@ -121,17 +121,17 @@ pub struct CmpJump(u8);
 
 impl CmpJump {
     /// Returns a comparison that jumps if it is true; with `when` false, if it is false.
-    pub fn new(cmp: Cmp, when: bool) -> CmpJump {
+    pub fn new(cmp: Comparison, when: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(when) << 3))
     }
 
     /// Returns the comparison.
-    pub fn cmp(self) -> Cmp {
-        Cmp(self.0 & 7)
+    pub fn cmp(self) -> Comparison {
+        Comparison(self.0 & 7)
     }
 
     /// Returns true if the jump is taken on a true comparison, false if on a false one.
-    pub fn when(self) -> bool {
+    pub fn jumps_if_true(self) -> bool {
         self.0 & 8 != 0
     }
 
@@ -139,7 +139,7 @@ impl CmpJump {
     /// without an order, such as a text and a number.
     #[inline(always)]
     pub fn takes(self, order: Option<Ordering>) -> bool {
-        order.is_some_and(|order| self.cmp().holds(order)) == self.when()
+        order.is_some_and(|order| self.cmp().holds(order)) == self.jumps_if_true()
     }
 }
 
@@ -150,10 +150,10 @@ mod tests {
     #[test]
     fn comparisons_are_sets_of_orders() {
         for (cmp, flipped, negated) in [
-            (Cmp::LT, Cmp::GT, Cmp::GE),
-            (Cmp::LE, Cmp::GE, Cmp::GT),
-            (Cmp::EQ, Cmp::EQ, Cmp::NE),
-            (Cmp::GT, Cmp::LT, Cmp::LE),
+            (Comparison::LT, Comparison::GT, Comparison::GE),
+            (Comparison::LE, Comparison::GE, Comparison::GT),
+            (Comparison::EQ, Comparison::EQ, Comparison::NE),
+            (Comparison::GT, Comparison::LT, Comparison::LE),
         ] {
             assert_eq!((cmp.flipped(), cmp.negated()), (flipped, negated));
             for order in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
@@ -167,8 +167,16 @@ mod tests {
 
     #[test]
     fn unknown_holds_for_neither_question() {
-        assert!(!On::new(true, true).takes(Tri::Unknown) && !On::new(false, true).takes(Tri::Unknown));
-        assert!(On::new(true, false).takes(Tri::Unknown) && On::new(false, false).takes(Tri::Unknown));
-        assert!(On::FALSE.takes(Tri::False) && On::NOT_TRUE.takes(Tri::False) && On::TRUE.takes(Tri::True));
+        assert!(
+            !JumpOn::new(true, true).takes(Tri::Unknown) && !JumpOn::new(false, true).takes(Tri::Unknown)
+        );
+        assert!(
+            JumpOn::new(true, false).takes(Tri::Unknown) && JumpOn::new(false, false).takes(Tri::Unknown)
+        );
+        assert!(
+            JumpOn::FALSE.takes(Tri::False)
+                && JumpOn::NOT_TRUE.takes(Tri::False)
+                && JumpOn::TRUE.takes(Tri::True)
+        );
     }
 }

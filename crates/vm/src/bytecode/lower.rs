@@ -15,8 +15,8 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, Chunk, Kept, Loop, NONE, RuleCode, Shared, TableCode};
-use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
+use crate::bytecode::chunk::{Block, CacheCell, Chunk, Loop, NO_ENTRY, RuleCode, SharedCondition, TableCode};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
 use hashbrown::HashMap;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -73,16 +73,16 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     };
     // Most predicates are tested once, by one instruction that jumps.
     lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
-    slots::lower(program, &mut lowering.chunk)?;
-    lowering.chunk.externs = index(program.externs.len(), message!("host functions"))?;
+    slots::lower_slots(program, &mut lowering.chunk)?;
+    lowering.chunk.externs = checked_index(program.externs.len(), message!("host functions"))?;
     lowering.reserve_preds();
     for part in &uses.order {
-        lowering.part(*part)?;
+        lowering.lower_part(*part)?;
     }
     for (table, routes) in normal.tables.iter().enumerate() {
-        lowering.table(program, TableId(index(table, message!("tables"))?), routes)?;
+        lowering.lower_table(program, TableId(checked_index(table, message!("tables"))?), routes)?;
     }
-    lowering.values()?;
+    lowering.lower_values()?;
     let chunk = lowering.chunk;
     Bytecode::new(chunk, |pattern, fold| {
         program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
@@ -91,8 +91,8 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 
 /// Converts a number to a 32-bit index of the bytecode. If the number is too large, the error names
 /// `what`.
-fn index(number: usize, what: Message) -> Result<u32, LowerError> {
-    u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
+fn checked_index(number: usize, what: Message) -> Result<u32, LowerError> {
+    u32::try_from(number).ok().filter(|index| *index != NO_ENTRY).ok_or(LowerError::TooLarge(what))
 }
 
 /// A jump target whose address is not known yet, as a list of the jumps to patch.
@@ -117,7 +117,7 @@ struct Lowering<'n> {
 
 impl Lowering<'_> {
     /// Emits what the code of the users of `part` refers to: a block, predicate or loop.
-    fn part(&mut self, part: Part) -> Result<(), LowerError> {
+    fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
             Part::Pred(pred) => self.lower_pred(pred),
@@ -125,26 +125,26 @@ impl Lowering<'_> {
         }
     }
 
-    fn here(&self) -> Result<Pc, LowerError> {
-        index(self.chunk.instrs.len(), message!("instructions"))
+    fn current_address(&self) -> Result<Pc, LowerError> {
+        checked_index(self.chunk.instrs.len(), message!("instructions"))
     }
 
     fn emit(&mut self, instr: Instr) -> Result<(), LowerError> {
-        self.here()?;
+        self.current_address()?;
         self.chunk.instrs.push(instr);
         Ok(())
     }
 
     fn emit_jump(&mut self, instr: Instr, label: &mut Label) -> Result<(), LowerError> {
-        label.jumps.push(self.here()?);
+        label.jumps.push(self.current_address()?);
         self.emit(instr)
     }
 
     /// Sets the target of all jumps to a label to the current address.
-    fn bind(&mut self, label: Label) -> Result<(), LowerError> {
-        let here = self.here()?;
+    fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
+        let here = self.current_address()?;
         for jump in label.jumps {
-            if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::target_mut) {
+            if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::jump_target_mut) {
                 *to = here;
             }
         }
@@ -152,36 +152,36 @@ impl Lowering<'_> {
     }
 
     /// Ends the block that began at `start`: adds it to the chunk and returns its id.
-    fn close(
+    fn close_block(
         &mut self,
         kind: BlockKind,
         start: Pc,
         registers: u16,
-        kept: Option<Kept>,
+        kept: Option<CacheCell>,
     ) -> Result<BlockId, LowerError> {
-        let id = index(self.chunk.blocks.len(), message!("blocks"))?;
-        let end = self.here()?;
+        let id = checked_index(self.chunk.blocks.len(), message!("blocks"))?;
+        let end = self.current_address()?;
         self.chunk.blocks.push(Block { kind, start, end, registers, kept });
         Ok(id)
     }
 
-    fn table(
+    fn lower_table(
         &mut self,
         program: &Program,
         table: TableId,
         routes: &[rulec_sema::normal::NRoute],
     ) -> Result<(), LowerError> {
-        let start = self.here()?;
+        let start = self.current_address()?;
         let mut codes = Vec::with_capacity(routes.len());
         for route in routes {
-            let start = self.here()?;
+            let start = self.current_address()?;
             let fails = self.emit_cond(route.cond)?;
             self.emit(match route.goto {
                 Some(table) => Instr::Goto { route: route.route, table },
                 None => Instr::Choose { route: route.route },
             })?;
-            self.bind(fails)?;
-            codes.push(RuleCode { start, end: self.here()? });
+            self.bind_label(fails)?;
+            codes.push(RuleCode { start, end: self.current_address()? });
         }
         let default = program.tables.get(table.index()).and_then(|table| table.default.as_ref());
         self.emit(match default {
@@ -189,15 +189,16 @@ impl Lowering<'_> {
             Some(_) => Instr::Default { table },
             None => Instr::Nothing,
         })?;
-        let block = self.close(BlockKind::Table, start, 0, None)?;
+        let block = self.close_block(BlockKind::Table, start, 0, None)?;
         self.chunk.tables.push(TableCode { block, routes: codes });
         Ok(())
     }
 
     /// Lowers the values for handler arguments and router destinations, which no condition uses.
-    fn values(&mut self) -> Result<(), LowerError> {
+    fn lower_values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
-        self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;
+        self.chunk.values =
+            values.iter().map(|value| self.lower_operand(*value)).collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -206,21 +207,21 @@ impl Lowering<'_> {
         if let Some(block) = self.cond_blocks.get(&cond.0) {
             return Ok(*block);
         }
-        let start = self.here()?;
+        let start = self.current_address()?;
         let fails = match self.shared.get(&cond.0).copied() {
             Some(shared) => {
                 let mut fails = Label::default();
-                self.emit_jump(Instr::Shared { on: On::NOT_TRUE, to: 0, shared }, &mut fails)?;
+                self.emit_jump(Instr::Shared { on: JumpOn::NOT_TRUE, to: 0, shared }, &mut fails)?;
                 fails
             }
             None => self.emit_cond(cond)?,
         };
         self.emit(Instr::Answer { holds: true })?;
         if !fails.jumps.is_empty() {
-            self.bind(fails)?;
+            self.bind_label(fails)?;
             self.emit(Instr::Answer { holds: false })?;
         }
-        let block = self.close(BlockKind::Condition, start, 0, None)?;
+        let block = self.close_block(BlockKind::Condition, start, 0, None)?;
         self.cond_blocks.insert(cond.0, block);
         Ok(block)
     }
@@ -229,15 +230,15 @@ impl Lowering<'_> {
     /// users share one.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
-        if let NCond::Each { all, list, kinds, body, level, nest } = *known_cond(self.normal, id)? {
-            let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+        if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
+            let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
             self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest })?;
         }
-        if self.uses.is_own(Part::Cond(cond)) {
+        if self.uses.has_own_block(Part::Cond(cond)) {
             let block = self.cond_block(id)?;
-            let shared = index(self.chunk.shared.len(), message!("conditions"))?;
-            let memo = self.uses.info(Part::Cond(cond)).is_closed();
-            self.chunk.shared.push(Shared { block, memo });
+            let shared = checked_index(self.chunk.shared.len(), message!("conditions"))?;
+            let memo = self.uses.use_info(Part::Cond(cond)).is_loop_invariant();
+            self.chunk.shared.push(SharedCondition { block, memo });
             self.shared.insert(cond, shared);
             if memo {
                 // Loops and values should use the memoized result too, not run the block.
@@ -248,6 +249,6 @@ impl Lowering<'_> {
     }
 }
 
-fn known_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
+fn find_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
     normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
 }

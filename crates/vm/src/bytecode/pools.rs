@@ -17,15 +17,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Number of keywords from which one automaton is faster than a searcher for each keyword.
-pub const AUTOMATON_FROM: usize = 5;
+pub const MIN_AUTOMATON_KEYWORDS: usize = 5;
 
-type Set<T> = HashSet<T, foldhash::fast::FixedState>;
+type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
 /// The run-time data of a [`Chunk`]. Each vector is parallel to the chunk's vector of the same
 /// name.
 #[derive(Debug)]
 pub struct Pools {
-    pub keywords: Vec<Matcher>,
+    pub keywords: Vec<KeywordMatcher>,
     pub members: Vec<MemberSet>,
     pub similar: Vec<SimilarityPattern>,
 }
@@ -37,7 +37,7 @@ impl Pools {
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.
     pub fn build(chunk: &Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Pools, LowerError> {
-        let member_set = |members: &crate::bytecode::chunk::Members| {
+        let member_set = |members: &crate::bytecode::chunk::MemberList| {
             let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
             MemberSet::new(list, members.mode)
         };
@@ -45,7 +45,13 @@ impl Pools {
             keywords: chunk
                 .keywords
                 .iter()
-                .map(|words| Matcher::new(words, words.most_bytes(|limit| chunk.limits.get(limit)), &known))
+                .map(|words| {
+                    KeywordMatcher::new(
+                        words,
+                        words.max_searchable_bytes(|limit| chunk.limits.get(limit)),
+                        &known,
+                    )
+                })
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| SimilarityPattern::new(text)).collect(),
@@ -55,17 +61,17 @@ impl Pools {
 
 /// A compiled text predicate.
 #[derive(Debug)]
-pub struct Matcher {
+pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.
     all: bool,
     /// Maximum length in bytes of a text whose search cannot exceed a limit, outside quantifiers.
     pub most: u64,
-    search: Compiled,
+    search: CompiledKeywords,
 }
 
 /// The compiled keywords, patterns or regular expressions of a text predicate.
 #[derive(Debug)]
-enum Compiled {
+enum CompiledKeywords {
     /// Operator `contains`: a searcher for each keyword.
     Texts(Box<[Finder<'static>]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
@@ -82,21 +88,21 @@ enum Compiled {
     Globs(Box<[Glob]>),
     /// Operator `like any` with many patterns: the patterns without a wildcard, and the other
     /// patterns.
-    AnyGlob(Set<Box<str>>, Box<[Glob]>),
+    AnyGlob(FastSet<Box<str>>, Box<[Glob]>),
     /// Operator `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
 }
 
-impl Matcher {
+impl KeywordMatcher {
     fn new(
         keywords: &Keywords,
         most: u64,
         known: impl Fn(&Arc<str>, bool) -> bool,
-    ) -> Result<Matcher, LowerError> {
+    ) -> Result<KeywordMatcher, LowerError> {
         let Keywords { search, word, all, mode, words, .. } = keywords;
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
-        let many = !all && words.len() >= AUTOMATON_FROM;
+        let many = !all && words.len() >= MIN_AUTOMATON_KEYWORDS;
         let too_large = |_| LowerError::TooLarge(message!("keywords in one list"));
         let compile = |pattern: &Arc<str>| {
             if known(pattern, mode.fold) {
@@ -108,90 +114,92 @@ impl Matcher {
         let search = match (search, word) {
             (Search::Literal(Anchor::Anywhere), true) if many => {
                 let any = WordSearcher::for_keywords(prepared().map(Cow::into_owned)).map_err(too_large)?;
-                Compiled::Words([any].into())
+                CompiledKeywords::Words([any].into())
             }
-            (Search::Literal(Anchor::Anywhere), true) => Compiled::Words(
+            (Search::Literal(Anchor::Anywhere), true) => CompiledKeywords::Words(
                 prepared().map(|word| WordSearcher::for_keyword(&word).into_owned()).collect(),
             ),
             (Search::Literal(Anchor::Anywhere), false) if many => {
                 let words = prepared().map(Cow::into_owned);
                 let automaton = LiteralAutomaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
-                Compiled::Many(Box::new(automaton))
+                CompiledKeywords::Many(Box::new(automaton))
             }
             (Search::Literal(Anchor::Anywhere), false) => {
-                Compiled::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
+                CompiledKeywords::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
             }
-            (Search::Literal(Anchor::Start), true) => Compiled::Ends(boxed(), text::starts_with_word),
-            (Search::Literal(Anchor::Start), false) => Compiled::Starts(boxed()),
-            (Search::Literal(Anchor::End), true) => Compiled::Ends(boxed(), text::ends_with_word),
+            (Search::Literal(Anchor::Start), true) => CompiledKeywords::Ends(boxed(), text::starts_with_word),
+            (Search::Literal(Anchor::Start), false) => CompiledKeywords::Starts(boxed()),
+            (Search::Literal(Anchor::End), true) => CompiledKeywords::Ends(boxed(), text::ends_with_word),
             (Search::Literal(Anchor::End), false) => {
-                Compiled::Ends(boxed(), |text, word| text.ends_with(word))
+                CompiledKeywords::Ends(boxed(), |text, word| text.ends_with(word))
             }
             (Search::Glob, _) => {
                 let globs = words.iter().map(|word| Glob::with_mode(word, *mode));
-                if *all || words.len() < AUTOMATON_FROM {
-                    Compiled::Globs(globs.collect())
+                if *all || words.len() < MIN_AUTOMATON_KEYWORDS {
+                    CompiledKeywords::Globs(globs.collect())
                 } else {
                     let (texts, globs): (Vec<_>, Vec<_>) =
                         globs.partition(|glob| glob.as_literal().is_some());
                     let texts = texts.iter().filter_map(Glob::as_literal).map(Box::from);
-                    Compiled::AnyGlob(texts.collect(), globs.into())
+                    CompiledKeywords::AnyGlob(texts.collect(), globs.into())
                 }
             }
-            (Search::Regex, _) => Compiled::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?),
+            (Search::Regex, _) => {
+                CompiledKeywords::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?)
+            }
         };
-        Ok(Matcher { all: *all, most, search })
+        Ok(KeywordMatcher { all: *all, most, search })
     }
 
     /// Returns true if the text matches. The text must be normalized for the keywords' text mode,
     /// except for `matches`.
     #[inline]
-    pub fn holds(&self, text: &str) -> bool {
+    pub fn is_match(&self, text: &str) -> bool {
         match &self.search {
-            Compiled::Texts(finders) => {
-                self.quantify(finders, |finder| finder.find(text.as_bytes()).is_some())
+            CompiledKeywords::Texts(finders) => {
+                self.any_or_all(finders, |finder| finder.find(text.as_bytes()).is_some())
             }
-            Compiled::Many(automaton) => automaton.is_match(text),
-            Compiled::Words(words) => self.quantify(words, |searcher| searcher.is_in(text)),
-            Compiled::Starts(words) => self.quantify(words, |word| text.starts_with(&**word)),
-            Compiled::Ends(words, stands) => self.quantify(words, |word| stands(text, word)),
-            Compiled::Globs(globs) => self.quantify(globs, |glob| glob.matches(text)),
-            Compiled::AnyGlob(texts, globs) => {
+            CompiledKeywords::Many(automaton) => automaton.is_match(text),
+            CompiledKeywords::Words(words) => self.any_or_all(words, |searcher| searcher.is_in(text)),
+            CompiledKeywords::Starts(words) => self.any_or_all(words, |word| text.starts_with(&**word)),
+            CompiledKeywords::Ends(words, stands) => self.any_or_all(words, |word| stands(text, word)),
+            CompiledKeywords::Globs(globs) => self.any_or_all(globs, |glob| glob.matches(text)),
+            CompiledKeywords::AnyGlob(texts, globs) => {
                 texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
             }
-            Compiled::Regexes(regexes) => self.quantify(regexes, |regex| regex.is_match(text)),
+            CompiledKeywords::Regexes(regexes) => self.any_or_all(regexes, |regex| regex.is_match(text)),
         }
     }
 
     /// Returns the prefixes of a `starts_with` for which one matching prefix is enough; `None` for
     /// other predicates.
-    pub fn prefixes(&self) -> Option<&[Box<str>]> {
+    pub fn alternative_prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
-            Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
+            CompiledKeywords::Starts(words) if !self.all || words.len() == 1 => Some(words),
             _ => None,
         }
     }
 
     /// Returns the keywords of a `contains`, and whether a text must contain all of them. `None`
     /// for other predicates, and if the keywords share one automaton.
-    pub fn texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
+    pub fn contained_texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
-            Compiled::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
+            CompiledKeywords::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
             _ => None,
         }
     }
 
     /// Returns the searcher of a `contains` with one keyword; `None` for other predicates.
-    pub fn one_text(&self) -> Option<&Finder<'static>> {
+    pub fn single_text_finder(&self) -> Option<&Finder<'static>> {
         match &self.search {
-            Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
+            CompiledKeywords::Texts(finders) if finders.len() == 1 => finders.first(),
             _ => None,
         }
     }
 
     /// Returns true if `holds` is true for all items or, with `self.all` false, for any item.
     #[inline]
-    fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
+    fn any_or_all<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
         if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
@@ -200,8 +208,8 @@ impl Matcher {
 /// are searched in the list itself.
 #[derive(Debug, Default)]
 pub struct MemberSet {
-    texts: Set<Box<str>>,
-    ints: Set<i64>,
+    texts: FastSet<Box<str>>,
+    ints: FastSet<i64>,
     /// Whether the list contains a float, which may equal an integer that is looked up.
     floats: bool,
 }
@@ -241,7 +249,7 @@ mod tests {
     /// which must be found.
     #[test]
     fn overlapping_words_are_found() {
-        for extra in [0, AUTOMATON_FROM] {
+        for extra in [0, MIN_AUTOMATON_KEYWORDS] {
             let mut words: Vec<Arc<str>> = vec!["a a".into()];
             words.extend((0..extra).map(|n| format!("other{n}").into()));
             let keywords = Keywords {
@@ -252,8 +260,8 @@ mod tests {
                 words: words.into(),
                 weight: 0,
             };
-            let matcher = Matcher::new(&keywords, u64::MAX, |_, _| false).unwrap();
-            assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
+            let matcher = KeywordMatcher::new(&keywords, u64::MAX, |_, _| false).unwrap();
+            assert!(matcher.is_match("xa a a") && !matcher.is_match("xa ax"), "{matcher:?}");
         }
     }
 }

@@ -9,8 +9,8 @@
 //! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
 //! because the limits on nesting are checked only here.
 
-use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand, TableCode};
-use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers};
+use crate::bytecode::chunk::{Block, Chunk, NO_ENTRY, Operand, PredCheck, TableCode};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, OperandReference, Pc, RegisterRange};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -32,14 +32,14 @@ pub enum VerifyError {
     /// An index is beyond the end of the pool that it refers to; `what` names the items of the
     /// pool.
     #[error("{what} {index} does not exist (at {at})")]
-    OutOfBounds { what: &'static str, index: u64, at: At },
+    OutOfBounds { what: &'static str, index: u64, at: BytecodeLocation },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
-    Jump { to: Pc, at: At },
+    Jump { to: Pc, at: BytecodeLocation },
     /// An instruction, block or constant is of a kind that its use does not allow; `what` describes
     /// the error.
     #[error("{what} (at {at})")]
-    Kind { what: &'static str, at: At },
+    Kind { what: &'static str, at: BytecodeLocation },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
     #[error("{}", self.to_message())]
     TooDeep,
@@ -64,7 +64,7 @@ impl VerifyError {
 
 /// A location in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum At {
+pub enum BytecodeLocation {
     #[error("instruction {0}")]
     Instr(Pc),
     /// Location in a pool other than the instructions: the name of the pool's items, and an index.
@@ -75,157 +75,192 @@ pub enum At {
 /// Verifies a chunk.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
-    verifier.data()?;
-    verifier.users()?;
-    verifier.blocks()?;
-    verifier.tables()
+    verifier.verify_data()?;
+    verifier.verify_users()?;
+    verifier.verify_blocks()?;
+    verifier.verify_tables()
 }
 
 struct Verifier<'c> {
     chunk: &'c Chunk,
 }
 
-fn within(what: &'static str, index: usize, len: usize, at: At) -> Result<(), VerifyError> {
+fn check_index(
+    what: &'static str,
+    index: usize,
+    len: usize,
+    at: BytecodeLocation,
+) -> Result<(), VerifyError> {
     if index < len { Ok(()) } else { Err(VerifyError::OutOfBounds { what, index: index as u64, at }) }
 }
 
-fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
+fn check_requirement(holds: bool, what: &'static str, at: BytecodeLocation) -> Result<(), VerifyError> {
     if holds { Ok(()) } else { Err(VerifyError::Kind { what, at }) }
 }
 
 impl Verifier<'_> {
     /// Verifies the data for reading messages, and the pools of constants.
-    fn data(&self) -> Result<(), VerifyError> {
+    fn verify_data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, object) in chunk.objects.iter().enumerate() {
-            require(
-                object.parent == NONE || (object.parent as usize) < id,
+            check_requirement(
+                object.parent == NO_ENTRY || (object.parent as usize) < id,
                 "a field lies in a later one",
-                At::Entry("field", id),
+                BytecodeLocation::Entry("field", id),
             )?;
         }
         let mut depths: Vec<usize> = Vec::with_capacity(chunk.objects.len());
         for (id, object) in chunk.objects.iter().enumerate() {
             let depth = 1 + depths.get(object.parent as usize).copied().unwrap_or(0);
-            require(depth <= MAX_SHARED_DEPTH, "fields nest too deep", At::Entry("field", id))?;
+            check_requirement(
+                depth <= MAX_SHARED_DEPTH,
+                "fields nest too deep",
+                BytecodeLocation::Entry("field", id),
+            )?;
             depths.push(depth);
         }
         for (id, slot) in chunk.slots.iter().enumerate() {
-            if slot.object != NONE {
-                within("field", slot.object as usize, chunk.objects.len(), At::Entry("slot", id))?;
+            if slot.object != NO_ENTRY {
+                check_index(
+                    "field",
+                    slot.object as usize,
+                    chunk.objects.len(),
+                    BytecodeLocation::Entry("slot", id),
+                )?;
             }
         }
         for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
-            let at = At::Entry("text", id);
-            within("slot", slot.index(), chunk.slots.len(), at)?;
-            require(!mode.is_plain(), "a plain text needs no preparing", at)?;
+            let at = BytecodeLocation::Entry("text", id);
+            check_index("slot", slot.index(), chunk.slots.len(), at)?;
+            check_requirement(!mode.is_plain(), "a plain text needs no preparing", at)?;
         }
         for (id, members) in chunk.members.iter().enumerate() {
-            let at = At::Entry("list", id);
-            within("constant", members.constant as usize, chunk.consts.len(), at)?;
+            let at = BytecodeLocation::Entry("list", id);
+            check_index("constant", members.constant as usize, chunk.consts.len(), at)?;
             let list = chunk.consts[members.constant as usize].value().list_len();
-            require(list.is_some(), "the constant is no list", at)?;
+            check_requirement(list.is_some(), "the constant is no list", at)?;
         }
         for (id, keywords) in chunk.keywords.iter().enumerate() {
-            require(!keywords.words.is_empty(), "there is no keyword", At::Entry("keywords", id))?;
+            check_requirement(
+                !keywords.words.is_empty(),
+                "there is no keyword",
+                BytecodeLocation::Entry("keywords", id),
+            )?;
         }
         Ok(())
     }
 
     /// Verifies the predicates, values, loops and shared conditions, which refer to operands and
     /// blocks.
-    fn users(&self) -> Result<(), VerifyError> {
+    fn verify_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
-            let at = At::Entry("predicate", id);
-            self.operand(pred.left, at)?;
-            self.operand(pred.right, at)?;
-            if pred.text != NONE {
-                within("text", pred.text as usize, chunk.texts.len(), at)?;
+            let at = BytecodeLocation::Entry("predicate", id);
+            self.verify_operand(pred.left, at)?;
+            self.verify_operand(pred.right, at)?;
+            if pred.text != NO_ENTRY {
+                check_index("text", pred.text as usize, chunk.texts.len(), at)?;
                 let (slot, mode) = chunk.texts[pred.text as usize];
                 let same = pred.left == Operand::Slot(slot) && pred.mode.text == mode;
-                require(same, "the text is of another slot or mode", at)?;
+                check_requirement(same, "the text is of another slot or mode", at)?;
             }
             match pred.check {
-                Check::Equals(string) | Check::HasKey(string) => {
-                    within("string", string as usize, chunk.strings.len(), at)?;
+                PredCheck::Equals(string) | PredCheck::HasKey(string) => {
+                    check_index("string", string as usize, chunk.strings.len(), at)?;
                 }
-                Check::Members(id) => {
-                    within("list", id as usize, chunk.members.len(), at)?;
+                PredCheck::Members(id) => {
+                    check_index("list", id as usize, chunk.members.len(), at)?;
                     let same = chunk.members[id as usize].mode == pred.mode.text;
-                    require(same, "the list is of another mode", at)?;
+                    check_requirement(same, "the list is of another mode", at)?;
                 }
-                Check::Keywords(id) => {
-                    within("keywords", id as usize, chunk.keywords.len(), at)?;
+                PredCheck::Keywords(id) => {
+                    check_index("keywords", id as usize, chunk.keywords.len(), at)?;
                     let same = chunk.keywords[id as usize].mode == pred.mode.text;
-                    require(same, "the keywords are of another mode", at)?;
+                    check_requirement(same, "the keywords are of another mode", at)?;
                 }
-                Check::Truth
-                | Check::Missing
-                | Check::Int(..)
-                | Check::Float(..)
-                | Check::Length(..)
-                | Check::Generic => {}
+                PredCheck::Truth
+                | PredCheck::Missing
+                | PredCheck::Int(..)
+                | PredCheck::Float(..)
+                | PredCheck::Length(..)
+                | PredCheck::Generic => {}
             }
         }
         for (id, value) in chunk.values.iter().enumerate() {
-            self.operand(*value, At::Entry("value", id))?;
+            self.verify_operand(*value, BytecodeLocation::Entry("value", id))?;
         }
         for (id, each) in chunk.loops.iter().enumerate() {
-            let at = At::Entry("loop", id);
-            self.operand(each.list, at)?;
-            self.kind_of(each.body, BlockKind::Condition, at)?;
-            within("level", each.level as usize, chunk.levels as usize, at)?;
+            let at = BytecodeLocation::Entry("loop", id);
+            self.verify_operand(each.list, at)?;
+            self.check_block_kind(each.body, BlockKind::Condition, at)?;
+            check_index("level", each.level as usize, chunk.levels as usize, at)?;
         }
         for (id, shared) in chunk.shared.iter().enumerate() {
-            self.kind_of(shared.block, BlockKind::Condition, At::Entry("shared condition", id))?;
+            self.check_block_kind(
+                shared.block,
+                BlockKind::Condition,
+                BytecodeLocation::Entry("shared condition", id),
+            )?;
         }
         Ok(())
     }
 
-    fn kind_of(&self, block: BlockId, kind: BlockKind, at: At) -> Result<(), VerifyError> {
-        within("block", block as usize, self.chunk.blocks.len(), at)?;
-        require(self.chunk.blocks[block as usize].kind == kind, "the block is of another kind", at)
+    fn check_block_kind(
+        &self,
+        block: BlockId,
+        kind: BlockKind,
+        at: BytecodeLocation,
+    ) -> Result<(), VerifyError> {
+        check_index("block", block as usize, self.chunk.blocks.len(), at)?;
+        check_requirement(self.chunk.blocks[block as usize].kind == kind, "the block is of another kind", at)
     }
 
-    fn operand(&self, operand: Operand, at: At) -> Result<(), VerifyError> {
+    fn verify_operand(&self, operand: Operand, at: BytecodeLocation) -> Result<(), VerifyError> {
         match operand {
             Operand::Missing => Ok(()),
-            Operand::Slot(slot) => within("slot", slot.index(), self.chunk.slots.len(), at),
-            Operand::Const(id) => within("constant", id as usize, self.chunk.consts.len(), at),
-            Operand::Var(level) => within("level", level as usize, self.chunk.levels as usize, at),
-            Operand::Block(block) => self.kind_of(block, BlockKind::Value, at),
+            Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), at),
+            Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), at),
+            Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, at),
+            Operand::Block(block) => self.check_block_kind(block, BlockKind::Value, at),
         }
     }
 
     /// Verifies the blocks: together they cover the code without a gap, and each runs only earlier
     /// blocks.
-    fn blocks(&self) -> Result<(), VerifyError> {
+    fn verify_blocks(&self) -> Result<(), VerifyError> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.chunk.blocks.len());
         let mut start = 0;
         for (id, block) in self.chunk.blocks.iter().enumerate() {
-            let at = At::Entry("block", id);
-            require(block.start == start && block.end > start, "blocks overlap or leave a gap", at)?;
+            let at = BytecodeLocation::Entry("block", id);
+            check_requirement(
+                block.start == start && block.end > start,
+                "blocks overlap or leave a gap",
+                at,
+            )?;
             start = block.end;
-            within("instruction", block.end as usize - 1, self.chunk.instrs.len(), at)?;
+            check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), at)?;
             if let Some(kept) = block.kept {
-                within("cached value", kept.cell as usize, self.chunk.cached as usize, at)?;
+                check_index("cached value", kept.cell as usize, self.chunk.cached as usize, at)?;
             }
             let last = &self.chunk.instrs[block.end as usize - 1];
-            require(last.is_end(), "the block does not end", At::Instr(block.end - 1))?;
+            check_requirement(
+                last.ends_control_flow(),
+                "the block does not end",
+                BytecodeLocation::Instr(block.end - 1),
+            )?;
             let mut depth = 0;
             for pc in block.start..block.end {
-                let (instr, at) = (&self.chunk.instrs[pc as usize], At::Instr(pc));
-                require(
+                let (instr, at) = (&self.chunk.instrs[pc as usize], BytecodeLocation::Instr(pc));
+                check_requirement(
                     instr.kinds().contains(&block.kind),
                     "the instruction may not stand in such a block",
                     at,
                 )?;
-                instr.each_reference(|reference| self.reference(reference, pc, block))?;
+                instr.each_reference(|reference| self.verify_reference(reference, pc, block))?;
                 instr.each_reference(|reference| {
-                    self.each_block(reference, |inner| {
+                    self.visit_run_blocks(reference, |inner| {
                         let Some(inner) = depths.get(inner as usize) else {
-                            return require(false, "it runs a later block", at);
+                            return check_requirement(false, "it runs a later block", at);
                         };
                         depth = depth.max(inner + 1);
                         if depth <= MAX_NESTING { Ok(()) } else { Err(VerifyError::TooDeep) }
@@ -234,27 +269,33 @@ impl Verifier<'_> {
             }
             depths.push(depth);
         }
-        require(start as usize == self.chunk.instrs.len(), "code outside blocks", At::Instr(start))
+        check_requirement(
+            start as usize == self.chunk.instrs.len(),
+            "code outside blocks",
+            BytecodeLocation::Instr(start),
+        )
     }
 
     /// Calls `visit` with the blocks that run when an instruction uses this operand.
-    fn each_block(
+    fn visit_run_blocks(
         &self,
-        reference: Reference,
+        reference: OperandReference,
         visit: impl FnMut(BlockId) -> Result<(), VerifyError>,
     ) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         let (operands, block) = match reference {
-            Reference::Pred(id) => {
+            OperandReference::Pred(id) => {
                 let pred = &chunk.preds[id as usize];
                 ([pred.left, pred.right], None)
             }
-            Reference::Loop(id) => {
+            OperandReference::Loop(id) => {
                 let each = chunk.loops[id as usize];
                 ([each.list, Operand::Missing], Some(each.body))
             }
-            Reference::Shared(id) => ([Operand::Missing; 2], Some(chunk.shared[id as usize].block)),
-            Reference::Value(block) | Reference::Condition(block) => ([Operand::Missing; 2], Some(block)),
+            OperandReference::Shared(id) => ([Operand::Missing; 2], Some(chunk.shared[id as usize].block)),
+            OperandReference::Value(block) | OperandReference::Condition(block) => {
+                ([Operand::Missing; 2], Some(block))
+            }
             _ => return Ok(()),
         };
         let of_operand = |operand| match operand {
@@ -265,29 +306,42 @@ impl Verifier<'_> {
     }
 
     /// Verifies the item to which an operand of an instruction refers.
-    fn reference(&self, reference: Reference, pc: Pc, block: &Block) -> Result<(), VerifyError> {
-        let (chunk, at) = (self.chunk, At::Instr(pc));
+    fn verify_reference(
+        &self,
+        reference: OperandReference,
+        pc: Pc,
+        block: &Block,
+    ) -> Result<(), VerifyError> {
+        let (chunk, at) = (self.chunk, BytecodeLocation::Instr(pc));
         match reference {
-            Reference::On(on) => require(on.spelling() != "?", "there is no such condition to jump on", at),
-            Reference::To(to) if to > pc && to < block.end => Ok(()),
-            Reference::To(to) => Err(VerifyError::Jump { to, at }),
-            Reference::Slot(id) => within("slot", id as usize, chunk.slots.len(), at),
-            Reference::String(id) => within("string", id as usize, chunk.strings.len(), at),
-            Reference::Pred(id) => within("predicate", id as usize, chunk.preds.len(), at),
-            Reference::Shared(id) => within("shared condition", id as usize, chunk.shared.len(), at),
-            Reference::Loop(id) => within("loop", id as usize, chunk.loops.len(), at),
-            Reference::Table(table) => within("table", table.index(), chunk.tables.len(), at),
-            Reference::Const(id) => within("constant", id as usize, chunk.consts.len(), at),
-            Reference::Level(level) => within("level", level as usize, chunk.levels as usize, at),
-            Reference::Similar(id) => within("text", id as usize, chunk.similar.len(), at),
-            Reference::Extern(id) => within("host function", id as usize, chunk.externs as usize, at),
-            Reference::Condition(id) => self.kind_of(id, BlockKind::Condition, at),
-            Reference::Value(id) => self.kind_of(id, BlockKind::Value, at),
-            Reference::Register(register) => within("register", register.into(), block.frame(), at),
-            Reference::Registers(Registers { first, len }) => {
-                within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+            OperandReference::On(on) => {
+                check_requirement(on.spelling() != "?", "there is no such condition to jump on", at)
             }
-            Reference::Operator(op) => require(
+            OperandReference::To(to) if to > pc && to < block.end => Ok(()),
+            OperandReference::To(to) => Err(VerifyError::Jump { to, at }),
+            OperandReference::Slot(id) => check_index("slot", id as usize, chunk.slots.len(), at),
+            OperandReference::String(id) => check_index("string", id as usize, chunk.strings.len(), at),
+            OperandReference::Pred(id) => check_index("predicate", id as usize, chunk.preds.len(), at),
+            OperandReference::Shared(id) => {
+                check_index("shared condition", id as usize, chunk.shared.len(), at)
+            }
+            OperandReference::Loop(id) => check_index("loop", id as usize, chunk.loops.len(), at),
+            OperandReference::Table(table) => check_index("table", table.index(), chunk.tables.len(), at),
+            OperandReference::Const(id) => check_index("constant", id as usize, chunk.consts.len(), at),
+            OperandReference::Level(level) => check_index("level", level as usize, chunk.levels as usize, at),
+            OperandReference::Similar(id) => check_index("text", id as usize, chunk.similar.len(), at),
+            OperandReference::Extern(id) => {
+                check_index("host function", id as usize, chunk.externs as usize, at)
+            }
+            OperandReference::Condition(id) => self.check_block_kind(id, BlockKind::Condition, at),
+            OperandReference::Value(id) => self.check_block_kind(id, BlockKind::Value, at),
+            OperandReference::Register(register) => {
+                check_index("register", register.into(), block.frame(), at)
+            }
+            OperandReference::Registers(RegisterRange { first, len }) => {
+                check_index("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+            }
+            OperandReference::Operator(op) => check_requirement(
                 matches!(op.info().implementation, Implementation::Value(_)),
                 "the operator makes no value",
                 at,
@@ -297,18 +351,18 @@ impl Verifier<'_> {
 
     /// Verifies that the routes of each table follow each other in its block. Also verifies that
     /// jumps between tables have no cycle and no long chain.
-    fn tables(&self) -> Result<(), VerifyError> {
+    fn verify_tables(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, table) in chunk.tables.iter().enumerate() {
-            let at = At::Entry("table", id);
-            self.kind_of(table.block, BlockKind::Table, at)?;
+            let at = BytecodeLocation::Entry("table", id);
+            self.check_block_kind(table.block, BlockKind::Table, at)?;
             let block = chunk.blocks[table.block as usize];
             let mut start = block.start;
             for route in &table.routes {
                 let end = chunk.instrs.get((route.end as usize).wrapping_sub(1));
                 let ends = matches!(end, Some(Instr::Choose { .. } | Instr::Goto { .. }));
                 let placed = route.start == start && route.end > start && route.end < block.end;
-                require(placed && ends, "a route does not lie in its table", at)?;
+                check_requirement(placed && ends, "a route does not lie in its table", at)?;
                 start = route.end;
             }
         }

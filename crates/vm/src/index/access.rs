@@ -6,52 +6,52 @@
 //! posting lists short. An attribute that would be looked up in every message for the keys of few
 //! routes is not worth its cost. These routes get another access path.
 
-use super::attribute::Class;
+use super::attribute::ClassId;
 use super::cost;
-use super::index_terms::{Atom, Atoms, SetId};
+use super::index_terms::{IndexAtom, IndexAtoms, SetId};
 use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Probability up to which a key is always used, without considering a bitmap.
-const RARE: f64 = 0.01;
+const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// Probability from which a key is not selective enough to be used.
-const USELESS: f64 = 0.5;
+const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of alternative keys that are collected for one condition. Bound on compile time,
 /// not tuned: a condition may have a hundred thousand parts.
-const MAX_WAYS: usize = 64;
+const MAX_KEY_CHOICES: usize = 64;
 /// An attribute is always looked up if at least this number of routes have a key that needs the
 /// attribute.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
-const MANY: usize = 64;
+const MIN_ROUTES_FOR_LOOKUP: usize = 64;
 /// In tables with at least this number of routes, attributes that only a few routes need as keys
 /// are avoided.
-const FEW_ROUTES: usize = 32;
+const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Number of texts and values above which a table iterates over the fields of the message, instead
 /// of looking up each text and value.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
-const FEW_VALUES: usize = 24;
+const MAX_SEPARATE_LOOKUPS: usize = 24;
 
 /// Assumed probability that a bitmap column is read; earlier columns may already rule out all
 /// routes.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
-const ASKED: f64 = 0.5;
+const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
 /// True if a table with this number of texts and values iterates over the message's fields, instead
 /// of looking up each text and value.
-pub(super) fn goes_over_fields(texts: usize, values: usize) -> bool {
-    texts + values > FEW_VALUES
+pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
+    texts + values > MAX_SEPARATE_LOOKUPS
 }
 
 /// One choice of keys for a condition: sets of atoms, which are facts about a message. If the
 /// condition is true, the message has an atom of at least one of the sets.
-pub(super) type Way = Vec<SetId>;
+pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Access {
+pub(super) enum RouteAccess {
     /// Access by keys, of which every matching message has at least one.
-    Keys(Way),
+    Keys(KeyChoice),
     /// Access by a bitmap index. For each alternative of the route's condition, the value ranges
     /// for which the alternative may be true.
     Bits(Vec<ValueRanges>),
@@ -59,41 +59,41 @@ pub(super) enum Access {
     Always,
 }
 
-impl Access {
-    fn keys(&self) -> &[SetId] {
-        if let Access::Keys(way) = self { way } else { &[] }
+impl RouteAccess {
+    fn key_sets(&self) -> &[SetId] {
+        if let RouteAccess::Keys(way) = self { way } else { &[] }
     }
 
     /// Returns the attributes whose bitmap columns are read for the route; an attribute may repeat.
-    fn of_bits(&self) -> impl Iterator<Item = u32> {
-        let alternatives = if let Access::Bits(alternatives) = self { &alternatives[..] } else { &[] };
+    fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
+        let alternatives = if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
         alternatives.iter().flatten().map(|(value, _)| *value)
     }
 }
 
 /// Selection of an access path for each route of a rule set.
-pub(super) struct Accesses<'n> {
+pub(super) struct AccessSelection<'n> {
     normal: &'n Normal,
-    atoms: &'n Atoms<'n>,
-    sets: Vec<&'n [Atom]>,
+    atoms: &'n IndexAtoms<'n>,
+    sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
     /// For each set of atoms, the number of routes that could use the set as a key.
     used: Vec<u32>,
 }
 
-impl<'n> Accesses<'n> {
-    pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Accesses<'n> {
-        let mut accesses = Accesses {
+impl<'n> AccessSelection<'n> {
+    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessSelection<'n> {
+        let mut accesses = AccessSelection {
             normal,
             atoms,
-            sets: atoms.atoms_of_sets(),
+            sets: atoms.atoms_by_set(),
             ranges: RangeAnalysis::new(normal, atoms),
             used: vec![0; atoms.likelihood.len()],
         };
         let mut ways = Vec::new();
         for route in normal.tables.iter().flatten() {
             ways.clear();
-            accesses.ways(route.cond, &mut ways);
+            accesses.collect_key_choices(route.cond, &mut ways);
             for set in ways.iter().flatten() {
                 accesses.used[*set as usize] += 1;
             }
@@ -102,25 +102,29 @@ impl<'n> Accesses<'n> {
     }
 
     /// Returns the access path of each route of a table.
-    pub fn of_table(&self, routes: &[NRoute]) -> Vec<Access> {
-        let mut chosen: Vec<(Access, f64)> = routes.iter().map(|route| self.access(route, &[])).collect();
-        self.look_less_up(routes, &mut chosen);
+    pub fn table_access_paths(&self, routes: &[NRoute]) -> Vec<RouteAccess> {
+        let mut chosen: Vec<(RouteAccess, f64)> =
+            routes.iter().map(|route| self.cheapest_access(route, &[])).collect();
+        self.avoid_rare_lookups(routes, &mut chosen);
         chosen.into_iter().map(|(access, _)| access).collect()
     }
 
     /// Gives routes another access path if this avoids the lookup of an attribute for few routes,
     /// and costs less.
-    fn look_less_up(&self, routes: &[NRoute], chosen: &mut [(Access, f64)]) {
+    fn avoid_rare_lookups(&self, routes: &[NRoute], chosen: &mut [(RouteAccess, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
         for (at, (access, _)) in chosen.iter().enumerate() {
-            subjects.extend(self.subjects(access.keys()));
-            self.values(access.keys()).for_each(|value| found_by.entry(value).or_default().push(at));
-            in_bits.extend(access.of_bits());
+            subjects.extend(self.scanned_subjects(access.key_sets()));
+            self.looked_up_attributes(access.key_sets())
+                .for_each(|value| found_by.entry(value).or_default().push(at));
+            in_bits.extend(access.bitmap_attributes());
         }
         // If the fields of the message are iterated, an absent value costs little. A table with few
         // routes tries them in order anyway.
-        if goes_over_fields(subjects.len(), found_by.len()) || routes.len() < FEW_ROUTES {
+        if iterates_message_fields(subjects.len(), found_by.len())
+            || routes.len() < MIN_ROUTES_TO_AVOID_LOOKUPS
+        {
             return;
         }
         let mut order: Vec<u32> = found_by.keys().copied().collect();
@@ -128,64 +132,71 @@ impl<'n> Accesses<'n> {
         let mut given_up = Vec::new();
         for value in order {
             let found = &found_by[&value];
-            if found.len() >= MANY {
+            if found.len() >= MIN_ROUTES_FOR_LOOKUP {
                 return;
             }
             given_up.push(value);
-            let others: Vec<(Access, f64)> =
-                found.iter().map(|at| self.access(&routes[*at], &given_up)).collect();
+            let others: Vec<(RouteAccess, f64)> =
+                found.iter().map(|at| self.cheapest_access(&routes[*at], &given_up)).collect();
             let asked = |value: &u32| in_bits.contains(value) || found_by.contains_key(value);
-            let new: BTreeSet<u32> = others.iter().flat_map(|(access, _)| access.of_bits()).collect();
+            let new: BTreeSet<u32> =
+                others.iter().flat_map(|(access, _)| access.bitmap_attributes()).collect();
             let new = new.iter().filter(|value| !asked(value)).count();
-            let left = if in_bits.contains(&value) { ASKED } else { 0.0 };
-            let saved = (1.0 - left) * cost::VALUE;
+            let left = if in_bits.contains(&value) { COLUMN_READ_PROBABILITY } else { 0.0 };
+            let saved = (1.0 - left) * cost::VALUE_LOOKUP_NS;
             let before: f64 = found.iter().map(|at| chosen[*at].1).sum();
             let after: f64 = others.iter().map(|(_, cost)| cost).sum();
-            let always = others.iter().any(|(access, _)| *access == Access::Always);
-            if always || after + new as f64 * ASKED * cost::VALUE >= before + saved {
+            let always = others.iter().any(|(access, _)| *access == RouteAccess::Always);
+            if always
+                || after + new as f64 * COLUMN_READ_PROBABILITY * cost::VALUE_LOOKUP_NS >= before + saved
+            {
                 given_up.pop();
                 continue;
             }
             for (at, other) in found_by.remove(&value).unwrap_or_default().into_iter().zip(others) {
-                self.values(other.0.keys()).for_each(|value| found_by.entry(value).or_default().push(at));
-                in_bits.extend(other.0.of_bits());
+                self.looked_up_attributes(other.0.key_sets())
+                    .for_each(|value| found_by.entry(value).or_default().push(at));
+                in_bits.extend(other.0.bitmap_attributes());
                 chosen[at] = other;
             }
         }
     }
 
     /// Returns the attributes that a choice of keys looks up; an attribute may repeat.
-    fn values(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
+    fn looked_up_attributes(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
-            Atom::Class(value, _) | Atom::Element(value, _) => Some(*value),
-            Atom::Literal(..) => None,
+            IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
+            IndexAtom::Literal(..) => None,
         })
     }
 
     /// Returns the subjects whose texts a choice of keys scans; a subject may repeat.
-    fn subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
+    fn scanned_subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
-            Atom::Literal(subject, _) => Some(*subject),
-            Atom::Class(..) | Atom::Element(..) => None,
+            IndexAtom::Literal(subject, _) => Some(*subject),
+            IndexAtom::Class(..) | IndexAtom::Element(..) => None,
         })
     }
 
     /// Collects the possible choices of keys for a condition.
-    fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
-        if into.len() >= MAX_WAYS {
+    fn collect_key_choices(&self, cond: CondId, into: &mut Vec<KeyChoice>) {
+        if into.len() >= MAX_KEY_CHOICES {
             return;
         }
         match self.normal.cond(cond) {
             NCond::Test { pred, want: true } => {
-                into.extend(self.atoms.sets(pred.0).iter().map(|set| vec![*set]));
+                into.extend(self.atoms.atom_sets(pred.0).iter().map(|set| vec![*set]));
             }
-            NCond::And(parts) => parts.iter().for_each(|part| self.ways(*part, into)),
+            NCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
             NCond::Or(parts) => {
-                let mut way = Way::new();
+                let mut way = KeyChoice::new();
                 for part in parts {
                     let mut ways = Vec::new();
-                    self.ways(*part, &mut ways);
-                    match ways.into_iter().min_by(|a, b| self.likelihood(a).total_cmp(&self.likelihood(b))) {
+                    self.collect_key_choices(*part, &mut ways);
+                    match ways
+                        .into_iter()
+                        .min_by(|a, b| self.key_probability(a).total_cmp(&self.key_probability(b)))
+                    {
                         Some(best) => way.extend(best),
                         None => return,
                     }
@@ -199,13 +210,13 @@ impl<'n> Accesses<'n> {
         }
     }
 
-    fn likelihood(&self, way: &Way) -> f64 {
+    fn key_probability(&self, way: &KeyChoice) -> f64 {
         way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
     /// Returns the estimated cost of a choice of keys: for each set, its probability times the
     /// number of its routes.
-    fn cost(&self, way: &Way) -> f64 {
+    fn key_cost(&self, way: &KeyChoice) -> f64 {
         let cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
         way.iter().map(cost).sum()
@@ -213,40 +224,41 @@ impl<'n> Accesses<'n> {
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
     /// nanoseconds. Keys that look up an attribute in `given_up` are not considered.
-    fn access(&self, route: &NRoute, given_up: &[u32]) -> (Access, f64) {
+    fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut ways = Vec::new();
-        self.ways(route.cond, &mut ways);
-        ways.retain(|way| self.values(way).all(|value| !given_up.contains(&value)));
-        let best = ways.into_iter().min_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
-        let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
-        let alternatives = match likelihood <= RARE {
+        self.collect_key_choices(route.cond, &mut ways);
+        ways.retain(|way| self.looked_up_attributes(way).all(|value| !given_up.contains(&value)));
+        let best = ways.into_iter().min_by(|a, b| self.key_cost(a).total_cmp(&self.key_cost(b)));
+        let likelihood = best.as_ref().map_or(1.0, |best| self.key_probability(best));
+        let alternatives = match likelihood <= MAX_KEY_ONLY_PROBABILITY {
             true => Vec::new(),
-            false => self.ranges.alternatives(route.cond),
+            false => self.ranges.split_alternatives(route.cond),
         };
-        let share = if alternatives.is_empty() { 1.0 } else { self.share(&alternatives) };
+        let share = if alternatives.is_empty() { 1.0 } else { self.matching_share(&alternatives) };
         // Value ranges narrow the routes down with either access path: as guards of a key, or as
         // bits.
-        let tried = share * (cost::TRY + cost::condition(self.normal, route.cond));
-        let (by_key, by_bits) = (likelihood * (cost::GUARD + tried), cost::BITS + tried);
-        match best.filter(|_| likelihood < USELESS) {
+        let tried = share * (cost::ROUTE_TRY_NS + cost::condition(self.normal, route.cond));
+        let (by_key, by_bits) =
+            (likelihood * (cost::GUARD_CHECK_NS + tried), cost::BITMAP_NS_PER_ROUTE + tried);
+        match best.filter(|_| likelihood < MIN_USELESS_PROBABILITY) {
             Some(best) if alternatives.is_empty() || by_key < by_bits => {
                 // If the key tests a value, `share` already includes the key's selectivity.
-                let is_value = |set: &SetId| matches!(self.sets[*set as usize], [Atom::Class(..)]);
+                let is_value = |set: &SetId| matches!(self.sets[*set as usize], [IndexAtom::Class(..)]);
                 let told = !alternatives.is_empty() && best.iter().all(is_value);
-                let cost = if told { likelihood * cost::GUARD + tried } else { by_key };
-                (Access::Keys(best), cost)
+                let cost = if told { likelihood * cost::GUARD_CHECK_NS + tried } else { by_key };
+                (RouteAccess::Keys(best), cost)
             }
-            _ if !alternatives.is_empty() => (Access::Bits(alternatives), by_bits),
-            _ => (Access::Always, tried),
+            _ if !alternatives.is_empty() => (RouteAccess::Bits(alternatives), by_bits),
+            _ => (RouteAccess::Always, tried),
         }
     }
 
     /// Returns the estimated share of messages that satisfy the value ranges of at least one
     /// alternative.
-    fn share(&self, alternatives: &[ValueRanges]) -> f64 {
-        let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
+    fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
+        let of = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;
-            ranges.iter().map(|(from, to)| shares.between(*from, *to)).sum()
+            ranges.iter().map(|(from, to)| shares.share_between(*from, *to)).sum()
         };
         let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
         all.sum::<f64>().min(1.0)

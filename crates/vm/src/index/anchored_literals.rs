@@ -7,66 +7,67 @@ use rulec_lang::operators::Anchor;
 
 /// Maximum length in bytes of a literal that is looked up. Not tuned:
 /// [`TextIds::get_short`] compares at most sixteen bytes.
-pub const MOST: usize = 16;
+pub const MAX_LITERAL_BYTES: usize = 16;
 
 /// A set of literal lengths, with one bit for each length.
-type Lengths = u32;
+type LengthSet = u32;
 
 /// The set of all lengths from eight bytes on. Literals of these lengths are also filtered by their
 /// outermost eight bytes.
-const LONG: Lengths = !0xff;
+const EIGHT_OR_LONGER: LengthSet = !0xff;
 
 /// Lookup of the literals at one edge, the start or the end, of texts.
 #[derive(Debug)]
-pub struct Edges {
+pub struct EdgeLiterals {
     /// Lengths of the literals that are shorter than four bytes.
-    short: Lengths,
+    short: LengthSet,
     /// Lengths of the other literals by their outermost four bytes. `by_eight` has the lengths from
     /// eight bytes on, by the outermost eight bytes.
-    by_four: ByOuter,
-    by_eight: ByOuter,
+    by_four: LengthsByOuterBytes,
+    by_eight: LengthsByOuterBytes,
     texts: TextIds,
 }
 
 /// Map from a hash of outermost bytes to the lengths of the literals with these bytes. A hash
 /// collision only adds lengths.
 #[derive(Debug)]
-struct ByOuter {
-    lengths: Box<[Lengths]>,
+struct LengthsByOuterBytes {
+    lengths: Box<[LengthSet]>,
     shift: u32,
 }
 
 /// Number of hash slots for each distinct value of the outermost bytes.
 /// Measured in benches/notes/many-fields.md, "The first that holds among 3,000 rules".
-const PLACES: usize = 8;
+const SLOTS_PER_VALUE: usize = 8;
 
-impl ByOuter {
+impl LengthsByOuterBytes {
     /// Builds the map from the outermost bytes and the length of each literal.
-    fn new(literals: &[(u64, usize)]) -> ByOuter {
+    fn new(literals: &[(u64, usize)]) -> LengthsByOuterBytes {
         let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
-        let places = (different.len() * PLACES).next_power_of_two().max(2);
-        let mut by_outer = ByOuter { lengths: vec![0; places].into(), shift: 64 - places.trailing_zeros() };
+        let places = (different.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
+        let mut by_outer =
+            LengthsByOuterBytes { lengths: vec![0; places].into(), shift: 64 - places.trailing_zeros() };
         for (outer, length) in literals {
-            let place = by_outer.place(*outer);
+            let place = by_outer.hash_slot(*outer);
             by_outer.lengths[place] |= 1 << length;
         }
         by_outer
     }
 
     #[inline(always)]
-    fn place(&self, outer: u64) -> usize {
+    fn hash_slot(&self, outer: u64) -> usize {
         (outer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     #[inline(always)]
-    fn get(&self, outer: Option<u64>) -> Lengths {
-        outer.and_then(|outer| self.lengths.get(self.place(outer))).copied().unwrap_or(0)
+    fn lengths_of(&self, outer: Option<u64>) -> LengthSet {
+        outer.and_then(|outer| self.lengths.get(self.hash_slot(outer))).copied().unwrap_or(0)
     }
 }
 
 /// Returns the first or last `length` bytes of a text; `None` if the text is shorter.
 #[inline(always)]
-fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
+fn outer_bytes(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     match at {
         Anchor::End => text.get(text.len().checked_sub(length)?..),
         _ => text.get(..length),
@@ -76,21 +77,21 @@ fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
 /// Returns the first or last four bytes of a text as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
-    let four = outer(text, at, 4)?.first_chunk()?;
+    let four = outer_bytes(text, at, 4)?.first_chunk()?;
     Some(u64::from(u32::from_le_bytes(*four)))
 }
 
 /// Returns the first or last eight bytes of a text as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
-    let eight = outer(text, at, 8)?.first_chunk()?;
+    let eight = outer_bytes(text, at, 8)?.first_chunk()?;
     Some(u64::from_le_bytes(*eight))
 }
 
-impl Edges {
+impl EdgeLiterals {
     /// Builds the lookup from literals of one to [`MOST`] bytes and their ids; `None` if there is
     /// no literal.
-    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<Edges>> {
+    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<EdgeLiterals>> {
         if literals.is_empty() {
             return None;
         }
@@ -98,22 +99,22 @@ impl Edges {
         literals.iter().for_each(|(literal, number)| texts.insert(literal, *number));
         let by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
             let own = |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), at)?, literal.len()));
-            ByOuter::new(&literals.iter().filter_map(own).collect::<Vec<_>>())
+            LengthsByOuterBytes::new(&literals.iter().filter_map(own).collect::<Vec<_>>())
         };
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let short = lengths.filter(|length| *length < 4).fold(0, |short, length| short | 1 << length);
-        Some(Box::new(Edges { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
+        Some(Box::new(EdgeLiterals { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
     }
 
     /// Calls `hit` with the id of each literal that is at the edge `at` of a text.
     #[inline(always)]
-    pub fn find(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
-        let mut lengths = self.short | self.by_four.get(outer_four(text, at));
-        if lengths & LONG != 0 {
-            lengths &= !LONG | self.by_eight.get(outer_eight(text, at));
+    pub fn find_at_edge(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
+        let mut lengths = self.short | self.by_four.lengths_of(outer_four(text, at));
+        if lengths & EIGHT_OR_LONGER != 0 {
+            lengths &= !EIGHT_OR_LONGER | self.by_eight.lengths_of(outer_eight(text, at));
         }
         while lengths != 0 {
-            let Some(found) = outer(text, at, lengths.trailing_zeros() as usize) else { return };
+            let Some(found) = outer_bytes(text, at, lengths.trailing_zeros() as usize) else { return };
             if let Some(number) = self.texts.get_short(found) {
                 hit(number);
             }
@@ -145,10 +146,10 @@ mod tests {
             "exactly89",
         ];
         for at in [Anchor::Start, Anchor::End] {
-            let edges = Edges::new(at, &literals).expect("there are some");
+            let edges = EdgeLiterals::new(at, &literals).expect("there are some");
             for text in texts.iter().chain(&words) {
                 let mut found = Vec::new();
-                edges.find(text.as_bytes(), at, &mut |number| found.push(number));
+                edges.find_at_edge(text.as_bytes(), at, &mut |number| found.push(number));
                 let stands = |word: &str| {
                     if at == Anchor::End { text.ends_with(word) } else { text.starts_with(word) }
                 };

@@ -7,8 +7,8 @@
 //! The contract: a route whose condition is true is never ruled out. Letting a route pass whose
 //! condition is false is always correct.
 
-use super::attribute::Class;
-use super::ranges::{Ranges, ValueRanges};
+use super::attribute::ClassId;
+use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
 /// A bitmap index of some routes: a bit for each route, and columns that rule routes out.
@@ -29,7 +29,7 @@ pub struct Bitmap {
 pub struct Column {
     pub attribute: u32,
     /// For each row, its first class; 0 for the first row.
-    starts: Vec<Class>,
+    starts: Vec<ClassId>,
     /// For each class, the number of its row. The list is cut at a limit on memory.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
@@ -42,58 +42,58 @@ pub struct Column {
 /// Maximum number of rows, so that a row number fits into a byte. Surplus rows are merged with
 /// their neighbours. In measurements, more rows ruled out no further route.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const MAX_ROWS: usize = 256;
+const MAX_COLUMN_ROWS: usize = 256;
 /// An attribute gets a column if at least one in this number of routes tests the attribute.
-const MIN_SHARE: usize = 50;
+const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
 /// Number of routes in a block, so that one summary word covers all chunks of a block's row.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const BLOCK: usize = 64 * CHUNK * 64;
+const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 /// Minimum number of routes for which a bitmap sorts them. With fewer routes, most chunks have a
 /// passing route in any order.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const SORTED_FROM: usize = BLOCK / 2;
+const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
 /// Routes are sorted only if a route passes on average in at most one of this number of rows. Then
 /// few routes of a block pass.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const NARROW: usize = 8;
+const MIN_ROWS_PER_PASSING_ROW: usize = 8;
 
 impl Bitmap {
     /// Builds the bitmap from routes in the order in which they are tried, each with its value
     /// ranges.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
-        let bitmap = Bitmap::in_order(routes);
-        if routes.len() < SORTED_FROM {
+        let bitmap = Bitmap::build_unsorted(routes);
+        if routes.len() < MIN_SORTED_ROUTES {
             return bitmap;
         }
         // Routes that the same values rule out are placed next to each other, so that few chunks
         // have a candidate for a message.
-        let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.place(&route.1), route)).collect();
+        let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.sort_key(&route.1), route)).collect();
         let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
-        if rows * NARROW > 100 * routes.len() {
+        if rows * MIN_ROWS_PER_PASSING_ROW > 100 * routes.len() {
             return bitmap;
         }
         placed
-            .chunks_mut(BLOCK)
+            .chunks_mut(BLOCK_ROUTES)
             .for_each(|block| block.sort_by_key(|(place, _)| (place.column, place.first, place.last)));
         let sorted: Vec<(u32, ValueRanges)> = placed.into_iter().map(|(_, route)| route.clone()).collect();
-        let mut sorted = Bitmap::in_order(&sorted);
-        sorted.blocks = routes.iter().step_by(BLOCK).map(|(rank, _)| *rank).collect();
-        let words = sorted.words();
-        sorted.columns.iter_mut().for_each(|column| column.sum_up(words));
+        let mut sorted = Bitmap::build_unsorted(&sorted);
+        sorted.blocks = routes.iter().step_by(BLOCK_ROUTES).map(|(rank, _)| *rank).collect();
+        let words = sorted.words_per_row();
+        sorted.columns.iter_mut().for_each(|column| column.build_chunk_summary(words));
         sorted
     }
 
     /// Returns the sort key of a route: the column in which the fewest rows let the route pass, and
     /// the span of these rows.
-    fn place(&self, ranges: &ValueRanges) -> SortKey {
-        let of = |(attribute, ranges): &(u32, Ranges)| {
+    fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
+        let of = |(attribute, ranges): &(u32, ClassRanges)| {
             let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
             let column = &self.columns[number];
-            let rows = || ranges.iter().map(|(from, to)| rows(&column.starts, *from, *to));
-            let percent = rows().map(|rows| rows.len()).sum::<usize>() * 100 / column.rows();
+            let rows = || ranges.iter().map(|(from, to)| row_range(&column.starts, *from, *to));
+            let percent = rows().map(|rows| rows.len()).sum::<usize>() * 100 / column.row_count();
             let (first, last) = (rows().map(|rows| rows.start).min()?, rows().map(|rows| rows.end).max()?);
             Some(SortKey { percent, column: number, first, last })
         };
@@ -102,7 +102,7 @@ impl Bitmap {
     }
 
     /// Builds the bitmap without sorting the routes.
-    fn in_order(routes: &[(u32, ValueRanges)]) -> Bitmap {
+    fn build_unsorted(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
         let mut uses: Vec<(u32, usize)> = Vec::new();
         for (attribute, _) in routes.iter().flat_map(|(_, ranges)| ranges) {
@@ -111,20 +111,20 @@ impl Bitmap {
                 None => uses.push((*attribute, 1)),
             }
         }
-        uses.retain(|(_, count)| count * MIN_SHARE >= ranks.len());
+        uses.retain(|(_, count)| count * MIN_COLUMN_ROUTE_SHARE >= ranks.len());
         uses.sort_by_key(|(attribute, count)| (std::cmp::Reverse(*count), *attribute));
         uses.truncate(MAX_COLUMNS);
         let mut columns: Vec<Column> =
             uses.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
         // The most selective columns come first, since the routes they leave may be few enough to
         // evaluate.
-        columns.sort_by_key(|column| column.passing() / column.rows());
+        columns.sort_by_key(|column| column.count_set_bits() / column.row_count());
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
     /// Returns the number of words in a row. Padding words at the end are zero.
     #[inline]
-    pub fn words(&self) -> usize {
+    pub fn words_per_row(&self) -> usize {
         words_for(self.ranks.len())
     }
 }
@@ -140,18 +140,18 @@ struct SortKey {
 
 /// Returns the numbers of the rows that overlap a range of classes; `starts` has their first
 /// classes.
-fn rows(starts: &[Class], from: Class, to: Class) -> Range<usize> {
+fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
 
 /// Number of words that are intersected at once, so that the processor can use vector instructions.
-pub const CHUNK: usize = 8;
+pub const CHUNK_WORDS: usize = 8;
 
 /// Returns the number of words in a row, padded to a multiple of the words intersected at once.
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
-    if words > CHUNK / 2 { words.next_multiple_of(CHUNK) } else { words.next_power_of_two() }
+    if words > CHUNK_WORDS / 2 { words.next_multiple_of(CHUNK_WORDS) } else { words.next_power_of_two() }
 }
 
 impl Column {
@@ -162,22 +162,23 @@ impl Column {
                 |(_, ranges): &'_ &'_ (u32, ValueRanges)| ranges.iter().any(|(other, _)| *other == attribute);
             routes.iter().filter(own).flat_map(|(_, ranges)| ranges).filter(|(other, _)| *other == attribute)
         };
-        let mut starts: Vec<Class> = vec![0];
+        let mut starts: Vec<ClassId> = vec![0];
         starts.extend(ranges().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
         starts.sort_unstable();
         // Row boundaries are the range bounds that occur in routes, with the number of routes for
         // each.
-        let mut counted: Vec<(Class, usize)> = Vec::new();
+        let mut counted: Vec<(ClassId, usize)> = Vec::new();
         for start in starts {
             match counted.last_mut() {
                 Some((last, count)) if *last == start => *count += 1,
                 _ => counted.push((start, 1)),
             }
         }
-        if counted.len() > MAX_ROWS {
+        if counted.len() > MAX_COLUMN_ROWS {
             // The fixed classes keep their own rows; the other boundaries are thinned evenly.
-            let fixed = counted.iter().take_while(|(class, _)| *class <= super::attribute::OTHER + 1).count();
-            let step = (counted.len() - fixed).div_ceil(MAX_ROWS - fixed);
+            let fixed =
+                counted.iter().take_while(|(class, _)| *class <= super::attribute::OTHER_CLASS + 1).count();
+            let step = (counted.len() - fixed).div_ceil(MAX_COLUMN_ROWS - fixed);
             counted = counted
                 .iter()
                 .enumerate()
@@ -185,7 +186,7 @@ impl Column {
                 .map(|(_, start)| *start)
                 .collect();
         }
-        let starts: Vec<Class> = counted.into_iter().map(|(start, _)| start).collect();
+        let starts: Vec<ClassId> = counted.into_iter().map(|(start, _)| start).collect();
         let mut bits = vec![0_u64; starts.len() * words];
         for (at, (_, ranges)) in routes.iter().enumerate() {
             let (word, bit) = (at / 64, 1_u64 << (at % 64));
@@ -198,20 +199,20 @@ impl Column {
                 None => set(0..starts.len()),
                 Some((_, ranges)) => {
                     for (from, to) in ranges {
-                        set(rows(&starts, *from, *to));
+                        set(row_range(&starts, *from, *to));
                     }
                 }
             }
         }
-        let row_of = row_of(&starts, words);
+        let row_of = row_of_each_class(&starts, words);
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
     /// Computes the summary: which chunks of each row have any bit set.
-    fn sum_up(&mut self, words: usize) {
+    fn build_chunk_summary(&mut self, words: usize) {
         let of_row = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
-                row.chunks(CHUNK).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
+                row.chunks(CHUNK_WORDS).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
             let word = |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
             chunks.chunks(64).map(word).collect()
         };
@@ -220,14 +221,14 @@ impl Column {
 
     /// Returns the summary of a class's row: one word for each of the `blocks`.
     #[inline]
-    pub fn chunks(&self, class: Class, blocks: usize) -> &[u64] {
-        let row = self.row_of(class);
+    pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
+        let row = self.row_index(class);
         self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
     /// Returns the number of the row that covers a class.
     #[inline]
-    fn row_of(&self, class: Class) -> usize {
+    fn row_index(&self, class: ClassId) -> usize {
         match self.row_of.get(class as usize) {
             Some(row) => usize::from(*row),
             None => self.starts.partition_point(|start| *start <= class).saturating_sub(1),
@@ -236,30 +237,30 @@ impl Column {
 
     /// Returns the bits of the row that covers a class, one per route.
     #[inline]
-    pub fn row(&self, class: Class, words: usize) -> &[u64] {
-        let row = self.row_of(class);
+    pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
+        let row = self.row_index(class);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
     /// Clears the bits that are not set in a class's row, for rows of exactly `N` words.
     #[inline]
-    pub fn keep<const N: usize>(&self, class: Class, bits: &mut [u64; N]) {
-        let row = self.bits.as_chunks().0.get(self.row_of(class));
+    pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
+        let row = self.bits.as_chunks().0.get(self.row_index(class));
         bits.iter_mut().zip(row.unwrap_or(&[0; N])).for_each(|(bits, row)| *bits &= row);
     }
 
-    fn passing(&self) -> usize {
+    fn count_set_bits(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.starts.len()
     }
 }
 
 /// Returns the row number of each class, up to the first class of the last row. The list is cut if
 /// it would be much larger than the rows themselves.
-fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
+fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last = starts.last().copied().unwrap_or(0) as usize;
     let listed = (last + 1).min(starts.len() * (words + 4) * 8);
     let mut rows = Vec::with_capacity(listed);
@@ -277,9 +278,9 @@ mod tests {
     /// The list of row numbers is complete as long as it is small compared with the rows.
     #[test]
     fn the_row_of_each_class_is_listed_while_they_are_few() {
-        assert_eq!(*row_of(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
-        assert_eq!(row_of(&[0, 3, 1_000], 1).len(), 3 * 5 * 8);
-        assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
+        assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
+        assert_eq!(row_of_each_class(&[0, 3, 1_000], 1).len(), 3 * 5 * 8);
+        assert_eq!(row_of_each_class(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
     /// Tens of thousands of routes are sorted within blocks, so that few chunks have a candidate
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn routes_that_the_same_values_rule_out_stand_side_by_side() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
-        let routes: Vec<(u32, ValueRanges)> = (0..BLOCK as u32 + 5_000)
+        let routes: Vec<(u32, ValueRanges)> = (0..BLOCK_ROUTES as u32 + 5_000)
             .map(|n| {
                 let (attribute, from) = (7 + n % 3, below(n, 200));
                 let mut ranges = vec![(attribute, vec![(from, from + 1 + below(n + 1, 5))])];
@@ -298,17 +299,17 @@ mod tests {
             })
             .collect();
         let bitmap = Bitmap::new(&routes);
-        assert_eq!(bitmap.blocks, [0, 2 * BLOCK as u32]);
+        assert_eq!(bitmap.blocks, [0, 2 * BLOCK_ROUTES as u32]);
         let mut ranks = bitmap.ranks.clone();
-        ranks[..BLOCK].sort_unstable();
-        ranks[BLOCK..].sort_unstable();
+        ranks[..BLOCK_ROUTES].sort_unstable();
+        ranks[BLOCK_ROUTES..].sort_unstable();
         assert!(ranks.iter().enumerate().all(|(at, rank)| *rank == at as u32 * 2), "each once, in its block");
-        let (words, blocks) = (bitmap.words(), bitmap.blocks.len());
+        let (words, blocks) = (bitmap.words_per_row(), bitmap.blocks.len());
         let mut open = 0;
         for class in 0..210 {
             let mut left = vec![u64::MAX; blocks];
             for column in &bitmap.columns {
-                let (row, chunks) = (column.row(class, words), column.chunks(class, blocks));
+                let (row, chunks) = (column.row_bits(class, words), column.chunk_summary(class, blocks));
                 left.iter_mut().zip(chunks).for_each(|(left, chunks)| *left &= chunks);
                 for (at, rank) in bitmap.ranks.iter().enumerate() {
                     let passes = row[at / 64] & (1 << (at % 64)) != 0;
@@ -318,7 +319,7 @@ mod tests {
                         ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
                     });
                     assert_eq!(passes, may, "route {rank} class {class}");
-                    let chunk = at / 64 / CHUNK;
+                    let chunk = at / 64 / CHUNK_WORDS;
                     assert!(!passes || chunks[chunk / 64] & (1 << (chunk % 64)) != 0, "chunk {chunk}");
                 }
             }
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn routes_that_most_messages_pass_are_tried_in_order() {
         let routes: Vec<(u32, ValueRanges)> =
-            (0..SORTED_FROM as u32).map(|n| (n, vec![(7, vec![(n % 20, 100)])])).collect();
+            (0..MIN_SORTED_ROUTES as u32).map(|n| (n, vec![(7, vec![(n % 20, 100)])])).collect();
         let bitmap = Bitmap::new(&routes);
         assert!(bitmap.blocks.is_empty() && bitmap.ranks.is_sorted());
     }
@@ -352,12 +353,12 @@ mod tests {
             .collect();
         for routes in [&routes[..], &routes[..5], &routes[..64]] {
             let block = Bitmap::new(routes);
-            let words = block.words();
+            let words = block.words_per_row();
             assert_eq!(block.columns.len(), 2);
-            let sharp = routes.len() * 4 < MAX_ROWS;
+            let sharp = routes.len() * 4 < MAX_COLUMN_ROWS;
             for class in 0..260 {
                 for column in &block.columns {
-                    let row = column.row(class, words);
+                    let row = column.row_bits(class, words);
                     for (at, (_, ranges)) in routes.iter().enumerate() {
                         let passes = row[at / 64] & (1 << (at % 64)) != 0;
                         let limit = ranges.iter().find(|(attribute, _)| *attribute == column.attribute);

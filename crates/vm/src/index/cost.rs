@@ -3,112 +3,115 @@
 //! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the single
 //! measurements on record.
 
-use crate::bytecode::pools::AUTOMATON_FROM;
+use crate::bytecode::pools::MIN_AUTOMATON_KEYWORDS;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Cost;
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use std::ops::RangeInclusive;
 
 /// Fixed cost in nanoseconds of using the index for a table.
-pub const LOOKUP: f64 = 30.0;
+pub const INDEX_LOOKUP_NS: f64 = 30.0;
 /// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
-pub const SCAN: f64 = 60.0;
+pub const TEXT_SCAN_NS: f64 = 60.0;
 /// Cost in nanoseconds of looking up the class of an attribute's value.
-pub const VALUE: f64 = 12.0;
+pub const VALUE_LOOKUP_NS: f64 = 12.0;
 /// Cost in nanoseconds of starting to evaluate a candidate route.
-pub const TRY: f64 = 14.0;
+pub const ROUTE_TRY_NS: f64 = 14.0;
 /// Cost in nanoseconds of comparing the guards of a posting with the message.
-pub const GUARD: f64 = 1.25;
+pub const GUARD_CHECK_NS: f64 = 1.25;
 /// Cost in nanoseconds per route of reading a bitmap index, where many routes share a word.
-pub const BITS: f64 = 0.05;
+pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of finding that the message lacks a value.
-const ABSENT: f64 = 2.0;
+const ABSENT_VALUE_NS: f64 = 2.0;
 /// Assumed number of fields in a message, however many fields the rules read.
-const FIELDS: f64 = 20.0;
+const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word of a bitmap.
-pub const WORD: f64 = 0.4;
+pub const BITMAP_WORD_NS: f64 = 0.4;
 /// Average share of a table's routes that are tried before one matches.
-const PASSED: f64 = 0.6;
+const AVERAGE_TRIED_SHARE: f64 = 0.6;
 /// Minimum and maximum number of first routes, which a table tries before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
-const FIRST: RangeInclusive<usize> = 10..=64;
+const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
 /// Cost in nanoseconds of searching a text of fifty bytes for many keywords with an automaton.
 /// Measured in benches/notes/access-paths.md, "First routes".
-const AUTOMATON: f64 = 140.0;
+const AUTOMATON_SEARCH_NS: f64 = 140.0;
 /// Probability that an operand of `and` or `or` leaves the result open, so that the next operand is
 /// evaluated.
-const GOES_ON: f64 = 0.4;
+const CONTINUE_PROBABILITY: f64 = 0.4;
 
 /// Returns the number of value lookups, in which the lookup of a value that the message lacks
 /// counts as a fraction.
-pub fn present(values: usize) -> f64 {
+pub fn equivalent_lookups(values: usize) -> f64 {
     let values = values as f64;
-    values.min(FIELDS) + (values - FIELDS).max(0.0) * ABSENT / VALUE
+    values.min(ASSUMED_MESSAGE_FIELDS)
+        + (values - ASSUMED_MESSAGE_FIELDS).max(0.0) * ABSENT_VALUE_NS / VALUE_LOOKUP_NS
 }
 
 /// Returns the average cost of trying the routes one by one, up to the first match.
-pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
-    conds.map(|cond| condition(normal, cond)).sum::<f64>() * PASSED
+pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
+    conds.map(|cond| condition(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
 /// Returns the number of first routes that can be tried one by one in the time of an index lookup.
 /// The number is small, because each message that matches none of them pays for a wrong guess.
-pub fn first(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
+pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
-    let cheaper = conds.take(*FIRST.end()).take_while(|cond| {
+    let cheaper = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
         cost += condition(normal, *cond);
         cost <= indexed
     });
-    cheaper.count().max(*FIRST.start()) as u32
+    cheaper.count().max(*FIRST_ROUTE_COUNT.start()) as u32
 }
 
 /// Returns the cost of evaluating one route's condition.
 pub fn condition(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NCond::Const(_) => 2.0,
-        NCond::Test { pred, .. } => predicate(normal, normal.pred(*pred)),
+        NCond::Test { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
         NCond::And(parts) | NCond::Or(parts) => {
             let mut share = 1.0;
             let mut cost = 0.0;
             for part in parts {
                 cost += share * condition(normal, *part);
-                share *= GOES_ON;
+                share *= CONTINUE_PROBABILITY;
             }
             cost
         }
         NCond::Not(inner) => condition(normal, *inner),
-        NCond::Each { .. } => nanoseconds(Cost::Loop),
+        NCond::Each { .. } => cost_in_nanoseconds(Cost::Loop),
     }
 }
 
-fn predicate(normal: &Normal, pred: &NPred) -> f64 {
+fn predicate_cost(normal: &Normal, pred: &NPred) -> f64 {
     let own = match pred.ask {
-        TestKind::Truth => nanoseconds(Cost::Scalar),
-        TestKind::Op(op) if op.info().cost == Cost::Scan && is_automaton(normal, pred) => AUTOMATON,
-        TestKind::Op(op) => nanoseconds(op.info().cost),
+        TestKind::Truth => cost_in_nanoseconds(Cost::Scalar),
+        TestKind::Op(op) if op.info().cost == Cost::Scan && uses_automaton(normal, pred) => {
+            AUTOMATON_SEARCH_NS
+        }
+        TestKind::Op(op) => cost_in_nanoseconds(op.info().cost),
     };
-    own + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
+    own + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
 }
 
 /// True if an automaton searches for the keywords on a predicate's right.
-fn is_automaton(normal: &Normal, pred: &NPred) -> bool {
+fn uses_automaton(normal: &Normal, pred: &NPred) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());
-    words.as_mut().is_some_and(|words| words.nth(AUTOMATON_FROM - 1).is_some())
+    words.as_mut().is_some_and(|words| words.nth(MIN_AUTOMATON_KEYWORDS - 1).is_some())
 }
 
-fn operand(normal: &Normal, expr: ExprId) -> f64 {
+fn operand_cost(normal: &Normal, expr: ExprId) -> f64 {
     match normal.expr(expr) {
         NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => 0.0,
-        NExpr::Call(Function::Len, _) => nanoseconds(Cost::Lookup),
-        NExpr::Call(function, _) => nanoseconds(function.info().cost.max(Cost::Lookup)),
-        NExpr::Extern(..) => nanoseconds(Cost::Host),
-        _ => nanoseconds(Cost::Lookup),
+        NExpr::Call(Function::Len, _) => cost_in_nanoseconds(Cost::Lookup),
+        NExpr::Call(function, _) => cost_in_nanoseconds(function.info().cost.max(Cost::Lookup)),
+        NExpr::Extern(..) => cost_in_nanoseconds(Cost::Host),
+        _ => cost_in_nanoseconds(Cost::Lookup),
     }
 }
 
-fn nanoseconds(cost: Cost) -> f64 {
+fn cost_in_nanoseconds(cost: Cost) -> f64 {
     match cost {
         Cost::Scalar => 4.0,
         Cost::Lookup => 9.0,
@@ -125,8 +128,8 @@ mod tests {
 
     #[test]
     fn values_that_a_message_lacks_count_as_a_part() {
-        assert_eq!([0, 1, 20].map(present), [0.0, 1.0, 20.0]);
-        let many = present(80);
+        assert_eq!([0, 1, 20].map(equivalent_lookups), [0.0, 1.0, 20.0]);
+        let many = equivalent_lookups(80);
         assert!(20.0 < many && many < 50.0, "{many}");
     }
 }

@@ -3,11 +3,11 @@
 //! least one atom of the set.
 
 use super::anchored_literals;
-use super::attribute::{Class, Classes, Number, Simple};
-use super::prefilter::{Prefilter, prefilters};
-use super::selectivity::{Shares, uses};
-use crate::bytecode::chunk::{Check, Chunk, Operand};
-use crate::bytecode::instr::{BlockId, Cmp, Instr};
+use super::attribute::{ClassId, RuleNumber, SimpleTest, ValueClasses};
+use super::prefilter::{Prefilter, find_prefilters};
+use super::selectivity::{ClassShares, count_predicate_uses};
+use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
+use crate::bytecode::instr::{BlockId, Comparison, Instr};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::broken_invariant;
 use rulec_base::text::{self, NormalizationForm, TextMode};
@@ -21,11 +21,11 @@ pub type SetId = u32;
 
 /// A fact that can be looked up in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Atom {
+pub enum IndexAtom {
     /// A subject's text contains a literal: subject id and literal id.
     Literal(u32, u32),
     /// An attribute's value is in an equivalence class: attribute id and class.
-    Class(u32, Class),
+    Class(u32, ClassId),
     /// An attribute's list contains a text: attribute id and text.
     Element(u32, Box<str>),
 }
@@ -47,7 +47,7 @@ pub struct Subject {
 
 impl Subject {
     /// Returns all text modes in which the text is scanned.
-    pub fn forms(&self) -> impl Iterator<Item = TextMode> {
+    pub fn text_modes(&self) -> impl Iterator<Item = TextMode> {
         let own = self.plain.then_some(TextMode { fold: self.fold, form: NormalizationForm::None });
         own.into_iter().chain(self.modes.iter().copied())
     }
@@ -55,18 +55,18 @@ impl Subject {
 
 /// A value that is looked up, read in one text mode.
 #[derive(Debug)]
-pub struct Attribute {
+pub struct IndexedAttribute {
     pub operand: Operand,
     pub pred: u32,
     /// Text mode to which the value is normalized if it is a text.
     pub mode: TextMode,
-    pub classes: Classes,
-    pub shares: Shares,
+    pub classes: ValueClasses,
+    pub shares: ClassShares,
 }
 
 /// The literals that decide a predicate.
 #[derive(Clone, Debug)]
-pub struct Literals {
+pub struct DecidingLiterals {
     /// Id of the subject whose text is searched for the literals.
     pub subject: u32,
     /// Literal ids, in groups. If the predicate is true, the text contains a literal of each group.
@@ -80,31 +80,31 @@ pub struct Literals {
 }
 
 /// Flag on the id of a literal that is the last of its group.
-pub const LAST: u32 = 1 << 31;
+pub const LAST_IN_GROUP: u32 = 1 << 31;
 
 /// The atoms that an index over a rule set looks up.
 #[derive(Debug)]
-pub struct Atoms<'c> {
+pub struct IndexAtoms<'c> {
     pub chunk: &'c Chunk,
     pub subjects: Vec<Subject>,
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<IndexedAttribute>,
     subject_of: HashMap<Operand, u32>,
     attribute_of: HashMap<(Operand, TextMode), u32>,
     /// For each predicate that is a simple test, the test and its attribute id.
-    simples: Vec<Option<(Simple, u32)>>,
-    sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
+    simples: Vec<Option<(SimpleTest, u32)>>,
+    sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms, the estimated probability that a message has one of its atoms.
     pub likelihood: Vec<f64>,
     /// For each predicate, the sets of atoms that it requires. If the predicate is true, the
     /// message has an atom of each of these sets.
     sets_of: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
-    pub literals: Vec<Option<Literals>>,
+    pub literals: Vec<Option<DecidingLiterals>>,
 }
 
 /// True if an operand may be evaluated before a condition needs it: it depends only on the message,
 /// is cheap, and calls no host function.
-fn can_be_looked_at(chunk: &Chunk, operand: Operand) -> bool {
+fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
         Operand::Block(block) => is_cheap(chunk, block, 4),
@@ -133,10 +133,10 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
         })
 }
 
-impl<'c> Atoms<'c> {
+impl<'c> IndexAtoms<'c> {
     /// Collects the atoms of a rule set's predicates.
-    pub fn new(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
-        let mut atoms = Atoms {
+    pub fn new(normal: &Normal, chunk: &'c Chunk) -> IndexAtoms<'c> {
+        let mut atoms = IndexAtoms {
             chunk,
             subjects: Vec::new(),
             attributes: Vec::new(),
@@ -148,36 +148,38 @@ impl<'c> Atoms<'c> {
             sets_of: Vec::new(),
             literals: vec![None; chunk.preds.len()],
         };
-        atoms.find_attributes(&uses(normal));
+        atoms.find_attributes(&count_predicate_uses(normal));
         let prefilters: Vec<Vec<Prefilter>> =
-            (0..chunk.preds.len()).map(|pred| atoms.prefilters(pred)).collect();
+            (0..chunk.preds.len()).map(|pred| atoms.literal_prefilters(pred)).collect();
         atoms.find_subjects(&prefilters);
         for (pred, prefilters) in prefilters.into_iter().enumerate() {
-            let sets = atoms.sets_of_pred(pred, prefilters);
+            let sets = atoms.find_atom_sets(pred, prefilters);
             atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
         }
-        atoms.likelihood = atoms.likelihoods();
+        atoms.likelihood = atoms.set_probabilities();
         atoms
     }
 
     /// Returns, for each set of atoms, the estimated probability that a message has one of the
     /// atoms.
-    fn likelihoods(&self) -> Vec<f64> {
-        let literals = self.literals_by_number();
+    fn set_probabilities(&self) -> Vec<f64> {
+        let literals = self.literals_by_subject();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
         elements.resize_with(self.attributes.len(), HashSet::default);
         for atom in self.sets.keys().flatten() {
-            if let Atom::Element(attribute, text) = atom {
+            if let IndexAtom::Element(attribute, text) = atom {
                 elements[*attribute as usize].insert(text);
             }
         }
-        let likelihood = |atom: &Atom| match atom {
-            Atom::Literal(subject, number) => {
-                literal_likelihood(literals[*subject as usize][*number as usize].1)
+        let likelihood = |atom: &IndexAtom| match atom {
+            IndexAtom::Literal(subject, number) => {
+                literal_probability(literals[*subject as usize][*number as usize].1)
             }
-            Atom::Class(attribute, class) => self.attributes[*attribute as usize].shares.of_named(*class),
+            IndexAtom::Class(attribute, class) => {
+                self.attributes[*attribute as usize].shares.share_of_named(*class)
+            }
             // Assumes that a list has one or two of the elements that rules name.
-            Atom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
+            IndexAtom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
         let mut likelihoods = vec![0.0; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -188,13 +190,13 @@ impl<'c> Atoms<'c> {
 
     /// Returns the sets of atoms that are each necessary for a predicate to be true. Any one of the
     /// sets can be a key.
-    pub fn sets(&self, pred: u32) -> &[SetId] {
+    pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
     /// Returns the atoms of each set, by set id.
-    pub fn atoms_of_sets(&self) -> Vec<&[Atom]> {
-        let mut all: Vec<&[Atom]> = vec![&[]; self.sets.len()];
+    pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
+        let mut all: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
             all[*id as usize] = atoms;
         }
@@ -203,7 +205,7 @@ impl<'c> Atoms<'c> {
 
     /// Returns, for each attribute, a map from classes to the constants of tests, as an author
     /// writes them.
-    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+    pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
             let classes = &self.attributes[*attribute as usize].classes;
@@ -211,7 +213,7 @@ impl<'c> Atoms<'c> {
             for text in test.texts() {
                 names.entry(classes.class_of(&Value::Str(text))).or_insert_with(|| format!("{text:?}"));
             }
-            for number in test.numbers().map(Number::value) {
+            for number in test.numbers().map(RuleNumber::to_value) {
                 names.entry(classes.class_of(&number)).or_insert_with(|| number.to_json().to_string());
             }
         }
@@ -219,7 +221,7 @@ impl<'c> Atoms<'c> {
     }
 
     /// Returns, for each subject, its literals with their anchors, by literal id.
-    pub fn literals_by_number(&self) -> Vec<Vec<(Anchor, &str)>> {
+    pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut all = Vec::new();
         for subject in &self.subjects {
             let mut literals = vec![(Anchor::Anywhere, ""); subject.literals.len()];
@@ -237,15 +239,15 @@ impl<'c> Atoms<'c> {
     }
 
     /// Returns the simple test and the attribute of a predicate, if the predicate is a simple test.
-    pub fn simple(&self, pred: u32) -> Option<&(Simple, u32)> {
+    pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simples.get(pred as usize)?.as_ref()
     }
 
-    fn attribute(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
+    fn attribute_id(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
         *self.attribute_of.entry((operand, mode)).or_insert_with(|| {
-            let (classes, shares) = (Classes::default(), Shares::default());
-            attributes.push(Attribute { operand, pred, mode, classes, shares });
+            let (classes, shares) = (ValueClasses::default(), ClassShares::default());
+            attributes.push(IndexedAttribute { operand, pred, mode, classes, shares });
             attributes.len() as u32 - 1
         })
     }
@@ -254,8 +256,8 @@ impl<'c> Atoms<'c> {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
             let simple =
-                Simple::from_pred(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
-            let simple = simple.map(|(simple, mode)| (simple, self.attribute(pred, operand, mode)));
+                SimpleTest::from_pred(self.chunk, pred).filter(|_| can_evaluate_early(self.chunk, operand));
+            let simple = simple.map(|(simple, mode)| (simple, self.attribute_id(pred, operand, mode)));
             self.simples.push(simple);
         }
         let (mut texts, mut numbers) =
@@ -264,23 +266,26 @@ impl<'c> Atoms<'c> {
             texts[*attribute as usize].extend(simple.texts());
             numbers[*attribute as usize].extend(simple.numbers());
         }
-        let named: Vec<Classes> =
-            texts.into_iter().zip(numbers).map(|(texts, numbers)| Classes::new(texts, numbers)).collect();
-        let mut counted: Vec<HashMap<Class, u32>> = vec![HashMap::new(); self.attributes.len()];
+        let named: Vec<ValueClasses> = texts
+            .into_iter()
+            .zip(numbers)
+            .map(|(texts, numbers)| ValueClasses::new(texts, numbers))
+            .collect();
+        let mut counted: Vec<HashMap<ClassId, u32>> = vec![HashMap::new(); self.attributes.len()];
         for (simple, uses) in self.simples.iter().zip(uses) {
             let Some((simple, attribute)) = simple else { continue };
             let (classes, counted) = (&named[*attribute as usize], &mut counted[*attribute as usize]);
-            for class in simple.texts().filter_map(|text| classes.of_named(text)) {
+            for class in simple.texts().filter_map(|text| classes.named_text_class(text)) {
                 *counted.entry(class).or_default() += uses;
             }
         }
         for ((attribute, classes), counted) in self.attributes.iter_mut().zip(named).zip(counted) {
-            attribute.shares = Shares::new(&classes, &counted.into_iter().collect::<Vec<_>>());
+            attribute.shares = ClassShares::new(&classes, &counted.into_iter().collect::<Vec<_>>());
             attribute.classes = classes;
         }
     }
 
-    fn kinds(&self, operand: Operand) -> KindSet {
+    fn operand_kinds(&self, operand: Operand) -> KindSet {
         match operand {
             Operand::Slot(slot) => self.chunk.slots.get(slot.index()).map_or(KindSet::ALL, |slot| slot.kinds),
             _ => KindSet::ALL,
@@ -288,11 +293,11 @@ impl<'c> Atoms<'c> {
     }
 
     /// Returns the prefilters of a predicate.
-    fn prefilters(&self, pred: usize) -> Vec<Prefilter> {
+    fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
-            Check::Keywords(id) if can_be_looked_at(self.chunk, pred.left) => {
-                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, prefilters)
+            PredCheck::Keywords(id) if can_evaluate_early(self.chunk, pred.left) => {
+                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, find_prefilters)
             }
             _ => Vec::new(),
         }
@@ -303,7 +308,7 @@ impl<'c> Atoms<'c> {
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
-            Check::Keywords(id) if !self.chunk.keywords[id as usize].search.prepares_texts() => {
+            PredCheck::Keywords(id) if !self.chunk.keywords[id as usize].search.prepares_texts() => {
                 TextMode::PLAIN
             }
             _ => pred.mode.text,
@@ -313,7 +318,7 @@ impl<'c> Atoms<'c> {
     fn find_subjects(&mut self, prefilters: &[Vec<Prefilter>]) {
         for (pred, prefilters) in prefilters.iter().enumerate() {
             let operand = self.chunk.preds[pred].left;
-            if prefilters.is_empty() || !self.kinds(operand).overlaps(KindSet::STRING) {
+            if prefilters.is_empty() || !self.operand_kinds(operand).overlaps(KindSet::STRING) {
                 continue;
             }
             let mode = self.literal_mode(pred);
@@ -339,39 +344,41 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    fn sets_of_pred(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+    fn find_atom_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         match self.chunk.preds[pred].check {
-            Check::Keywords(id) => self.keyword_sets(pred, id, prefilters),
-            _ => self.class_set(pred).into_iter().collect(),
+            PredCheck::Keywords(id) => self.keyword_atom_sets(pred, id, prefilters),
+            _ => self.class_atom_set(pred).into_iter().collect(),
         }
     }
 
     /// Returns the set of atoms of a comparison with constants; `None` if the comparison makes no
     /// key.
-    fn class_set(&mut self, pred: usize) -> Option<SetId> {
+    fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
-        let atoms: Vec<Atom> = match simple {
-            Simple::Compare(Cmp::EQ, number) => {
-                vec![Atom::Class(*attribute, classes.class_of(&number.value()))]
+        let atoms: Vec<IndexAtom> = match simple {
+            SimpleTest::Compare(Comparison::EQ, number) => {
+                vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
-            Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_named(text)?)],
+            SimpleTest::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
             // Only the test can compare times, lists and dicts, so they make no key.
-            Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
-                let texts = members.texts.iter().filter_map(|text| classes.of_named(text));
-                let numbers = members.numbers.iter().map(|number| classes.class_of(&number.value()));
-                texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
+            SimpleTest::In(members)
+                if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
+            {
+                let texts = members.texts.iter().filter_map(|text| classes.named_text_class(text));
+                let numbers = members.numbers.iter().map(|number| classes.class_of(&number.to_value()));
+                texts.chain(numbers).map(|class| IndexAtom::Class(*attribute, class)).collect()
             }
             _ => return None,
         };
-        Some(self.set(atoms))
+        Some(self.intern_set(atoms))
     }
 
     /// True if all elements of the predicate's list are texts or numbers, and the left value cannot
     /// be a time. A time equals texts in several notations.
-    fn only_scalars(&self, pred: usize) -> bool {
+    fn is_true_only_for_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
-        let Check::Members(id) = pred.check else {
+        let PredCheck::Members(id) = pred.check else {
             broken_invariant!("a predicate with a list of members tests for them");
             return false;
         };
@@ -381,15 +388,15 @@ impl<'c> Atoms<'c> {
             .get(id as usize)
             .and_then(|list| self.chunk.consts.get(list.constant as usize));
         let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
-        !self.kinds(pred.left).overlaps(KindSet::DATETIME)
+        !self.operand_kinds(pred.left).overlaps(KindSet::DATETIME)
             && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
     }
 
     /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords.
-    fn keyword_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+    fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
-        let kinds = self.kinds(info.left);
+        let kinds = self.operand_kinds(info.left);
         let all = keywords.all && prefilters.len() > 1;
         let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
         let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
@@ -403,7 +410,7 @@ impl<'c> Atoms<'c> {
         }
         let subject = self.subject_of.get(&operand).copied();
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
-        let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
+        let attribute = is_list.then(|| self.attribute_id(pred as u32, operand, mode.text));
         let mut found = Vec::new();
         // Whether each literal is searched at the position that its prefilter requires.
         let mut placed = true;
@@ -417,7 +424,7 @@ impl<'c> Atoms<'c> {
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
                     let next = subject.literals.len() as u32;
-                    let anchor = if literal.len() > anchored_literals::MOST {
+                    let anchor = if literal.len() > anchored_literals::MAX_LITERAL_BYTES {
                         Anchor::Anywhere
                     } else {
                         prefilter.anchor
@@ -425,19 +432,19 @@ impl<'c> Atoms<'c> {
                     placed &= anchor == prefilter.anchor;
                     let number = *subject.literals.entry((anchor, literal.into())).or_insert(next);
                     group.push(number);
-                    atoms.push(Atom::Literal(at, number));
+                    atoms.push(IndexAtom::Literal(at, number));
                 }
                 group.sort_unstable();
                 group.dedup();
                 if let Some(last) = group.last_mut() {
-                    *last |= LAST;
+                    *last |= LAST_IN_GROUP;
                 }
                 found.extend(group);
             }
             if let Some(attribute) = attribute {
                 let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
                 let words = if all_words { &words[at..=at] } else { &words[..] };
-                atoms.extend(words.iter().map(|word| Atom::Element(attribute, word.clone())));
+                atoms.extend(words.iter().map(|word| IndexAtom::Element(attribute, word.clone())));
             }
             sets.push(atoms);
         }
@@ -452,14 +459,15 @@ impl<'c> Atoms<'c> {
                 true => prefilters.len() == words.len(),
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
-            let exact = told && enough && placed && keywords.standing_is_enough();
-            let told = Literals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
+            let exact = told && enough && placed && keywords.occurrence_is_enough();
+            let told =
+                DecidingLiterals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
             self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
         }
-        sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.set(atoms)).collect()
+        sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }
 
-    fn set(&mut self, mut atoms: Vec<Atom>) -> SetId {
+    fn intern_set(&mut self, mut atoms: Vec<IndexAtom>) -> SetId {
         atoms.sort_unstable();
         atoms.dedup();
         let next = self.sets.len() as SetId;
@@ -469,7 +477,7 @@ impl<'c> Atoms<'c> {
 
 /// Returns the estimated probability that a text of a sentence or two contains a literal. It
 /// depends on the literal's length, in which a Chinese character counts like a short word.
-fn literal_likelihood(literal: &str) -> f64 {
+fn literal_probability(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
     match weight {
         w if w < 1.5 => 0.6,

@@ -2,21 +2,21 @@
 //! to decide a predicate. Each literal costs time for every text: the shorter a scanner's shortest
 //! literal, the more positions are probed.
 
-use super::index_terms::{Atoms, LAST, Literals};
+use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
 use rulec_lang::operators::Anchor;
 
 /// Minimum length in bytes of a literal that is scanned for only to decide a predicate.
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
-const MIN_TELLING: usize = 7;
+const MIN_DECIDING_LITERAL_BYTES: usize = 7;
 
 /// Returns for each predicate the literals that decide its result, and for each subject which
 /// literals to scan for. A short literal that is no key is not selected, because it would slow down
 /// every scan and decide too little.
-pub(super) fn told(
-    atoms: &Atoms<'_>,
+pub(super) fn select_literals(
+    atoms: &IndexAtoms<'_>,
     by_number: &[Vec<(Anchor, &str)>],
     keys: &[Vec<(u32, u32)>],
-) -> (Vec<Option<Literals>>, Vec<Vec<bool>>) {
+) -> (Vec<Option<DecidingLiterals>>, Vec<Vec<bool>>) {
     let mut sought: Vec<Vec<bool>> = by_number.iter().map(|own| vec![false; own.len()]).collect();
     for (sought, keys) in sought.iter_mut().zip(keys) {
         keys.iter().for_each(|(literal, _)| sought[*literal as usize] = true);
@@ -26,16 +26,16 @@ pub(super) fn told(
         let mut literals = literals.clone()?;
         let subject = literals.subject as usize;
         let pays = |number: &u32| {
-            let literal = (number & !LAST) as usize;
+            let literal = (number & !LAST_IN_GROUP) as usize;
             let (anchor, text) = by_number[subject][literal];
-            anchor != Anchor::Anywhere || text.len() >= MIN_TELLING || is_key[subject][literal]
+            anchor != Anchor::Anywhere || text.len() >= MIN_DECIDING_LITERAL_BYTES || is_key[subject][literal]
         };
-        let groups = literals.numbers.split_inclusive(|number| number & LAST != 0);
+        let groups = literals.numbers.split_inclusive(|number| number & LAST_IN_GROUP != 0);
         let paying: Vec<u32> = groups.filter(|group| group.iter().all(pays)).flatten().copied().collect();
         // The remaining literals are still necessary, but no longer sufficient.
         literals.exact &= paying.len() == literals.numbers.len();
         literals.numbers = paying;
-        literals.numbers.iter().for_each(|number| sought[subject][(number & !LAST) as usize] = true);
+        literals.numbers.iter().for_each(|number| sought[subject][(number & !LAST_IN_GROUP) as usize] = true);
         (!literals.numbers.is_empty()).then_some(literals)
     });
     (told.collect(), sought)

@@ -9,43 +9,43 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
-use super::index_terms::LAST;
-use super::scan::Buffers;
+use super::bitmap::{Bitmap, CHUNK_WORDS, MAX_COLUMNS};
+use super::index_terms::LAST_IN_GROUP;
+use super::scan::ScanBuffers;
 use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
-use crate::bytecode::fields::Fields;
+use crate::bytecode::fields::FieldLookup;
 use rulec_base::broken_invariant;
 use rulec_base::text::PreparedTexts;
-use rulec_lang::value::{Tri, Value, grow};
+use rulec_lang::value::{Tri, Value, grow_to_len};
 use rulec_sema::hir::{RuleId, SlotId, TableId};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// The engine that uses a lookup: it provides the message's values and evaluates conditions.
-pub trait Verifier<'a> {
-    fn operand(&mut self, operand: Operand) -> Value<'a>;
+pub trait RouteVerifier<'a> {
+    fn operand_value(&mut self, operand: Operand) -> Value<'a>;
 
-    fn slot(&mut self, slot: SlotId) -> &Value<'a>;
+    fn slot_ref(&mut self, slot: SlotId) -> &Value<'a>;
 
     /// Reads the slots of a message by iterating over its fields. Appends the slots that have a
     /// value to `into`.
-    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
+    fn read_present_slots(&mut self, fields: &FieldLookup, into: &mut Vec<u32>);
 
-    fn texts(&mut self) -> &mut PreparedTexts;
+    fn prepared_texts(&mut self) -> &mut PreparedTexts;
 
     /// Evaluates the condition of the route at a rank of a table; `None` if the condition is not
     /// true.
-    fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit>;
+    fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
     /// Evaluates the routes in a range of ranks one after another, up to the first that matches.
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit>;
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
 /// A matching route.
 #[derive(Clone, Copy, Debug)]
-pub struct Hit {
+pub struct RouteHit {
     /// Position of the route in its table.
     pub rank: u32,
     pub route: RuleId,
@@ -70,7 +70,7 @@ pub struct LookupBuffers {
     hits: RefCell<Vec<u32>>,
     /// The slots that the message has a value for.
     present: RefCell<Vec<u32>>,
-    scan: RefCell<Buffers>,
+    scan: RefCell<ScanBuffers>,
     /// Epoch of the decision that wrote `hits`.
     epoch: Cell<u32>,
     /// Score that rises with each decision that matches one of a table's first routes, and falls
@@ -79,37 +79,37 @@ pub struct LookupBuffers {
 }
 
 /// Flag next to the epoch of a scanned subject: the scanned text equals the text in the message.
-const OWN_TEXT: u32 = 1;
+const UNCHANGED_TEXT_FLAG: u32 = 1;
 /// Flag next to the epoch of a scanned subject: the text was scanned in one form only.
-const ONE_FORM: u32 = 2;
+const SINGLE_FORM_FLAG: u32 = 2;
 
 /// Factor that separates near from far ranks. If a table's first `n` routes did not match, the
 /// routes up to rank `NEAR * n` are looked up before the rest.
 /// Measured in benches/notes/access-paths.md, "First routes".
-const NEAR: u32 = 8;
+const NEAR_RANK_FACTOR: u32 = 8;
 /// Value of [`LookupBuffers::hotness`] from which a table's first routes are tried before any
 /// lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
-const HOT: u8 = 8;
+const HOT_SCORE: u8 = 8;
 /// Maximum of [`LookupBuffers::hotness`]. From the maximum, three searches that find other routes
 /// lower the score below [`HOT`].
 /// Measured in benches/notes/access-paths.md, "First routes".
-const HOTTEST: u8 = 12;
+const MAX_HOT_SCORE: u8 = 12;
 
 impl LookupBuffers {
     /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four.
     #[inline]
-    pub fn begin<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
-        grow(&mut self.literals, index.literal_count as usize);
-        grow(&mut self.keys, index.keys.len());
-        grow(&mut self.subjects, index.subjects.len());
-        grow(&mut self.classes, index.attributes.len());
-        grow(&mut self.attributes, index.attributes.len());
+    pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
+        grow_to_len(&mut self.literals, index.literal_count as usize);
+        grow_to_len(&mut self.keys, index.keys.len());
+        grow_to_len(&mut self.subjects, index.subjects.len());
+        grow_to_len(&mut self.classes, index.attributes.len());
+        grow_to_len(&mut self.attributes, index.attributes.len());
         Lookup { index, work: self, epoch }
     }
 
     /// Clears all epochs, so that no cell counts as written.
-    pub fn clear_stamps(&mut self) {
+    pub fn clear_epochs(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
         }
@@ -129,56 +129,58 @@ pub struct Lookup<'a> {
 impl<'a> Lookup<'a> {
     /// True if a table is decided faster with the index than without.
     #[inline]
-    pub fn serves(&self, table: TableId) -> bool {
-        self.index.serves(table)
+    pub fn is_faster_for(&self, table: TableId) -> bool {
+        self.index.is_faster_for(table)
     }
 
     /// Returns the first matching route of a table within a range of ranks; `None` if no route
     /// matches.
-    pub fn first<V: Verifier<'a>>(
+    pub fn first_hit<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
         mut ranks: Range<u32>,
-    ) -> Option<Hit> {
+    ) -> Option<RouteHit> {
         let table_index = self.index.tables.get(table.index())?;
         let hotness = self.work.hotness.get();
         let mut hit = None;
-        if ranks.start == 0 && hotness >= HOT {
+        if ranks.start == 0 && hotness >= HOT_SCORE {
             ranks.start = table_index.first.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
-            let near = ranks.start..ranks.start.saturating_mul(NEAR).min(ranks.end);
+            let near = ranks.start..ranks.start.saturating_mul(NEAR_RANK_FACTOR).min(ranks.end);
             ranks.start = near.end;
-            hit = hit.or_else(|| self.first_of_table(verifier, table_index, table, near));
+            hit = hit.or_else(|| self.first_hit_of_table(verifier, table_index, table, near));
         }
         if hit.is_none() {
-            hit = self.first_of_table(verifier, table_index, table, ranks);
+            hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
         self.work.hotness.set(match hit {
-            Some(Hit { rank, .. }) if rank < table_index.first => (hotness + 1).min(HOTTEST),
+            Some(RouteHit { rank, .. }) if rank < table_index.first => (hotness + 1).min(MAX_HOT_SCORE),
             _ => hotness.saturating_sub(2),
         });
         hit
     }
 
-    fn first_of_table<V: Verifier<'a>>(
+    fn first_hit_of_table<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table_index: &'a TableIndex,
         table: TableId,
         mut ranks: Range<u32>,
-    ) -> Option<Hit> {
+    ) -> Option<RouteHit> {
         let keys = self.look_up_keys(verifier, table_index);
-        let mut best: Option<Hit> = None;
-        for list in self.lists(&keys, table_index, table) {
+        let mut best: Option<RouteHit> = None;
+        for list in self.posting_lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
                     let postings = table_index.postings(*start, *end);
-                    self.first_of_postings(verifier, table, postings, ranks.clone())
+                    self.first_hit_of_postings(verifier, table, postings, ranks.clone())
                 }
-                PostingList::Bitmap(bitmap) => self.first_of_bitmap(verifier, table, bitmap, ranks.clone()),
+                PostingList::Bitmap(bitmap) => {
+                    self.first_hit_of_bitmap(verifier, table, bitmap, ranks.clone())
+                }
             };
             if let Some(hit) = hit {
                 ranks.end = hit.rank;
@@ -186,12 +188,12 @@ impl<'a> Lookup<'a> {
             }
         }
         self.work.hits.replace(keys);
-        self.first_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
+        self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
     }
 
     /// Returns the posting lists of those keys that belong to a table.
     #[inline]
-    fn lists<'k>(
+    fn posting_lists<'k>(
         &self,
         keys: &'k [u32],
         table_index: &'a TableIndex,
@@ -204,13 +206,13 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    fn first_of_postings<V: Verifier<'a>>(
+    fn first_hit_of_postings<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
         postings: &[Posting],
         ranks: Range<u32>,
-    ) -> Option<Hit> {
+    ) -> Option<RouteHit> {
         let from = match ranks.start {
             0 => 0,
             start => postings.partition_point(|posting| posting.rank < start),
@@ -219,8 +221,8 @@ impl<'a> Lookup<'a> {
             if posting.rank >= ranks.end {
                 return None;
             }
-            if self.passes(verifier, posting)
-                && let Some(hit) = verifier.verify(table, posting.rank)
+            if self.passes_guards(verifier, posting)
+                && let Some(hit) = verifier.verify_route(table, posting.rank)
             {
                 return Some(hit);
             }
@@ -230,23 +232,23 @@ impl<'a> Lookup<'a> {
 
     /// True if no guard of a posting rules its route out.
     #[inline]
-    fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
+    fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
-            guard.attribute == Guard::NONE.attribute
-                || (guard.from..guard.to).contains(&self.class(verifier, guard.attribute))
+            guard.attribute == Guard::ALWAYS.attribute
+                || (guard.from..guard.to).contains(&self.attribute_class(verifier, guard.attribute))
         })
     }
 
-    fn first_of_bitmap<V: Verifier<'a>>(
+    fn first_hit_of_bitmap<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
-    ) -> Option<Hit> {
+    ) -> Option<RouteHit> {
         let mut hit = None;
-        self.each_of_bitmap(verifier, bitmap, ranks, |verifier, rank| {
-            hit = verifier.verify(table, rank);
+        self.visit_bitmap_candidates(verifier, bitmap, ranks, |verifier, rank| {
+            hit = verifier.verify_route(table, rank);
             hit.is_some()
         });
         hit
@@ -255,7 +257,7 @@ impl<'a> Lookup<'a> {
     /// Calls `stop` with each rank in the range whose route the bitmap does not rule out. The ranks
     /// ascend, and the calls end when `stop` returns true.
     #[inline]
-    fn each_of_bitmap<V: Verifier<'a>>(
+    fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         bitmap: &'a Bitmap,
@@ -263,30 +265,30 @@ impl<'a> Lookup<'a> {
         stop: impl FnMut(&mut V, u32) -> bool,
     ) {
         if !bitmap.blocks.is_empty() {
-            return self.each_of_blocks(verifier, bitmap, ranks, stop);
+            return self.visit_block_candidates(verifier, bitmap, ranks, stop);
         }
         if bitmap.ranks.first().is_none_or(|first| *first >= ranks.end) {
             return;
         }
-        match bitmap.words() {
-            1 => self.each_of_chunks::<1, V>(verifier, bitmap, ranks, stop),
-            2 => self.each_of_chunks::<2, V>(verifier, bitmap, ranks, stop),
-            4 => self.each_of_chunks::<4, V>(verifier, bitmap, ranks, stop),
-            _ => self.each_of_chunks::<CHUNK, V>(verifier, bitmap, ranks, stop),
+        match bitmap.words_per_row() {
+            1 => self.visit_chunk_candidates::<1, V>(verifier, bitmap, ranks, stop),
+            2 => self.visit_chunk_candidates::<2, V>(verifier, bitmap, ranks, stop),
+            4 => self.visit_chunk_candidates::<4, V>(verifier, bitmap, ranks, stop),
+            _ => self.visit_chunk_candidates::<CHUNK_WORDS, V>(verifier, bitmap, ranks, stop),
         }
     }
 
     /// Calls `stop` like `each_of_bitmap`, for a bitmap without blocks. Rows are a multiple of `N`
     /// words.
     #[inline]
-    fn each_of_chunks<const N: usize, V: Verifier<'a>>(
+    fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         bitmap: &'a Bitmap,
         Range { start: from, end: bound }: Range<u32>,
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
-        let (ranks, words) = (&bitmap.ranks[..], bitmap.words());
+        let (ranks, words) = (&bitmap.ranks[..], bitmap.words_per_row());
         let mut of_chunk = |verifier: &mut V, start: usize, first: usize, bits: [u64; N]| {
             for (word, mut bits) in bits.into_iter().enumerate() {
                 while bits != 0 {
@@ -308,7 +310,7 @@ impl<'a> Lookup<'a> {
                 if bits == [0; N] {
                     return;
                 }
-                column.keep(self.class(verifier, column.attribute), &mut bits);
+                column.intersect_with_row(self.attribute_class(verifier, column.attribute), &mut bits);
             }
             of_chunk(verifier, 0, first, bits);
             return;
@@ -322,14 +324,15 @@ impl<'a> Lookup<'a> {
             }
             let mut bits = [!0_u64; N];
             for row in &rows {
-                intersect(&mut bits, row, chunk);
+                intersect_chunk(&mut bits, row, chunk);
             }
             // A column is read only while there is a route left for it to rule out.
             while let Some(column) = bitmap.columns.get(rows.len())
                 && bits != [0; N]
             {
-                let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
-                intersect(&mut bits, row, chunk);
+                let row =
+                    column.row_bits(self.attribute_class(verifier, column.attribute), words).as_chunks().0;
+                intersect_chunk(&mut bits, row, chunk);
                 rows.push(row);
             }
             if of_chunk(verifier, start, first, bits) {
@@ -340,14 +343,14 @@ impl<'a> Lookup<'a> {
 
     /// Calls `stop` like `each_of_bitmap`, for a bitmap whose routes are sorted within blocks.
     #[inline(never)]
-    fn each_of_blocks<V: Verifier<'a>>(
+    fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
-        let (words, blocks) = (bitmap.words(), bitmap.blocks.len());
+        let (words, blocks) = (bitmap.words_per_row(), bitmap.blocks.len());
         let mut found = SmallVec::<[u32; 64]>::new();
         for (block, least) in bitmap.blocks.iter().enumerate() {
             if *least >= ranks.end {
@@ -355,20 +358,23 @@ impl<'a> Lookup<'a> {
             }
             let mut chunks = u64::MAX;
             for column in &bitmap.columns {
-                let class = self.class(verifier, column.attribute);
-                chunks &= column.chunks(class, blocks).get(block).copied().unwrap_or_default();
+                let class = self.attribute_class(verifier, column.attribute);
+                chunks &= column.chunk_summary(class, blocks).get(block).copied().unwrap_or_default();
             }
             while chunks != 0 {
                 let chunk = block * 64 + chunks.trailing_zeros() as usize;
                 chunks &= chunks - 1;
-                let mut bits = [!0_u64; CHUNK];
+                let mut bits = [!0_u64; CHUNK_WORDS];
                 for column in &bitmap.columns {
-                    let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
-                    intersect(&mut bits, row, chunk);
+                    let row = column
+                        .row_bits(self.attribute_class(verifier, column.attribute), words)
+                        .as_chunks()
+                        .0;
+                    intersect_chunk(&mut bits, row, chunk);
                 }
                 for (word, mut bits) in bits.into_iter().enumerate() {
                     while bits != 0 {
-                        let at = (chunk * CHUNK + word) * 64 + bits.trailing_zeros() as usize;
+                        let at = (chunk * CHUNK_WORDS + word) * 64 + bits.trailing_zeros() as usize;
                         found.extend(bitmap.ranks.get(at).copied().filter(|rank| ranks.contains(rank)));
                         bits &= bits - 1;
                     }
@@ -383,32 +389,39 @@ impl<'a> Lookup<'a> {
     }
 
     /// Returns every matching route of a table.
-    pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
+    pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<RouteHit> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
             return Vec::new();
         };
         let keys = self.look_up_keys(verifier, table_index);
         let mut candidates = Vec::new();
-        for list in self.lists(&keys, table_index, table) {
+        for list in self.posting_lists(&keys, table_index, table) {
             match list {
                 PostingList::Range { start, end } => {
                     let passing = table_index.postings(*start, *end).iter();
-                    let passing = passing.filter(|posting| self.passes(verifier, posting));
+                    let passing = passing.filter(|posting| self.passes_guards(verifier, posting));
                     candidates.extend(passing.map(|posting| posting.rank));
                 }
-                PostingList::Bitmap(bitmap) => self.collect(verifier, bitmap, &mut candidates),
+                PostingList::Bitmap(bitmap) => {
+                    self.collect_bitmap_candidates(verifier, bitmap, &mut candidates)
+                }
             }
         }
         self.work.hits.replace(keys);
-        self.collect(verifier, &table_index.residual, &mut candidates);
+        self.collect_bitmap_candidates(verifier, &table_index.residual, &mut candidates);
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.into_iter().filter_map(|rank| verifier.verify(table, rank)).collect()
+        candidates.into_iter().filter_map(|rank| verifier.verify_route(table, rank)).collect()
     }
 
-    fn collect<V: Verifier<'a>>(&self, verifier: &mut V, bitmap: &'a Bitmap, into: &mut Vec<u32>) {
-        self.each_of_bitmap(verifier, bitmap, 0..u32::MAX, |_, rank| {
+    fn collect_bitmap_candidates<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        into: &mut Vec<u32>,
+    ) {
+        self.visit_bitmap_candidates(verifier, bitmap, 0..u32::MAX, |_, rank| {
             into.push(rank);
             false
         });
@@ -417,7 +430,7 @@ impl<'a> Lookup<'a> {
     /// Returns the result of a text predicate if the scan of its text decides the result, else
     /// `None`.
     #[inline(always)]
-    pub fn answer(&self, pred: usize) -> Option<Tri> {
+    pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
         let state = self.work.subjects.get(subject as usize)?.get();
         if state & !3 != self.epoch {
@@ -425,20 +438,20 @@ impl<'a> Lookup<'a> {
         }
         let mut found = false;
         for number in self.index.numbers.get(start as usize..end as usize)? {
-            let literal = (number & !LAST) as usize;
+            let literal = (number & !LAST_IN_GROUP) as usize;
             found |= self.work.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
-            if number & LAST != 0 && !std::mem::take(&mut found) {
+            if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut found) {
                 return Some(Tri::False);
             }
         }
-        let told = state & ONE_FORM != 0 && (!plain || state & OWN_TEXT != 0);
+        let told = state & SINGLE_FORM_FLAG != 0 && (!plain || state & UNCHANGED_TEXT_FLAG != 0);
         (exact && told).then_some(Tri::True)
     }
 }
 
 /// Clears the bits that are not set in the chunk of a row.
 #[inline(always)]
-fn intersect<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
+fn intersect_chunk<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {
         Some(row) => bits.iter_mut().zip(row).for_each(|(bits, row)| *bits &= row),
         None => *bits = [0; N],

@@ -1,11 +1,11 @@
 //! The access path of each route, and the reasons, as printed by `rulec plan`. The plan is computed
 //! from the rules on request, because the index does not store it.
 
-use super::access::{Access, Accesses};
-use super::attribute::Class;
+use super::access::{AccessSelection, RouteAccess};
+use super::attribute::ClassId;
 use super::bitmap::MAX_COLUMNS;
 use super::cost;
-use super::index_terms::{Atom, Atoms};
+use super::index_terms::{IndexAtom, IndexAtoms};
 use crate::bytecode::Chunk;
 use hashbrown::HashMap;
 use rulec_base::diag::{Message, comma_list};
@@ -61,7 +61,7 @@ pub enum AccessPath {
 impl AccessPath {
     /// Returns the name of the access path with a message, which lists the keys or values, or gives
     /// the reason why there are none.
-    pub fn told(&self) -> (&'static str, Message) {
+    pub fn name_and_message(&self) -> (&'static str, Message) {
         match self {
             AccessPath::Key { keys, .. } => {
                 let keys = keys.iter().cloned().reduce(|one, other| message!("{one} or {other}"));
@@ -73,7 +73,7 @@ impl AccessPath {
     }
 
     /// Returns the number of other routes that have one of the keys.
-    pub fn shared(&self) -> usize {
+    pub fn shared_route_count(&self) -> usize {
         match self {
             AccessPath::Key { posting, .. } => posting.saturating_sub(1),
             _ => 0,
@@ -82,40 +82,40 @@ impl AccessPath {
 }
 
 /// Maximum number of keys that are listed, to keep the output short; the rest is only counted.
-const MAX_SHOWN: usize = 4;
+const MAX_LISTED_KEYS: usize = 4;
 
-pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
-    let atoms = Atoms::new(normal, chunk);
-    let index = super::build(normal, chunk);
-    let accesses = Accesses::new(normal, &atoms);
-    let writer = Writer {
+pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
+    let atoms = IndexAtoms::new(normal, chunk);
+    let index = super::build_index(normal, chunk);
+    let accesses = AccessSelection::new(normal, &atoms);
+    let writer = PlanWriter {
         normal,
         atoms: &atoms,
-        sets: atoms.atoms_of_sets(),
-        classes: atoms.names_of_classes(),
-        literals: atoms.literals_by_number(),
+        sets: atoms.atoms_by_set(),
+        classes: atoms.constants_by_class(),
+        literals: atoms.literals_by_subject(),
     };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
-        let accesses = accesses.of_table(routes);
+        let accesses = accesses.table_access_paths(routes);
         let mut used = vec![0_usize; atoms.likelihood.len()];
         for access in &accesses {
-            if let Access::Keys(way) = access {
+            if let RouteAccess::Keys(way) = access {
                 way.iter().for_each(|set| used[*set as usize] += 1);
             }
         }
         let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
             rule: route.route.0,
             found: match access {
-                Access::Keys(way) => AccessPath::Key {
-                    keys: writer.keys(&way),
+                RouteAccess::Keys(way) => AccessPath::Key {
+                    keys: writer.key_messages(&way),
                     posting: way.iter().map(|set| used[*set as usize]).sum(),
                     likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
                 },
-                Access::Bits(alternatives) => {
+                RouteAccess::Bits(alternatives) => {
                     let mut values: Vec<String> = Vec::new();
                     for (attribute, _) in alternatives.iter().flatten() {
-                        let value = writer.value_of(atoms.attributes[*attribute as usize].pred);
+                        let value = writer.attribute_name(atoms.attributes[*attribute as usize].pred);
                         if !values.contains(&value) {
                             values.push(value);
                         }
@@ -123,7 +123,7 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
                     values.truncate(MAX_COLUMNS);
                     AccessPath::Bits { values }
                 }
-                Access::Always => AccessPath::Always { because: writer.because(route) },
+                RouteAccess::Always => AccessPath::Always { because: writer.unindexed_reason(route) },
             },
         });
         plans.push(TablePlan {
@@ -137,17 +137,17 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     plans
 }
 
-struct Writer<'n> {
+struct PlanWriter<'n> {
     normal: &'n Normal,
-    atoms: &'n Atoms<'n>,
-    sets: Vec<&'n [Atom]>,
-    classes: Vec<HashMap<Class, String>>,
+    atoms: &'n IndexAtoms<'n>,
+    sets: Vec<&'n [IndexAtom]>,
+    classes: Vec<HashMap<ClassId, String>>,
     literals: Vec<Vec<(Anchor, &'n str)>>,
 }
 
-impl Writer<'_> {
+impl PlanWriter<'_> {
     /// Returns the value that a predicate reads, as an author writes it.
-    fn value_of(&self, pred: u32) -> String {
+    fn attribute_name(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else {
             broken_invariant!("the predicate of an index key exists");
             return String::new();
@@ -157,33 +157,33 @@ impl Writer<'_> {
             (Some(_), Some(right)) => right,
             _ => pred.left,
         };
-        Shown { writer: self, expr: operand }.to_string()
+        ShownLiteral { writer: self, expr: operand }.to_string()
     }
 
-    fn keys(&self, way: &[u32]) -> Vec<Message> {
-        let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
+    fn key_messages(&self, way: &[u32]) -> Vec<Message> {
+        let mut atoms: Vec<&IndexAtom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // An operand that may be a text or a list has literal and element keys for the same words.
-        let texts = atoms.iter().any(|atom| matches!(atom, Atom::Literal(..)));
+        let texts = atoms.iter().any(|atom| matches!(atom, IndexAtom::Literal(..)));
         let mut keys: Vec<Message> = atoms
             .iter()
-            .filter(|atom| !texts || !matches!(atom, Atom::Element(..)))
-            .map(|atom| self.key(atom))
+            .filter(|atom| !texts || !matches!(atom, IndexAtom::Element(..)))
+            .map(|atom| self.atom_message(atom))
             .collect();
-        if keys.len() > MAX_SHOWN {
-            let more = keys.len() - MAX_SHOWN + 1;
-            keys.truncate(MAX_SHOWN - 1);
+        if keys.len() > MAX_LISTED_KEYS {
+            let more = keys.len() - MAX_LISTED_KEYS + 1;
+            keys.truncate(MAX_LISTED_KEYS - 1);
             keys.push(message!("{more} more"));
         }
         keys
     }
 
-    fn key(&self, atom: &Atom) -> Message {
+    fn atom_message(&self, atom: &IndexAtom) -> Message {
         match atom {
-            Atom::Literal(subject, number) => {
+            IndexAtom::Literal(subject, number) => {
                 let (anchor, literal) = self.literals[*subject as usize][*number as usize];
-                let value = self.value_of(self.atoms.subjects[*subject as usize].pred);
+                let value = self.attribute_name(self.atoms.subjects[*subject as usize].pred);
                 let literal = format!("{literal:?}");
                 match anchor {
                     Anchor::Anywhere => message!("{value} contains {literal}"),
@@ -191,20 +191,20 @@ impl Writer<'_> {
                     Anchor::End => message!("{value} ends with {literal}"),
                 }
             }
-            Atom::Class(attribute, class) => {
+            IndexAtom::Class(attribute, class) => {
                 let name = self.classes[*attribute as usize].get(class);
                 let name = name.map_or_else(|| message!("another value"), Message::verbatim);
-                message!("{} is {name}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
+                message!("{} is {name}", self.attribute_name(self.atoms.attributes[*attribute as usize].pred))
             }
-            Atom::Element(attribute, text) => {
-                let value = self.value_of(self.atoms.attributes[*attribute as usize].pred);
+            IndexAtom::Element(attribute, text) => {
+                let value = self.attribute_name(self.atoms.attributes[*attribute as usize].pred);
                 message!("{value} has the element {}", format!("{text:?}"))
             }
         }
     }
 
     /// Returns the reason why a route is evaluated for every message.
-    fn because(&self, route: &NRoute) -> Message {
+    fn unindexed_reason(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
         let mut open = vec![route.cond];
         while let Some(cond) = open.pop() {
@@ -228,14 +228,14 @@ impl Writer<'_> {
 }
 
 /// An expression, displayed as an author writes it.
-struct Shown<'w> {
-    writer: &'w Writer<'w>,
+struct ShownLiteral<'w> {
+    writer: &'w PlanWriter<'w>,
     expr: ExprId,
 }
 
-impl Display for Shown<'_> {
+impl Display for ShownLiteral<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let of = |expr: ExprId| Shown { expr, ..*self };
+        let of = |expr: ExprId| ShownLiteral { expr, ..*self };
         let list = |f: &mut Formatter<'_>, items: &[ExprId]| {
             for (at, item) in items.iter().enumerate() {
                 write!(f, "{}{}", if at > 0 { ", " } else { "" }, of(*item))?;

@@ -32,38 +32,39 @@ pub struct Prefilter {
 /// Maximum number of literals in a prefilter.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of matching strings that are listed for a part of a regular expression.
-const MAX_EXACT: usize = 24;
+const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class; a larger class is treated as
 /// any character.
-const MAX_CLASS: usize = 6;
+const MAX_CLASS_CHARS: usize = 6;
 /// Maximum number of prefilters for one pattern.
 const MAX_PREFILTERS: usize = 6;
 /// Minimum length in bytes of literals in a pattern's prefilters, except the best one. Shorter
 /// literals occur in too many texts to be worth scanning for.
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
-const MIN_FURTHER: usize = 3;
+const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
 /// Returns the prefilters of a predicate. There are several for `contains all` and for patterns,
 /// and none if nothing is required.
-pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
+pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
     let alternatives = |literals: Vec<String>, anchor: Anchor, exact: bool| {
-        let literals = minimal(literals, anchor)?;
+        let literals = remove_implied_literals(literals, anchor)?;
         Some(Prefilter { literals, anchor, folded: false, exact })
     };
     let each = |one: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
         if *all || words.len() == 1 {
             return words.iter().flat_map(|word| one(word)).collect();
         }
-        let best =
-            |word: &std::sync::Arc<str>| one(word).into_iter().max_by_key(|part| score(&part.literals));
+        let best = |word: &std::sync::Arc<str>| {
+            one(word).into_iter().max_by_key(|part| selectivity_score(&part.literals))
+        };
         let parts: Option<Vec<Prefilter>> = words.iter().map(best).collect();
-        parts.and_then(union).into_iter().collect()
+        parts.and_then(union_prefilter).into_iter().collect()
     };
     match search {
         Search::Literal(anchor) => {
-            let exact = keywords.standing_is_enough() && (!all || words.len() == 1);
+            let exact = keywords.occurrence_is_enough() && (!all || words.len() == 1);
             if *all {
                 words.iter().filter_map(|word| alternatives(vec![prepared(word)], *anchor, exact)).collect()
             } else {
@@ -73,24 +74,25 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
         }
         Search::Glob => each(&|pattern| {
             let glob = Glob::with_mode(pattern, *mode);
-            let pieces = worthwhile(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
+            let pieces =
+                keep_selective_sets(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
             pieces.into_iter().filter_map(|piece| alternatives(piece, Anchor::Anywhere, false)).collect()
         }),
-        Search::Regex => each(&|pattern| of_regex(pattern, mode.fold)),
+        Search::Regex => each(&|pattern| regex_prefilters(pattern, mode.fold)),
     }
 }
 
 /// Returns the prefilter of a disjunction of predicates.
-fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
+fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
     let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
     let anchor = Anchor::Anywhere;
-    Some(Prefilter { literals: minimal(literals, anchor)?, anchor, folded, exact: false })
+    Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
 /// Removes literals that contain another literal; `None` if a literal is empty, or there is none.
-fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
+fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
     if literals.first().is_none_or(String::is_empty) {
@@ -117,12 +119,12 @@ fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
 
 /// Returns the prefilters of a regular expression. If the expression ignores case, they may apply
 /// to the folded text.
-fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
+fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
-        let sets = worthwhile(LiteralExtractor { folded }.read(&hir).required());
+        let sets = keep_selective_sets(LiteralExtractor { folded }.extract(&hir).into_required_sets());
         let anchor = Anchor::Anywhere;
-        let sets = sets.into_iter().filter_map(|set| minimal(set, anchor));
+        let sets = sets.into_iter().filter_map(|set| remove_implied_literals(set, anchor));
         sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
     };
     let plain = find(false);
@@ -131,8 +133,8 @@ fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     }
     let folded = find(true);
     let best = |found: &[Prefilter]| {
-        let best = found.iter().max_by_key(|prefilter| score(&prefilter.literals))?;
-        Some((shortest(&best.literals), best.literals.len()))
+        let best = found.iter().max_by_key(|prefilter| selectivity_score(&prefilter.literals))?;
+        Some((shortest_len(&best.literals), best.literals.len()))
     };
     match (best(&plain), best(&folded)) {
         // Folding texts costs time, which only more selective literals are worth.
@@ -142,7 +144,7 @@ fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     }
 }
 
-fn shortest(literals: &[String]) -> usize {
+fn shortest_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
@@ -155,34 +157,34 @@ enum LiteralFacts {
 }
 
 impl LiteralFacts {
-    const NOTHING: LiteralFacts = LiteralFacts::Required(Vec::new());
+    const NO_FACTS: LiteralFacts = LiteralFacts::Required(Vec::new());
 
-    fn required(self) -> Vec<Vec<String>> {
+    fn into_required_sets(self) -> Vec<Vec<String>> {
         match self {
-            LiteralFacts::Exact(texts) => telling(texts).into_iter().collect(),
+            LiteralFacts::Exact(texts) => if_selective(texts).into_iter().collect(),
             LiteralFacts::Required(sets) => sets,
         }
     }
 }
 
 /// Returns the set if it is selective, without the empty string and not too large; else `None`.
-fn telling(set: Vec<String>) -> Option<Vec<String>> {
-    (shortest(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
+fn if_selective(set: Vec<String>) -> Option<Vec<String>> {
+    (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
 
 /// Returns a score for the selectivity of a set of literals. A longer shortest literal is better,
 /// then fewer literals.
-fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
-    (shortest(set).min(8), std::cmp::Reverse(set.len()))
+fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
+    (shortest_len(set).min(8), std::cmp::Reverse(set.len()))
 }
 
 /// Keeps the most selective set, and those other sets that are worth scanning for.
-fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
+fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let best = (0..sets.len()).rev().max_by_key(|at| selectivity_score(&sets[*at]));
     let mut at = 0;
     let mut left = MAX_PREFILTERS;
     sets.retain(|set| {
-        let kept = Some(at) == best || left > 1 && shortest(set) >= MIN_FURTHER;
+        let kept = Some(at) == best || left > 1 && shortest_len(set) >= MIN_EXTRA_LITERAL_BYTES;
         at += 1;
         left -= usize::from(kept && left > 1);
         kept
@@ -195,62 +197,62 @@ struct LiteralExtractor {
 }
 
 impl LiteralExtractor {
-    fn read(&self, hir: &Hir) -> LiteralFacts {
+    fn extract(&self, hir: &Hir) -> LiteralFacts {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => LiteralFacts::Exact(vec![String::new()]),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
                 Ok(literal) if self.folded => LiteralFacts::Exact(vec![text::fold(literal)]),
                 Ok(literal) => LiteralFacts::Exact(vec![literal.to_owned()]),
-                Err(_) => LiteralFacts::NOTHING,
+                Err(_) => LiteralFacts::NO_FACTS,
             },
-            HirKind::Class(Class::Unicode(class)) => self.class(class),
-            HirKind::Class(Class::Bytes(_)) => LiteralFacts::NOTHING,
-            HirKind::Repetition(repetition) => self.repetition(repetition),
-            HirKind::Capture(capture) => self.read(&capture.sub),
-            HirKind::Concat(parts) => self.concat(parts),
-            HirKind::Alternation(parts) => self.alternation(parts),
+            HirKind::Class(Class::Unicode(class)) => self.extract_class(class),
+            HirKind::Class(Class::Bytes(_)) => LiteralFacts::NO_FACTS,
+            HirKind::Repetition(repetition) => self.extract_repetition(repetition),
+            HirKind::Capture(capture) => self.extract(&capture.sub),
+            HirKind::Concat(parts) => self.extract_concat(parts),
+            HirKind::Alternation(parts) => self.extract_alternation(parts),
         }
     }
 
-    fn class(&self, class: &ClassUnicode) -> LiteralFacts {
+    fn extract_class(&self, class: &ClassUnicode) -> LiteralFacts {
         // A letter that ignores case may be several characters.
         let size: usize = class.ranges().iter().map(|range| range.len()).sum();
-        if size > MAX_CLASS * 4 {
-            return LiteralFacts::NOTHING;
+        if size > MAX_CLASS_CHARS * 4 {
+            return LiteralFacts::NO_FACTS;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
         let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
         // Characters sort like their UTF-8 encoding.
         chars.sort_unstable();
         chars.dedup();
-        if chars.len() > MAX_CLASS {
-            return LiteralFacts::NOTHING;
+        if chars.len() > MAX_CLASS_CHARS {
+            return LiteralFacts::NO_FACTS;
         }
         LiteralFacts::Exact(chars.into_iter().map(String::from).collect())
     }
 
-    fn repetition(&self, repetition: &Repetition) -> LiteralFacts {
-        let sub = self.read(&repetition.sub);
+    fn extract_repetition(&self, repetition: &Repetition) -> LiteralFacts {
+        let sub = self.extract(&repetition.sub);
         match (repetition.min, repetition.max) {
             (1, Some(1)) => sub,
             (0, Some(1)) => match sub {
-                LiteralFacts::Exact(mut texts) if texts.len() < MAX_EXACT => {
+                LiteralFacts::Exact(mut texts) if texts.len() < MAX_EXACT_STRINGS => {
                     texts.push(String::new());
                     LiteralFacts::Exact(texts)
                 }
-                _ => LiteralFacts::NOTHING,
+                _ => LiteralFacts::NO_FACTS,
             },
-            (0, _) => LiteralFacts::NOTHING,
-            _ => LiteralFacts::Required(sub.required()),
+            (0, _) => LiteralFacts::NO_FACTS,
+            _ => LiteralFacts::Required(sub.into_required_sets()),
         }
     }
 
-    fn concat(&self, parts: &[Hir]) -> LiteralFacts {
+    fn extract_concat(&self, parts: &[Hir]) -> LiteralFacts {
         let (mut run, mut whole) = (vec![String::new()], true);
         let mut required = Vec::new();
         for part in parts {
-            match self.read(part) {
-                LiteralFacts::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
+            match self.extract(part) {
+                LiteralFacts::Exact(texts) if texts.len() * run.len() <= MAX_EXACT_STRINGS => {
                     run = run
                         .iter()
                         .flat_map(|start| texts.iter().map(move |end| [start.as_str(), end].concat()))
@@ -258,7 +260,7 @@ impl LiteralExtractor {
                 }
                 part => {
                     whole = false;
-                    required.extend(telling(std::mem::take(&mut run)));
+                    required.extend(if_selective(std::mem::take(&mut run)));
                     // The next run may begin with this part's texts.
                     match part {
                         LiteralFacts::Exact(texts) => run = texts,
@@ -273,14 +275,14 @@ impl LiteralExtractor {
         if whole {
             return LiteralFacts::Exact(run);
         }
-        required.extend(telling(run));
+        required.extend(if_selective(run));
         LiteralFacts::Required(required)
     }
 
-    fn alternation(&self, parts: &[Hir]) -> LiteralFacts {
+    fn extract_alternation(&self, parts: &[Hir]) -> LiteralFacts {
         let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
         for part in parts {
-            let part = self.read(part);
+            let part = self.extract(part);
             exact = match (exact, &part) {
                 (Some(mut all), LiteralFacts::Exact(texts)) => {
                     all.extend(texts.iter().cloned());
@@ -289,7 +291,7 @@ impl LiteralExtractor {
                 _ => None,
             };
             exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
-            let best = part.required().into_iter().max_by_key(|set| score(set));
+            let best = part.into_required_sets().into_iter().max_by_key(|set| selectivity_score(set));
             required = required.zip(best).map(|(mut all, texts)| {
                 all.extend(texts);
                 all
@@ -311,7 +313,8 @@ mod tests {
     fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
         let mode = TextMode { fold, ..TextMode::PLAIN };
         let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
-        let found = prefilters(&Keywords { search, word: false, all, mode, words: words.clone(), weight: 0 });
+        let found =
+            find_prefilters(&Keywords { search, word: false, all, mode, words: words.clone(), weight: 0 });
         let found: Vec<(Vec<&str>, bool)> = found
             .iter()
             .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))
@@ -418,7 +421,7 @@ mod tests {
             let pattern: String =
                 (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
             let ignore_case = below(2) == 0;
-            let required = of_regex(&pattern, ignore_case);
+            let required = regex_prefilters(&pattern, ignore_case);
             let regex = text::compile_regex(&pattern, ignore_case).expect("it compiles");
             for _ in 0..20 {
                 let text: String =

@@ -4,39 +4,39 @@
 //! The contract: a condition is never true for a message that has a class outside the ranges. So
 //! the ranges may rule a route out before its condition is evaluated, but cannot select a route.
 
-use super::attribute::{Class, MISSING};
-use super::index_terms::Atoms;
+use super::attribute::{ClassId, MISSING_CLASS};
+use super::index_terms::IndexAtoms;
 use hashbrown::HashMap;
 use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
 /// Ascending ranges of classes for which a condition may be true. Each range excludes its end.
-pub type Ranges = Vec<(Class, Class)>;
+pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
 /// For each attribute that limits a condition, the ranges of its classes. An attribute occurs at
 /// most once.
-pub type ValueRanges = Vec<(u32, Ranges)>;
+pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` that is split into alternatives.
 const MAX_ALTERNATIVES: usize = 4;
 /// Maximum number of texts in a test that limits an attribute; longer lists have too many classes
 /// for a bitmap.
-const LONG_LIST: usize = 32;
+const MAX_LISTED_TEXTS: usize = 32;
 
 /// The computation of the value ranges of conditions, with a cache.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
-    atoms: &'n Atoms<'n>,
+    atoms: &'n IndexAtoms<'n>,
     /// Cache of the ranges, by the parts of a condition that test one attribute. Rules share such
     /// parts, so few are distinct.
-    known: RefCell<HashMap<Box<[CondId]>, Ranges, foldhash::fast::FixedState>>,
+    known: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 
 impl<'n> RangeAnalysis<'n> {
     /// Creates the analysis for the conditions of a program.
-    pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> RangeAnalysis<'n> {
+    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> RangeAnalysis<'n> {
         RangeAnalysis { normal, atoms, known: RefCell::default() }
     }
 
@@ -45,15 +45,16 @@ impl<'n> RangeAnalysis<'n> {
     ///
     /// Most conditions have one alternative; a disjunction over different values has several. The
     /// result is empty if nothing limits the condition.
-    pub fn alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
-        let parts = self.parts(cond);
-        let split = parts.iter().enumerate().find_map(|(at, part)| Some((at, self.disjuncts(*part)?)));
+    pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
+        let parts = self.conjuncts(cond);
+        let split =
+            parts.iter().enumerate().find_map(|(at, part)| Some((at, self.limiting_disjuncts(*part)?)));
         let found: Vec<ValueRanges> = match split {
             Some((at, disjuncts)) => {
                 let alternative = |disjunct: &CondId| {
                     let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
                     let mut all: Vec<CondId> = others.map(|(_, part)| *part).collect();
-                    all.extend(self.parts(*disjunct));
+                    all.extend(self.conjuncts(*disjunct));
                     self.value_ranges(&all)
                 };
                 disjuncts.iter().map(alternative).collect()
@@ -64,7 +65,7 @@ impl<'n> RangeAnalysis<'n> {
     }
 
     /// Returns the operands of an `and`; for any other condition, only the condition itself.
-    fn parts(&self, cond: CondId) -> Vec<CondId> {
+    fn conjuncts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
             NCond::And(parts) => parts.to_vec(),
             _ => vec![cond],
@@ -73,12 +74,12 @@ impl<'n> RangeAnalysis<'n> {
 
     /// Returns the operands of an `or` that tests several attributes, if each operand limits an
     /// attribute.
-    fn disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
+    fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let limited =
-            |part: &CondId| self.parts(*part).iter().any(|part| self.only_attribute(*part).is_some());
+            |part: &CondId| self.conjuncts(*part).iter().any(|part| self.single_attribute(*part).is_some());
         let splits = disjuncts.len() <= MAX_ALTERNATIVES
-            && self.only_attribute(part).is_none()
+            && self.single_attribute(part).is_none()
             && disjuncts.iter().all(limited);
         splits.then_some(disjuncts)
     }
@@ -87,7 +88,7 @@ impl<'n> RangeAnalysis<'n> {
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
-            if let Some(attribute) = self.only_attribute(*part) {
+            if let Some(attribute) = self.single_attribute(*part) {
                 match by_attribute.iter_mut().find(|(known, _)| *known == attribute) {
                     Some((_, parts)) => parts.push(*part),
                     None => by_attribute.push((attribute, vec![*part])),
@@ -96,21 +97,21 @@ impl<'n> RangeAnalysis<'n> {
         }
         by_attribute
             .into_iter()
-            .map(|(attribute, parts)| (attribute, self.ranges(attribute, &parts)))
+            .map(|(attribute, parts)| (attribute, self.cached_ranges(attribute, &parts)))
             .collect()
     }
 
     /// Returns the attribute that all tests of a condition read; `None` if they read several or
     /// none.
-    fn only_attribute(&self, cond: CondId) -> Option<u32> {
+    fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
-            NCond::Test { pred, .. } => match self.atoms.simple(pred.0) {
-                Some((simple, attribute)) if simple.texts().count() <= LONG_LIST => Some(*attribute),
+            NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
+                Some((simple, attribute)) if simple.texts().count() <= MAX_LISTED_TEXTS => Some(*attribute),
                 _ => None,
             },
-            NCond::Not(inner) => self.only_attribute(*inner),
+            NCond::Not(inner) => self.single_attribute(*inner),
             NCond::And(parts) | NCond::Or(parts) => {
-                let mut attributes = parts.iter().map(|part| self.only_attribute(*part));
+                let mut attributes = parts.iter().map(|part| self.single_attribute(*part));
                 let first = attributes.next()??;
                 attributes.all(|attribute| attribute == Some(first)).then_some(first)
             }
@@ -119,7 +120,7 @@ impl<'n> RangeAnalysis<'n> {
     }
 
     /// Returns the ranges of a conjunction whose parts all test the same attribute.
-    fn ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
+    fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.known.borrow().get(parts) {
             return known.clone();
         }
@@ -128,17 +129,19 @@ impl<'n> RangeAnalysis<'n> {
         ranges
     }
 
-    fn find_ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
-        let mut changes = vec![MISSING];
-        parts.iter().for_each(|part| self.changes(*part, &mut changes));
+    fn find_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
+        let mut changes = vec![MISSING_CLASS];
+        parts.iter().for_each(|part| self.collect_class_bounds(*part, &mut changes));
         changes.sort_unstable();
         changes.dedup();
         let classes = &self.atoms.attributes[attribute as usize].classes;
-        let end = classes.end();
-        let mut ranges = Ranges::new();
+        let end = classes.class_count();
+        let mut ranges = ClassRanges::new();
         for (at, from) in changes.iter().enumerate() {
             let to = changes.get(at + 1).copied().unwrap_or(end);
-            if *from >= to || parts.iter().any(|part| self.holds(attribute, *part, *from) == Some(false)) {
+            if *from >= to
+                || parts.iter().any(|part| self.result_for_class(attribute, *part, *from) == Some(false))
+            {
                 continue;
             }
             match ranges.last_mut() {
@@ -149,26 +152,28 @@ impl<'n> RangeAnalysis<'n> {
         ranges
     }
 
-    fn changes(&self, cond: CondId, into: &mut Vec<Class>) {
+    fn collect_class_bounds(&self, cond: CondId, into: &mut Vec<ClassId>) {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => {
-                if let Some((simple, attribute)) = self.atoms.simple(pred.0) {
-                    self.atoms.attributes[*attribute as usize].classes.changes(simple, into);
+                if let Some((simple, attribute)) = self.atoms.simple_test(pred.0) {
+                    self.atoms.attributes[*attribute as usize].classes.collect_class_bounds(simple, into);
                 }
             }
-            NCond::And(parts) | NCond::Or(parts) => parts.iter().for_each(|part| self.changes(*part, into)),
-            NCond::Not(inner) => self.changes(*inner, into),
+            NCond::And(parts) | NCond::Or(parts) => {
+                parts.iter().for_each(|part| self.collect_class_bounds(*part, into))
+            }
+            NCond::Not(inner) => self.collect_class_bounds(*inner, into),
             _ => {}
         }
     }
 
     /// Returns the result of a condition on one attribute for a class; `None` if the result depends
     /// on more than the class.
-    fn holds(&self, attribute: u32, cond: CondId, class: Class) -> Option<bool> {
+    fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
         let all = |parts: &[CondId], short: bool| {
             let mut known = Some(!short);
             for part in parts {
-                match self.holds(attribute, *part, class) {
+                match self.result_for_class(attribute, *part, class) {
                     Some(holds) if holds == short => return Some(short),
                     Some(_) => {}
                     None => known = None,
@@ -178,13 +183,14 @@ impl<'n> RangeAnalysis<'n> {
         };
         match self.normal.cond(cond) {
             NCond::Test { pred, want } => {
-                let (simple, _) = self.atoms.simple(pred.0)?;
-                let answer = self.atoms.attributes[attribute as usize].classes.answer(simple, class)?;
+                let (simple, _) = self.atoms.simple_test(pred.0)?;
+                let answer =
+                    self.atoms.attributes[attribute as usize].classes.result_for_class(simple, class)?;
                 Some(answer == Tri::from(*want))
             }
             NCond::And(parts) => all(parts, false),
             NCond::Or(parts) => all(parts, true),
-            NCond::Not(inner) => self.holds(attribute, *inner, class).map(|holds| !holds),
+            NCond::Not(inner) => self.result_for_class(attribute, *inner, class).map(|holds| !holds),
             NCond::Const(value) => Some(*value),
             NCond::Each { .. } => None,
         }

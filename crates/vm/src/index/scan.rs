@@ -41,20 +41,20 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use frequency::Frequency;
-use long::{Block, GRAMS, Gram, Longs};
-use probes::{BLOCK, Position, Positions, WINDOW};
-use rare::Rares;
+use frequency::ByteFrequency;
+use long::{GRAM_BUFFER_LEN, GramPosition, LongLiterals, TextBlock};
+use probes::{BLOCK_POSITIONS, Position, ProbePositions, WINDOW_BYTES};
+use rare::RareByteLiterals;
 use rulec_base::text::fold::fold_into_slice;
-use short::Shorts;
+use short::ShortLiterals;
 use std::fmt;
 
 /// Search of a text for many literals at once. Each kind of literal is in a separate allocation,
 /// because rules over many fields have a scanner for each field, mostly with one kind.
 pub struct Scanner {
-    longs: Option<Box<Longs>>,
-    shorts: Option<Box<Shorts>>,
-    rares: Option<Box<Rares>>,
+    longs: Option<Box<LongLiterals>>,
+    shorts: Option<Box<ShortLiterals>>,
+    rares: Option<Box<RareByteLiterals>>,
     /// Number of literals.
     count: u32,
 }
@@ -62,40 +62,40 @@ pub struct Scanner {
 /// Working memory of a scan, reused because clearing it would take as long as reading a short text.
 /// A scan reads only what it has written itself.
 #[derive(Clone, Debug)]
-pub struct Buffers {
+pub struct ScanBuffers {
     /// The end of a text, or a whole folded text, followed by zeros.
-    end: [u8; WINDOW + BEYOND],
-    positions: Positions,
-    grams: [Gram; GRAMS],
+    end: [u8; WINDOW_BYTES + PADDING_BYTES],
+    positions: ProbePositions,
+    grams: [GramPosition; GRAM_BUFFER_LEN],
 }
 
-impl Default for Buffers {
-    fn default() -> Buffers {
-        Buffers {
-            end: [0; WINDOW + BEYOND],
+impl Default for ScanBuffers {
+    fn default() -> ScanBuffers {
+        ScanBuffers {
+            end: [0; WINDOW_BYTES + PADDING_BYTES],
             positions: [Position::default(); 256],
-            grams: [Gram::default(); GRAMS],
+            grams: [GramPosition::default(); GRAM_BUFFER_LEN],
         }
     }
 }
 
-impl Buffers {
+impl ScanBuffers {
     /// Folds a text into the scan buffer. Returns false if the text is too long, or if folding
     /// might change more than its ASCII letters.
     #[inline]
-    pub fn fold(&mut self, text: &[u8]) -> bool {
-        fold_into_slice(text, &mut self.end[..BLOCK])
+    pub fn fold_text(&mut self, text: &[u8]) -> bool {
+        fold_into_slice(text, &mut self.end[..BLOCK_POSITIONS])
     }
 
     /// Returns the text of `length` bytes that was folded last.
     #[inline]
-    pub fn folded(&self, length: usize) -> &[u8] {
-        &self.end[..length.min(BLOCK)]
+    pub fn folded_text(&self, length: usize) -> &[u8] {
+        &self.end[..length.min(BLOCK_POSITIONS)]
     }
 }
 
 /// Number of bytes read beyond a text's end, by probes and by a gram at the last position.
-const BEYOND: usize = 64;
+const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,14 +110,15 @@ impl Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // All literals are counted before grams are chosen for the first one, so that rare grams
         // are known.
-        let mut frequency = Frequency::new();
-        literals.iter().for_each(|literal| frequency.count(literal));
-        let mut shorts = Shorts::default();
-        let numbered = literals.iter().zip(0..).filter(|(literal, number)| !shorts.add(literal, *number));
+        let mut frequency = ByteFrequency::new();
+        literals.iter().for_each(|literal| frequency.count_literal(literal));
+        let mut shorts = ShortLiterals::default();
+        let numbered =
+            literals.iter().zip(0..).filter(|(literal, number)| !shorts.add_if_short(literal, *number));
         let mut numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
-        shorts.finish();
-        let rares = Rares::take(&mut numbered, &frequency);
-        let longs = (!numbered.is_empty()).then(|| Longs::new(&numbered, &frequency));
+        shorts.sort_literals();
+        let rares = RareByteLiterals::take_shortest(&mut numbered, &frequency);
+        let longs = (!numbered.is_empty()).then(|| LongLiterals::new(&numbered, &frequency));
         Scanner {
             longs: longs.map(Box::new),
             shorts: (!shorts.is_empty()).then(|| Box::new(shorts)),
@@ -129,48 +130,54 @@ impl Scanner {
     /// Calls `hit` with the number and the start of each occurrence of a literal. The order is
     /// arbitrary, and an occurrence may be reported twice.
     #[inline(always)]
-    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
-        self.scan_apart(text, &mut hit);
+    pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
+        self.scan_short_and_rare(text, &mut hit);
         let Some(longs) = &self.longs else { return };
-        let Buffers { end, positions, grams } = buffers;
+        let ScanBuffers { end, positions, grams } = buffers;
         let mut at = 0;
         while at < text.len() {
             let rest = &text[at..];
-            let window: &[u8; WINDOW] = match rest.first_chunk() {
+            let window: &[u8; WINDOW_BYTES] = match rest.first_chunk() {
                 Some(window) => window,
                 None => {
                     end[..rest.len()].copy_from_slice(rest);
-                    end[rest.len()..rest.len() + BEYOND].fill(0);
-                    end.first_chunk().unwrap_or(&[0; WINDOW])
+                    end[rest.len()..rest.len() + PADDING_BYTES].fill(0);
+                    end.first_chunk().unwrap_or(&[0; WINDOW_BYTES])
                 }
             };
-            at += longs.scan(Block { window, text, at }, rest.len().min(BLOCK), positions, grams, &mut hit);
+            at += longs.scan_block(
+                TextBlock { window, text, at },
+                rest.len().min(BLOCK_POSITIONS),
+                positions,
+                grams,
+                &mut hit,
+            );
         }
     }
 
     /// Scans the text of `length` bytes that [`Buffers::fold`] left in the buffers. Calls `hit`
     /// with the number and the start of each literal.
     #[inline(always)]
-    pub fn scan_folded(&self, length: usize, buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
-        let Buffers { end, positions, grams } = buffers;
-        let length = length.min(BLOCK);
-        end[length..length + BEYOND].fill(0);
+    pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
+        let ScanBuffers { end, positions, grams } = buffers;
+        let length = length.min(BLOCK_POSITIONS);
+        end[length..length + PADDING_BYTES].fill(0);
         let text = &end[..length];
-        self.scan_apart(text, &mut hit);
+        self.scan_short_and_rare(text, &mut hit);
         if let (Some(longs), 1..) = (&self.longs, length) {
-            let window = end.first_chunk().unwrap_or(&[0; WINDOW]);
-            longs.scan(Block { window, text, at: 0 }, length, positions, grams, &mut hit);
+            let window = end.first_chunk().unwrap_or(&[0; WINDOW_BYTES]);
+            longs.scan_block(TextBlock { window, text, at: 0 }, length, positions, grams, &mut hit);
         }
     }
 
     /// Finds the literals that have no grams.
     #[inline(always)]
-    fn scan_apart(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
+    fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         if let Some(shorts) = &self.shorts {
-            shorts.scan(text, hit);
+            shorts.scan_text(text, hit);
         }
         if let Some(rares) = &self.rares {
-            rares.scan(text, hit);
+            rares.scan_text(text, hit);
         }
     }
 }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// route is present. A table without removed routes takes no memory for them.
 #[derive(Debug)]
 pub struct Tombstones {
-    tables: Box<[Table]>,
+    tables: Box<[RemovedRoutes]>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct RemovedRoutes {
     routes: usize,
     versions: OnceLock<Box<[AtomicU64]>>,
 }
@@ -22,12 +22,12 @@ struct Table {
 impl Tombstones {
     /// Creates an empty set, for tables with the given numbers of routes.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
-        let tables = routes.into_iter().map(|routes| Table { routes, versions: OnceLock::new() });
+        let tables = routes.into_iter().map(|routes| RemovedRoutes { routes, versions: OnceLock::new() });
         Tombstones { tables: tables.collect() }
     }
 
     /// Marks the route at a rank of a table as removed from a version on.
-    pub fn remove(&self, table: TableId, rank: u32, version: u64) {
+    pub fn mark_removed(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
         let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU64::new(0)).collect());
         if let Some(cell) = versions.get(rank as usize) {
@@ -38,13 +38,13 @@ impl Tombstones {
     /// True if the route at a rank is removed in a version. A relaxed load suffices: a thread that
     /// knows a version has synchronized with the thread that created the version.
     #[inline]
-    pub fn covers(&self, table: TableId, rank: u32, version: u64) -> bool {
-        self.since(table, rank).is_some_and(|since| since <= version)
+    pub fn is_removed(&self, table: TableId, rank: u32, version: u64) -> bool {
+        self.removed_since(table, rank).is_some_and(|since| since <= version)
     }
 
     /// Returns the first rank in a range whose route is removed in a version; `None` if there is
     /// none.
-    pub fn first(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
+    pub fn first_removed(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;
         let is_gone = |cell: &AtomicU64| (1..=version).contains(&cell.load(Ordering::Relaxed));
@@ -53,7 +53,7 @@ impl Tombstones {
 
     /// Returns the version from which on the route at a rank is removed; `None` if it is present.
     #[inline]
-    pub fn since(&self, table: TableId, rank: u32) -> Option<u64> {
+    pub fn removed_since(&self, table: TableId, rank: u32) -> Option<u64> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         Some(versions.get(rank as usize)?.load(Ordering::Relaxed)).filter(|since| *since > 0)
     }
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn a_route_is_gone_from_its_version_on() {
         let tombstones = Tombstones::new([2, 0]);
-        tombstones.remove(TableId(0), 1, 3);
-        tombstones.remove(TableId(1), 0, 1);
-        tombstones.remove(TableId(7), 0, 1);
-        let gone: Vec<bool> = (1..=4).map(|version| tombstones.covers(TableId(0), 1, version)).collect();
+        tombstones.mark_removed(TableId(0), 1, 3);
+        tombstones.mark_removed(TableId(1), 0, 1);
+        tombstones.mark_removed(TableId(7), 0, 1);
+        let gone: Vec<bool> = (1..=4).map(|version| tombstones.is_removed(TableId(0), 1, version)).collect();
         assert_eq!(gone, [false, false, true, true]);
-        let first = |ranks: Range<u32>, version: u64| tombstones.first(TableId(0), ranks, version);
+        let first = |ranks: Range<u32>, version: u64| tombstones.first_removed(TableId(0), ranks, version);
         assert_eq!((first(0..2, 2), first(0..2, 3), first(0..1, 3)), (None, Some(1), None));
-        assert!(!tombstones.covers(TableId(0), 0, 9) && !tombstones.covers(TableId(1), 0, 9));
+        assert!(!tombstones.is_removed(TableId(0), 0, 9) && !tombstones.is_removed(TableId(1), 0, 9));
     }
 }

@@ -3,50 +3,51 @@
 
 /// Number of bytes in a block, which are processed at once.
 /// Measured in benches/notes/json-reading.md, "Experiments".
-pub(super) const BLOCK: usize = 16;
+pub(super) const BLOCK_BYTES: usize = 16;
 /// Number of bytes in a large block, which compilers compare with one or two vector registers.
 /// Measured in benches/notes/json-reading.md, "Experiments".
-pub(super) const LARGE: usize = 32;
+pub(super) const LARGE_BLOCK_BYTES: usize = 32;
 
 /// Returns the number of bytes before the first quote, backslash or control character; [`BLOCK`] if
 /// there is none.
 #[inline(always)]
-pub(super) fn plain(block: &[u8; BLOCK]) -> usize {
+pub(super) fn plain_prefix_len(block: &[u8; BLOCK_BYTES]) -> usize {
     let both = u128::from_le_bytes(*block);
-    let first = special(both as u64);
+    let first = special_byte_bits(both as u64);
     if first != 0 {
         return first.trailing_zeros() as usize / 8;
     }
-    8 + special((both >> 64) as u64).trailing_zeros() as usize / 8
+    8 + special_byte_bits((both >> 64) as u64).trailing_zeros() as usize / 8
 }
 
 /// True if no byte of a large block ends a run of plain characters.
 #[inline]
-pub(super) fn is_plain(block: &[u8; LARGE]) -> bool {
+pub(super) fn is_large_block_plain(block: &[u8; LARGE_BLOCK_BYTES]) -> bool {
     // No branch per byte, so that the compiler can vectorize the comparison.
     let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
     block.iter().fold(0, |found, byte| found | special(*byte)) == 0
 }
 
 /// A word with each byte set to 1.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = ONES * 0x80;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = LOW_BITS * 0x80;
 
 /// Sets the highest bit of each byte that ends a run of plain characters. Only the first such bit
 /// is reliable: bits of later bytes may be set wrongly.
 #[inline(always)]
-fn special(word: u64) -> u64 {
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control) & HIGHS
+fn special_byte_bits(word: u64) -> u64 {
+    let zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
+    let control = word.wrapping_sub(LOW_BITS * 0x20) & !word;
+    (zero(word ^ (LOW_BITS * u64::from(b'"'))) | zero(word ^ (LOW_BITS * u64::from(b'\\'))) | control)
+        & HIGH_BITS
 }
 
 /// Returns the number of digits at the start of eight bytes, and their value.
 #[inline(always)]
-pub(super) fn digits(bytes: &[u8; 8]) -> (usize, u64) {
+pub(super) fn leading_digits(bytes: &[u8; 8]) -> (usize, u64) {
     // Digits become their values; other bytes become 10 or more.
-    let values = u64::from_le_bytes(*bytes) ^ (ONES * u64::from(b'0'));
-    let others = (values.wrapping_add(ONES * (0x80 - 10)) | values) & HIGHS;
+    let values = u64::from_le_bytes(*bytes) ^ (LOW_BITS * u64::from(b'0'));
+    let others = (values.wrapping_add(LOW_BITS * (0x80 - 10)) | values) & HIGH_BITS;
     let count = (others.trailing_zeros() / 8) as usize;
     // Moves the last digit to the highest byte and fills the lower bytes with zeros.
     let values = values.wrapping_shl(64 - 8 * count as u32);
@@ -62,9 +63,9 @@ mod tests {
 
     #[test]
     fn plain_characters_end_at_the_first_that_is_none() {
-        for at in 0..=BLOCK {
+        for at in 0..=BLOCK_BYTES {
             for (end, behind) in [(b'"', b'x'), (b'\\', b'"'), (0, 0xff), (0x1f, b' '), (b'\n', b'\\')] {
-                let mut block = [b'a'; BLOCK];
+                let mut block = [b'a'; BLOCK_BYTES];
                 for (place, byte) in block.iter_mut().enumerate() {
                     *byte = match place {
                         place if place == at => end,
@@ -72,10 +73,10 @@ mod tests {
                         place => [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff, b'z'][place % 9],
                     };
                 }
-                assert_eq!(plain(&block), at, "{block:?}");
-                let mut large = [b'a'; LARGE];
-                large[LARGE - BLOCK - 3..LARGE - 3].copy_from_slice(&block);
-                assert_eq!(is_plain(&large), at == BLOCK, "{block:?}");
+                assert_eq!(plain_prefix_len(&block), at, "{block:?}");
+                let mut large = [b'a'; LARGE_BLOCK_BYTES];
+                large[LARGE_BLOCK_BYTES - BLOCK_BYTES - 3..LARGE_BLOCK_BYTES - 3].copy_from_slice(&block);
+                assert_eq!(is_large_block_plain(&large), at == BLOCK_BYTES, "{block:?}");
             }
         }
     }
@@ -94,8 +95,8 @@ mod tests {
             ] {
                 let mut bytes = behind;
                 bytes[..text.len()].copy_from_slice(text.as_bytes());
-                assert_eq!(digits(&bytes), (text.len(), number), "{bytes:?}");
-                assert_eq!(digits(&behind).0, 0);
+                assert_eq!(leading_digits(&bytes), (text.len(), number), "{bytes:?}");
+                assert_eq!(leading_digits(&behind).0, 0);
             }
         }
     }

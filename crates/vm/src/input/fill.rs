@@ -1,22 +1,22 @@
 //! The slot values of one message, and whether the message satisfies the declared input contract.
 //! Slots are the fields that rules read.
 
-use super::plan::{NONE, Plan, PlanNode};
+use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
 use rulec_lang::arena;
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_lang::value::{Value, recycle};
+use rulec_lang::value::{Value, recycle_vec};
 use smallvec::SmallVec;
 use std::mem::take;
 
 /// Maximum number of keys in an object that are searched linearly; more keys go into a set.
-const FEW_KEYS: usize = 16;
+const MAX_LINEAR_KEYS: usize = 16;
 
 /// Maximum number of predicted keys that are compared with the text before the key is read and
 /// looked up.
 /// Measured in benches/notes/json-reading.md, "Experiments".
-const AHEAD: usize = 4;
+const MAX_KEY_PREDICTIONS: usize = 4;
 
 /// The values of a message's slots.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,8 @@ impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
 
 /// Receiver of the fields of one message from a source. Stores the values of slots, and checks the
 /// input contract.
-pub struct Fill<'a> {
-    pub(super) plan: &'a Plan,
+pub struct SlotFiller<'a> {
+    pub(super) plan: &'a InputPlan,
     /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
@@ -67,41 +67,42 @@ pub(crate) struct InputBuffers {
 impl InputBuffers {
     /// Lets `source` read `data` into slots, then calls `then` with the filled slots. Returns
     /// `None` if one of the two functions returns `None`.
-    pub fn fill<D: ?Sized, T>(
+    pub fn fill_slots<D: ?Sized, T>(
         &mut self,
-        plan: &Plan,
+        plan: &InputPlan,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
-        then: impl FnOnce(&Fill<'_>) -> Option<T>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
+        then: impl FnOnce(&SlotFiller<'_>) -> Option<T>,
     ) -> Option<T> {
-        arena::empty(&mut self.bump);
-        let (mut values, mut seen) = (recycle(take(&mut self.values)), take(&mut self.seen));
+        arena::reset_bump(&mut self.bump);
+        let (mut values, mut seen) = (recycle_vec(take(&mut self.values)), take(&mut self.seen));
         let mut order = take(&mut self.order);
-        values.resize(plan.slots(), Value::Missing);
+        values.resize(plan.slot_count(), Value::Missing);
         seen.clear();
         seen.resize(plan.path_count().div_ceil(64), 0);
         if order.len() < 2 * plan.path_count() {
-            order.resize(2 * plan.path_count(), NONE);
+            order.resize(2 * plan.path_count(), NO_PATH);
         }
         let keys = SmallVec::new();
-        let mut fill = Fill { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
+        let mut fill =
+            SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
         let done = source(&mut fill, data).and_then(|()| then(&fill));
-        let Fill { values, seen, order, .. } = fill;
-        (self.values, self.seen, self.order) = (recycle(values), seen, order);
+        let SlotFiller { values, seen, order, .. } = fill;
+        (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
         done
     }
 }
 
-impl<'a> Fill<'a> {
+impl<'a> SlotFiller<'a> {
     /// Returns the index in `order` that holds the first child of an object.
     #[inline(always)]
-    pub fn first_child(node: u32) -> usize {
+    pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
     /// Returns the index in `order` that holds the sibling after a path.
     #[inline(always)]
-    pub fn after(node: u32) -> usize {
+    pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
@@ -122,12 +123,12 @@ impl<'a> Fill<'a> {
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
-        for _ in 0..AHEAD {
+        for _ in 0..MAX_KEY_PREDICTIONS {
             let child = *self.order.get(turn)?;
-            if let Some(length) = self.plan.length_ahead(node, child, ahead) {
+            if let Some(length) = self.plan.matching_key_len(node, child, ahead) {
                 return Some((child, length));
             }
-            turn = Fill::after(child);
+            turn = SlotFiller::next_sibling_index(child);
         }
         None
     }
@@ -138,7 +139,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Returns the plan, which assigns slots to paths of the message.
-    pub fn plan(&self) -> &'a Plan {
+    pub fn plan(&self) -> &'a InputPlan {
         self.plan
     }
 
@@ -156,8 +157,8 @@ impl<'a> Fill<'a> {
 
     /// Stores a value at a path. Returns 1 if the value is a required field of its object, else 0.
     #[inline(always)]
-    pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(hot) = self.plan.hot(node) else { return 0 };
+    pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
+        let Some(hot) = self.plan.hot_node(node) else { return 0 };
         if value.kind().is_some_and(|kind| hot.plain.has(kind))
             && let Some(cell) = self.values.get_mut(hot.slot as usize)
         {
@@ -174,10 +175,10 @@ impl<'a> Fill<'a> {
         let Some(node) = self.plan.node(node) else { return 0 };
         for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
-                *cell = value.read(kinds);
+                *cell = value.read_as(kinds);
             }
         }
-        self.check_contract(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
+        self.check_contract(node, |kinds| !value.read_as(kinds).is_missing(), value.is_missing())
     }
 
     /// Checks a list or object that no slot reads against the contract. Returns 1 if the list or
@@ -204,25 +205,25 @@ impl<'a> Fill<'a> {
     /// Ends an object. `given` is the number of its required fields that the message has, for the
     /// contract.
     #[inline]
-    pub fn end(&mut self, node: u32, given: u32) {
+    pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
     /// Stores a list or object that was built as a whole. Also stores the values of slots that read
     /// fields inside it. Returns 1 if the value is a required field of its object, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let given = self.put(node, value);
+        let given = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
             let inner =
                 info.children.iter().map(|(key, child)| self.put_built(*child, value.field(key))).sum();
-            self.end(node, inner);
+            self.end_object(node, inner);
         }
         given
     }
 }
 
 /// The keys read so far in one object, to find duplicates.
-pub(super) struct Keys<'a> {
+pub(super) struct ObjectKeys<'a> {
     start: usize,
     /// A bit for each key, from a hash of its length and end characters. A key whose bit is unset
     /// is new.
@@ -230,23 +231,23 @@ pub(super) struct Keys<'a> {
     many: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> ObjectKeys<'a> {
     /// Starts with no keys, at the beginning of an object. [`Keys::end`] must follow, to release
     /// the memory.
-    pub fn begin(fill: &Fill<'a>) -> Keys<'a> {
-        Keys { start: fill.keys.len(), bits: 0, many: None }
+    pub fn begin_object(fill: &SlotFiller<'a>) -> ObjectKeys<'a> {
+        ObjectKeys { start: fill.keys.len(), bits: 0, many: None }
     }
 
     /// Adds a key, given with its path in the plan; `NONE` if the plan has no such path. Returns
     /// `None` if the object has the key already.
     #[inline]
-    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, path: u32) -> Option<()> {
-        if path == NONE { self.add_unknown(fill, key) } else { fill.mark_seen(path) }
+    pub fn add_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str, path: u32) -> Option<()> {
+        if path == NO_PATH { self.add_unknown(fill, key) } else { fill.mark_seen(path) }
     }
 
     /// Adds a key that matches no path of the plan.
     #[inline(never)]
-    fn add_unknown(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
+    fn add_unknown(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
         if let Some(many) = &mut self.many {
             return many.insert(key).then_some(());
         }
@@ -258,14 +259,14 @@ impl<'a> Keys<'a> {
         }
         self.bits |= bit;
         fill.keys.push(key);
-        if fill.keys.len() - self.start > FEW_KEYS {
+        if fill.keys.len() - self.start > MAX_LINEAR_KEYS {
             self.many = Some(Box::new(fill.keys.drain(self.start..).collect()));
         }
         Some(())
     }
 
     #[inline]
-    pub fn end(self, fill: &mut Fill<'a>) {
+    pub fn release_keys(self, fill: &mut SlotFiller<'a>) {
         fill.keys.truncate(self.start);
     }
 }

@@ -7,20 +7,20 @@ use rulec_sema::hir::Program;
 use std::sync::Arc;
 
 /// Path id for keys that do not matter: no rule reads the key, or anything inside its value.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NO_PATH: u32 = u32::MAX;
 /// The path of the message itself.
-pub const ROOT: PathId = 0;
+pub const ROOT_PATH: PathId = 0;
 
 /// Id of a path in messages that matters to the rules.
 pub type PathId = u32;
 
 /// Maximum number of slots. Programs with more read messages into JSON trees, from which a decision
 /// looks up only the fields it needs.
-const MOST_SLOTS: usize = 512;
+const MAX_PLANNED_SLOTS: usize = 512;
 
 /// The paths that matter to the rules, as a tree of keys.
 #[derive(Debug)]
-pub struct Plan {
+pub struct InputPlan {
     nodes: Vec<PlanNode>,
     /// For each path node, the fields that are needed for every message.
     hot_nodes: Vec<HotNode>,
@@ -54,10 +54,10 @@ pub(super) struct PlanNode {
 impl PlanNode {
     fn new(key: Arc<str>, parent: u32) -> PlanNode {
         PlanNode {
-            rest: written(&key).get(HotNode::FIRST..).unwrap_or_default().into(),
+            rest: json_key_bytes(&key).get(HotNode::WIDE_KEY_BYTES..).unwrap_or_default().into(),
             key,
             parent,
-            slot: (NONE, KindSet::EMPTY),
+            slot: (NO_PATH, KindSet::EMPTY),
             further: Vec::new(),
             wanted: KindSet::EMPTY,
             contract: None,
@@ -67,9 +67,9 @@ impl PlanNode {
         }
     }
 
-    fn read(&mut self, slot: u32, kinds: KindSet) {
+    fn add_reader(&mut self, slot: u32, kinds: KindSet) {
         self.wanted = self.wanted.union(kinds);
-        if self.slot.0 == NONE {
+        if self.slot.0 == NO_PATH {
             self.slot = (slot, kinds);
         } else {
             self.further.push((slot, kinds));
@@ -104,18 +104,18 @@ pub(super) struct HotNode {
 impl HotNode {
     /// Number of bytes of a key that are compared at once.
     /// Measured in benches/notes/json-reading.md, "Experiments".
-    const FIRST: usize = size_of::<u128>();
+    const WIDE_KEY_BYTES: usize = size_of::<u128>();
 
     fn new(node: &PlanNode) -> HotNode {
-        let written = written(&node.key);
-        let first = &written[..written.len().min(HotNode::FIRST)];
-        let mut bytes = [0; HotNode::FIRST];
+        let written = json_key_bytes(&node.key);
+        let first = &written[..written.len().min(HotNode::WIDE_KEY_BYTES)];
+        let mut bytes = [0; HotNode::WIDE_KEY_BYTES];
         bytes[..first.len()].copy_from_slice(first);
         let allowed = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
-        let alone = node.further.is_empty() && node.slot.0 != NONE;
+        let alone = node.further.is_empty() && node.slot.0 != NO_PATH;
         HotNode {
             first: u128::from_le_bytes(bytes),
-            mask: u128::MAX >> (8 * (HotNode::FIRST - first.len())),
+            mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first.len())),
             length: written.len() as u32,
             parent: node.parent,
             slot: node.slot.0,
@@ -127,7 +127,7 @@ impl HotNode {
 }
 
 /// Returns a key as JSON text, followed by a colon.
-fn written(key: &str) -> Vec<u8> {
+fn json_key_bytes(key: &str) -> Vec<u8> {
     let mut written = serde_json::Value::from(key).to_string().into_bytes();
     written.push(b':');
     written
@@ -140,22 +140,22 @@ pub(super) struct FieldContract {
     pub optional: bool,
 }
 
-impl Plan {
+impl InputPlan {
     /// Builds the plan of a program; `None` if the program has too many slots, since a JSON tree is
     /// faster then.
-    pub fn from_program(program: &Program) -> Option<Plan> {
-        if program.slots.len() > MOST_SLOTS {
+    pub fn from_program(program: &Program) -> Option<InputPlan> {
+        if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;
         }
         let (slots, declared) = (program.slots.len(), program.input.is_some());
-        let nodes = vec![PlanNode::new("".into(), NONE)];
-        let mut plan = Plan { nodes, hot_nodes: Vec::new(), slots, declared };
+        let nodes = vec![PlanNode::new("".into(), NO_PATH)];
+        let mut plan = InputPlan { nodes, hot_nodes: Vec::new(), slots, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
-            let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
-            plan.nodes[node as usize].read(slot as u32, info.kinds);
+            let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
+            plan.nodes[node as usize].add_reader(slot as u32, info.kinds);
         }
         if let Some(contract) = program.input_contract() {
-            plan.add_contract(ROOT, &contract);
+            plan.add_contract(ROOT_PATH, &contract);
         }
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
@@ -190,12 +190,12 @@ impl Plan {
     }
 
     /// Returns the child paths of a path, each with its last key.
-    pub fn inside(&self, path: PathId) -> impl Iterator<Item = (&Arc<str>, PathId)> {
+    pub fn child_paths(&self, path: PathId) -> impl Iterator<Item = (&Arc<str>, PathId)> {
         self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
     /// Returns the kinds of value that some slot or the contract accepts at a path.
-    pub fn kinds(&self, path: PathId) -> KindSet {
+    pub fn accepted_kinds(&self, path: PathId) -> KindSet {
         let contract = |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
         self.node(path).map_or(KindSet::EMPTY, |node| node.wanted.union(contract(node)))
     }
@@ -215,17 +215,17 @@ impl Plan {
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
-            .filter(|(slot, _)| *slot != NONE)
+            .filter(|(slot, _)| *slot != NO_PATH)
     }
 
     /// Returns the kinds of value that the contract allows at a path, and whether the field is
     /// optional.
-    pub fn contract(&self, path: PathId) -> Option<(KindSet, bool)> {
+    pub fn input_contract(&self, path: PathId) -> Option<(KindSet, bool)> {
         self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
     }
 
     /// Returns the number of slots.
-    pub fn slots(&self) -> usize {
+    pub fn slot_count(&self) -> usize {
         self.slots
     }
 
@@ -238,24 +238,24 @@ impl Plan {
     /// Returns the path of a key in an object; `NONE` if no rule reads the key or anything inside
     /// its value.
     #[inline]
-    pub fn child(&self, node: u32, key: &str) -> u32 {
-        self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NONE)
+    pub fn child_named(&self, node: u32, key: &str) -> u32 {
+        self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
     /// Returns the often needed fields of a path's node; `None` for [`NONE`].
     #[inline(always)]
-    pub(super) fn hot(&self, node: u32) -> Option<&HotNode> {
+    pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
     /// Returns the length of `child`'s key with its colon, if the text `ahead` starts with the key
     /// and `child` is a child of `node`. Near the end of the text, a key may be missed.
     #[inline(always)]
-    pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
-        let (hot, (first, rest)) = (self.hot(child)?, ahead.split_first_chunk()?);
+    pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
+        let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);
         let begins = hot.parent == node && (u128::from_le_bytes(*first) ^ hot.first) & hot.mask == 0;
         let length = hot.length as usize;
-        (begins && (length <= HotNode::FIRST || self.ends_with_rest(child, rest))).then_some(length)
+        (begins && (length <= HotNode::WIDE_KEY_BYTES || self.ends_with_rest(child, rest))).then_some(length)
     }
 
     fn ends_with_rest(&self, child: u32, ahead: &[u8]) -> bool {
@@ -265,7 +265,7 @@ impl Plan {
     /// True if a slot reads this path as a list or dict (`kind`), so that the whole value must be
     /// built.
     #[inline]
-    pub fn wants(&self, node: u32, kind: Kind) -> bool {
-        self.hot(node).is_some_and(|hot| hot.wanted.has(kind))
+    pub fn reads_kind(&self, node: u32, kind: Kind) -> bool {
+        self.hot_node(node).is_some_and(|hot| hot.wanted.has(kind))
     }
 }

@@ -1,45 +1,45 @@
 //! Strings and numbers in JSON text. `None` means that the text is not valid JSON, or that the
 //! reader that builds a tree must read the message.
 
-use super::block::{LARGE, digits, is_plain, plain};
+use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plain_prefix_len};
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use rulec_lang::value::Value;
 
-pub(super) struct Cursor<'a> {
+pub(super) struct JsonCursor<'a> {
     text: &'a str,
     pub at: usize,
 }
 
 /// Powers of ten that a float represents exactly, up to the number of digits in [`Cursor::number`].
-const TENS: [f64; MOST_DIGITS + 1] =
+const FLOAT_POWERS_OF_TEN: [f64; MAX_EXACT_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 /// Powers of ten as integers, for the digits that are read at once.
-const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const INT_POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 /// Maximum number of digits with which every integer is exactly a float.
-const MOST_DIGITS: usize = 15;
+const MAX_EXACT_DIGITS: usize = 15;
 
-impl<'a> Cursor<'a> {
-    pub fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, at: 0 }
+impl<'a> JsonCursor<'a> {
+    pub fn new(text: &'a str) -> JsonCursor<'a> {
+        JsonCursor { text, at: 0 }
     }
 
     #[inline(always)]
-    pub fn peek(&self) -> Option<u8> {
+    pub fn peek_byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     /// Returns the text from the cursor to the end.
     #[inline(always)]
-    pub fn ahead(&self) -> &'a [u8] {
+    pub fn remaining_bytes(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     /// Skips white space and returns the next byte, without consuming the byte.
     #[inline(always)]
-    pub fn token(&mut self) -> Option<u8> {
+    pub fn next_token(&mut self) -> Option<u8> {
         loop {
-            match self.peek()? {
+            match self.peek_byte()? {
                 byte @ b'!'.. => return Some(byte),
                 b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
                 byte => return Some(byte),
@@ -49,47 +49,47 @@ impl<'a> Cursor<'a> {
 
     /// Skips white space and then the given byte; `None` if another byte comes next.
     #[inline(always)]
-    pub fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.token()? == byte).then(|| self.at += 1)
+    pub fn expect_byte(&mut self, byte: u8) -> Option<()> {
+        (self.next_token()? == byte).then(|| self.at += 1)
     }
 
     /// Skips the given word; `None` if the text at the cursor does not start with it.
     #[inline]
-    pub fn word(&mut self, word: &str) -> Option<()> {
+    pub fn expect_word(&mut self, word: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..)?;
         rest.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
     /// Moves to the next quote, backslash or control character, and returns it.
     #[inline(always)]
-    fn run(&mut self) -> Option<u8> {
-        let Some(block) = self.ahead().first_chunk() else { return self.last_run() };
-        let before = plain(block);
+    fn skip_plain_run(&mut self) -> Option<u8> {
+        let Some(block) = self.remaining_bytes().first_chunk() else { return self.skip_last_run() };
+        let before = plain_prefix_len(block);
         self.at += before;
-        if let Some(stop) = block.get(before) { Some(*stop) } else { self.long_run() }
+        if let Some(stop) = block.get(before) { Some(*stop) } else { self.skip_long_run() }
     }
 
     /// Continues `run` after a first block that has only plain characters.
     #[inline(never)]
-    fn long_run(&mut self) -> Option<u8> {
-        while self.ahead().first_chunk().is_some_and(is_plain) {
-            self.at += LARGE;
+    fn skip_long_run(&mut self) -> Option<u8> {
+        while self.remaining_bytes().first_chunk().is_some_and(is_large_block_plain) {
+            self.at += LARGE_BLOCK_BYTES;
         }
-        while let Some(block) = self.ahead().first_chunk() {
-            let before = plain(block);
+        while let Some(block) = self.remaining_bytes().first_chunk() {
+            let before = plain_prefix_len(block);
             self.at += before;
             if let Some(stop) = block.get(before) {
                 return Some(*stop);
             }
         }
-        self.last_run()
+        self.skip_last_run()
     }
 
     /// Continues `run` where less than a block of text remains.
     #[inline(never)]
-    fn last_run(&mut self) -> Option<u8> {
+    fn skip_last_run(&mut self) -> Option<u8> {
         loop {
-            match self.peek()? {
+            match self.peek_byte()? {
                 byte @ (b'"' | b'\\' | 0..0x20) => return Some(byte),
                 _ => self.at += 1,
             }
@@ -99,15 +99,15 @@ impl<'a> Cursor<'a> {
     /// Reads the string whose quote is at the cursor. The result is borrowed from the text if the
     /// string has no escapes.
     #[inline]
-    pub fn string(&mut self, bump: &'a Bump) -> Option<&'a str> {
+    pub fn read_string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.at += 1;
         let start = self.at;
-        match self.run()? {
+        match self.skip_plain_run()? {
             b'"' => {
                 self.at += 1;
                 self.text.get(start..self.at - 1)
             }
-            b'\\' => self.decoded(start, bump),
+            b'\\' => self.decode_string(start, bump),
             _ => None,
         }
     }
@@ -117,36 +117,36 @@ impl<'a> Cursor<'a> {
     pub fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
         loop {
-            match self.run()? {
+            match self.skip_plain_run()? {
                 b'"' => {
                     self.at += 1;
                     return Some(());
                 }
-                b'\\' => drop(self.escape()?),
+                b'\\' => drop(self.decode_escape()?),
                 _ => return None,
             }
         }
     }
 
-    fn decoded(&mut self, start: usize, bump: &'a Bump) -> Option<&'a str> {
+    fn decode_string(&mut self, start: usize, bump: &'a Bump) -> Option<&'a str> {
         let mut text = BumpString::from_str_in(self.text.get(start..self.at)?, bump);
         loop {
             let from = self.at;
-            let stop = self.run()?;
+            let stop = self.skip_plain_run()?;
             text.push_str(self.text.get(from..self.at)?);
             match stop {
                 b'"' => {
                     self.at += 1;
                     return Some(text.into_bump_str());
                 }
-                b'\\' => text.push(self.escape()?),
+                b'\\' => text.push(self.decode_escape()?),
                 _ => return None,
             }
         }
     }
 
     /// Decodes the escape at the cursor.
-    fn escape(&mut self) -> Option<char> {
+    fn decode_escape(&mut self) -> Option<char> {
         let kind = *self.text.as_bytes().get(self.at + 1)?;
         self.at += 2;
         Some(match kind {
@@ -159,12 +159,12 @@ impl<'a> Cursor<'a> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => {
-                let unit = self.hex()?;
+                let unit = self.read_hex()?;
                 if !(0xd800..0xdc00).contains(&unit) {
                     return char::from_u32(unit);
                 }
-                self.word("\\u")?;
-                let low = self.hex()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+                self.expect_word("\\u")?;
+                let low = self.read_hex()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
                 return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + low);
             }
             _ => return None,
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads four hexadecimal digits.
-    fn hex(&mut self) -> Option<u32> {
+    fn read_hex(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
         self.at += 4;
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
@@ -181,25 +181,25 @@ impl<'a> Cursor<'a> {
     /// Reads digits and returns the number that results from appending them to the number `sum`.
     /// Overflow wraps.
     #[inline(always)]
-    fn digits(&mut self, mut sum: u64) -> u64 {
-        if let Some(bytes) = self.ahead().first_chunk() {
-            let (count, value) = digits(bytes);
+    fn read_digits(&mut self, mut sum: u64) -> u64 {
+        if let Some(bytes) = self.remaining_bytes().first_chunk() {
+            let (count, value) = leading_digits(bytes);
             self.at += count;
             if count < 8 {
                 return if count == 0 {
                     sum
                 } else {
-                    sum.wrapping_mul(WHOLE_TENS[count]).wrapping_add(value)
+                    sum.wrapping_mul(INT_POWERS_OF_TEN[count]).wrapping_add(value)
                 };
             }
-            sum = sum.wrapping_mul(WHOLE_TENS[8]).wrapping_add(value);
+            sum = sum.wrapping_mul(INT_POWERS_OF_TEN[8]).wrapping_add(value);
         }
-        self.more_digits(sum)
+        self.read_remaining_digits(sum)
     }
 
     #[inline(never)]
-    fn more_digits(&mut self, mut sum: u64) -> u64 {
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
+    fn read_remaining_digits(&mut self, mut sum: u64) -> u64 {
+        while let Some(digit @ b'0'..=b'9') = self.peek_byte() {
             sum = sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
@@ -207,9 +207,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips digits; `None` if there is none.
-    fn some_digits(&mut self) -> Option<()> {
+    fn skip_required_digits(&mut self) -> Option<()> {
         let start = self.at;
-        self.more_digits(0);
+        self.read_remaining_digits(0);
         (self.at > start).then_some(())
     }
 
@@ -218,27 +218,27 @@ impl<'a> Cursor<'a> {
     /// The returned flag is false if the value does not show how the number was written. Examples
     /// are `-0` and integers beyond 64 signed bits, which a JSON tree keeps distinct.
     #[inline]
-    pub fn number(&mut self) -> Option<(Value<'a>, bool)> {
+    pub fn read_number(&mut self) -> Option<(Value<'a>, bool)> {
         let start = self.at;
-        let negative = self.peek()? == b'-';
+        let negative = self.peek_byte()? == b'-';
         self.at += usize::from(negative);
         let first = self.at;
         // A sum that wrapped is parsed again below.
-        let sum = self.digits(0);
+        let sum = self.read_digits(0);
         let digits = self.at - first;
         if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
             return None;
         }
-        match self.peek() {
-            Some(b'.') if digits < MOST_DIGITS => return self.decimal(start, digits, sum),
-            Some(b'.' | b'e' | b'E') => return self.float(start),
+        match self.peek_byte() {
+            Some(b'.') if digits < MAX_EXACT_DIGITS => return self.read_decimal(start, digits, sum),
+            Some(b'.' | b'e' | b'E') => return self.parse_float(start),
             _ => {}
         }
         if digits > 18 {
             let text = self.text.get(start..self.at)?;
             return match text.parse() {
                 Ok(int) => Some((Value::Int(int), true)),
-                Err(_) => finite(text).map(|value| (value, false)),
+                Err(_) => parse_finite(text).map(|value| (value, false)),
             };
         }
         let sum = sum as i64;
@@ -251,37 +251,38 @@ impl<'a> Cursor<'a> {
     /// With few decimals, the digits and the power of ten are exact floats. So their quotient is
     /// the nearest float.
     #[inline]
-    fn decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
+    fn read_decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
         let point = self.at;
         self.at += 1;
-        let sum = self.digits(sum);
+        let sum = self.read_digits(sum);
         let behind = self.at - point - 1;
-        if behind == 0 || behind > MOST_DIGITS - before || matches!(self.peek(), Some(b'e' | b'E')) {
+        if behind == 0 || behind > MAX_EXACT_DIGITS - before || matches!(self.peek_byte(), Some(b'e' | b'E'))
+        {
             self.at = point;
-            return self.float(start);
+            return self.parse_float(start);
         }
-        let float = sum as i64 as f64 / TENS.get(behind)?;
+        let float = sum as i64 as f64 / FLOAT_POWERS_OF_TEN.get(behind)?;
         let negative = self.text.as_bytes().get(start) == Some(&b'-');
         let value = Value::from_float(if negative { -float } else { float });
         Some((value, matches!(value, Value::Float(_))))
     }
 
-    fn float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
-        if self.peek() == Some(b'.') {
+    fn parse_float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
+        if self.peek_byte() == Some(b'.') {
             self.at += 1;
-            self.some_digits()?;
+            self.skip_required_digits()?;
         }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
+        if matches!(self.peek_byte(), Some(b'e' | b'E')) {
             self.at += 1;
-            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            self.some_digits()?;
+            self.at += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
+            self.skip_required_digits()?;
         }
-        let value = finite(self.text.get(start..self.at)?)?;
+        let value = parse_finite(self.text.get(start..self.at)?)?;
         Some((value, matches!(value, Value::Float(_))))
     }
 }
 
 /// Parses a float; `None` if it is out of range.
-fn finite<'a>(text: &str) -> Option<Value<'a>> {
+fn parse_finite<'a>(text: &str) -> Option<Value<'a>> {
     text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
 }

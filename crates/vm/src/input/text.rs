@@ -1,8 +1,8 @@
 //! JSON text as a source: one pass checks the whole text and stores the values that slots read.
 
-use super::fill::{Fill, Keys};
-use super::plan::{NONE, PathId, ROOT};
-use super::scan::Cursor;
+use super::fill::{ObjectKeys, SlotFiller};
+use super::plan::{NO_PATH, PathId, ROOT_PATH};
+use super::scan::JsonCursor;
 use rulec_base::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
@@ -10,61 +10,61 @@ use smallvec::SmallVec;
 
 /// Reads JSON text that consists of one object and white space. `None` if the text is invalid, or
 /// must be read into a JSON tree.
-pub(crate) fn read_text<'a>(fill: &mut Fill<'a>, text: &'a [u8]) -> Option<()> {
+pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option<()> {
     if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
         return None;
     }
     let text = simdutf8::basic::from_utf8(text).ok()?;
-    let mut reader = JsonReader { cursor: Cursor::new(text), fill };
-    if reader.cursor.token()? != b'{' {
+    let mut reader = JsonReader { cursor: JsonCursor::new(text), fill };
+    if reader.cursor.next_token()? != b'{' {
         return None;
     }
-    if reader.fill.plan.wants(ROOT, Kind::Dict) {
-        let message = reader.build(0)?;
-        reader.fill.put_built(ROOT, message);
+    if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
+        let message = reader.build_value(0)?;
+        reader.fill.put_built(ROOT_PATH, message);
     } else {
-        reader.object(ROOT, 0)?;
+        reader.read_object(ROOT_PATH, 0)?;
     }
-    reader.cursor.token().is_none().then_some(())
+    reader.cursor.next_token().is_none().then_some(())
 }
 
-impl<'a> Fill<'a> {
+impl<'a> SlotFiller<'a> {
     /// Reads JSON text as the value at a path of a message. Nesting is limited as for a direct
     /// field of the message.
     ///
     /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
     /// invalid, or must be read into a JSON tree.
-    pub fn json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
+    pub fn read_json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
         }
-        let mut reader = JsonReader { cursor: Cursor::new(text), fill: self };
-        let given = reader.value(node, 1)?;
-        reader.cursor.token().is_none().then_some(given)
+        let mut reader = JsonReader { cursor: JsonCursor::new(text), fill: self };
+        let given = reader.read_value(node, 1)?;
+        reader.cursor.next_token().is_none().then_some(given)
     }
 }
 
 struct JsonReader<'f, 'a> {
-    cursor: Cursor<'a>,
-    fill: &'f mut Fill<'a>,
+    cursor: JsonCursor<'a>,
+    fill: &'f mut SlotFiller<'a>,
 }
 
 impl<'a> JsonReader<'_, 'a> {
     /// Reads the next value, nested in `depth` lists and objects. Returns 1 if the value is a
     /// required field of its object, else 0.
     #[inline(always)]
-    fn value(&mut self, node: u32, depth: usize) -> Option<u32> {
-        match self.cursor.token()? {
-            b'"' if node == NONE => self.cursor.skip_string().map(|()| 0),
+    fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
+        match self.cursor.next_token()? {
+            b'"' if node == NO_PATH => self.cursor.skip_string().map(|()| 0),
             b'"' => {
-                let text = self.cursor.string(self.fill.bump)?;
-                Some(self.fill.put(node, Value::Str(text)))
+                let text = self.cursor.read_string(self.fill.bump)?;
+                Some(self.fill.put_value(node, Value::Str(text)))
             }
-            b'{' => self.structure(node, Kind::Dict, depth),
-            b'[' => self.structure(node, Kind::List, depth),
+            b'{' => self.read_structure(node, Kind::Dict, depth),
+            b'[' => self.read_structure(node, Kind::List, depth),
             _ => {
-                let (value, _) = self.scalar()?;
-                Some(self.fill.put(node, value))
+                let (value, _) = self.read_scalar()?;
+                Some(self.fill.put_value(node, value))
             }
         }
     }
@@ -72,57 +72,58 @@ impl<'a> JsonReader<'_, 'a> {
     /// Reads the list or object at the cursor, nested in `depth` others. The value is built as a
     /// whole if a slot reads it. Returns 1 if the value is a required field of its object, else 0.
     #[inline(never)]
-    fn structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
-        if self.fill.plan.wants(node, kind) {
-            let value = self.build(depth)?;
+    fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
+        if self.fill.plan.reads_kind(node, kind) {
+            let value = self.build_value(depth)?;
             return Some(self.fill.put_built(node, value));
         }
         if kind == Kind::Dict {
-            self.object(node, depth)?;
+            self.read_object(node, depth)?;
         } else {
-            self.elements(depth, |reader| reader.value(NONE, depth + 1).map(drop))?;
+            self.read_elements(depth, |reader| reader.read_value(NO_PATH, depth + 1).map(drop))?;
         }
         Some(self.fill.put_unread(node, kind))
     }
 
     /// Reads the object at the cursor, whose path is `node`.
-    fn object(&mut self, node: u32, depth: usize) -> Option<()> {
-        if !self.opens(b'}', depth)? {
-            self.fill.end(node, 0);
+    fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
+        if !self.opens_nonempty(b'}', depth)? {
+            self.fill.end_object(node, 0);
             return Some(());
         }
-        let (mut keys, mut turn, mut given) = (Keys::begin(self.fill), Fill::first_child(node), 0);
+        let (mut keys, mut turn, mut given) =
+            (ObjectKeys::begin_object(self.fill), SlotFiller::first_child_index(node), 0);
         loop {
-            let child = match self.fill.predict_child(node, turn, self.cursor.ahead()) {
+            let child = match self.fill.predict_child(node, turn, self.cursor.remaining_bytes()) {
                 Some((child, length)) => {
                     self.cursor.at += length;
                     self.fill.mark_seen(child)?;
                     child
                 }
-                None => self.key(node, turn, &mut keys)?,
+                None => self.read_key(node, turn, &mut keys)?,
             };
-            if child != NONE {
-                turn = Fill::after(child);
+            if child != NO_PATH {
+                turn = SlotFiller::next_sibling_index(child);
             }
-            given += self.value(child, depth + 1)?;
-            if !self.goes_on(b'}')? {
+            given += self.read_value(child, depth + 1)?;
+            if !self.continues(b'}')? {
                 break;
             }
-            self.cursor.token()?;
+            self.cursor.next_token()?;
         }
-        keys.end(self.fill);
-        self.fill.end(node, given);
+        keys.release_keys(self.fill);
+        self.fill.end_object(node, given);
         Some(())
     }
 
     /// Reads the key at the cursor with its colon and looks up its path in object `node`. Stores
     /// the path at index `turn` of the key order, as a prediction for the next message.
     #[inline(never)]
-    fn key(&mut self, node: u32, turn: usize, keys: &mut Keys<'a>) -> Option<u32> {
-        let key = self.quoted()?;
-        let child = self.fill.plan.child(node, key);
-        keys.add(self.fill, key, child)?;
-        if child != NONE
+    fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
+        let key = self.read_quoted()?;
+        let child = self.fill.plan.child_named(node, key);
+        keys.add_key(self.fill, key, child)?;
+        if child != NO_PATH
             && let Some(turn) = self.fill.order.get_mut(turn)
         {
             *turn = child;
@@ -131,41 +132,41 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the key at the cursor, with its colon; `None` if no key is there.
-    fn quoted(&mut self) -> Option<&'a str> {
-        if self.cursor.token()? != b'"' {
+    fn read_quoted(&mut self) -> Option<&'a str> {
+        if self.cursor.next_token()? != b'"' {
             return None;
         }
-        let key = self.cursor.string(self.fill.bump)?;
-        self.cursor.expect(b':')?;
+        let key = self.cursor.read_string(self.fill.bump)?;
+        self.cursor.expect_byte(b':')?;
         Some(key)
     }
 
     /// Reads a number or a word such as `true`. The flag is false if the value does not show how
     /// the number was written.
     #[inline]
-    fn scalar(&mut self) -> Option<(Value<'a>, bool)> {
-        let (word, value) = match self.cursor.peek()? {
+    fn read_scalar(&mut self) -> Option<(Value<'a>, bool)> {
+        let (word, value) = match self.cursor.peek_byte()? {
             b't' => ("true", Value::Bool(true)),
             b'f' => ("false", Value::Bool(false)),
             b'n' => ("null", Value::Missing),
-            _ => return self.cursor.number(),
+            _ => return self.cursor.read_number(),
         };
-        self.cursor.word(word)?;
+        self.cursor.expect_word(word)?;
         Some((value, true))
     }
 
     /// Reads the next value with all its fields or elements.
-    fn build(&mut self, depth: usize) -> Option<Value<'a>> {
+    fn build_value(&mut self, depth: usize) -> Option<Value<'a>> {
         let bump = self.fill.bump;
-        match self.cursor.token()? {
-            b'"' => self.cursor.string(bump).map(Value::Str),
+        match self.cursor.next_token()? {
+            b'"' => self.cursor.read_string(bump).map(Value::Str),
             b'{' => {
                 let mut entries = SmallVec::<[(&str, Value<'_>); 8]>::new();
-                if self.opens(b'}', depth)? {
+                if self.opens_nonempty(b'}', depth)? {
                     loop {
-                        let key = self.quoted()?;
-                        entries.push((key, self.build(depth + 1)?));
-                        if !self.goes_on(b'}')? {
+                        let key = self.read_quoted()?;
+                        entries.push((key, self.build_value(depth + 1)?));
+                        if !self.continues(b'}')? {
                             break;
                         }
                     }
@@ -176,13 +177,13 @@ impl<'a> JsonReader<'_, 'a> {
             }
             b'[' => {
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
-                self.elements(depth, |reader| {
-                    items.push(reader.build(depth + 1)?);
+                self.read_elements(depth, |reader| {
+                    items.push(reader.build_value(depth + 1)?);
                     Some(())
                 })?;
                 Some(Value::List(bump.alloc_slice_copy(&items)))
             }
-            _ => match self.scalar()? {
+            _ => match self.read_scalar()? {
                 (value, true) => Some(value),
                 // The value may be shown in an argument exactly as written, which only a JSON tree
                 // preserves.
@@ -193,10 +194,10 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the list at the cursor, calling `each` to read one element.
     #[inline]
-    fn elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        if self.opens(b']', depth)? {
+    fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if self.opens_nonempty(b']', depth)? {
             each(self)?;
-            while self.goes_on(b']')? {
+            while self.continues(b']')? {
                 each(self)?;
             }
         }
@@ -206,20 +207,20 @@ impl<'a> JsonReader<'_, 'a> {
     /// Enters the list or object at the cursor, nested in `depth` others. Returns false if the list
     /// or object is empty; the cursor is then after its end.
     #[inline(always)]
-    fn opens(&mut self, close: u8, depth: usize) -> Option<bool> {
+    fn opens_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
             return None;
         }
         self.cursor.at += 1;
-        let empty = self.cursor.token()? == close;
+        let empty = self.cursor.next_token()? == close;
         self.cursor.at += usize::from(empty);
         Some(!empty)
     }
 
     /// Skips the comma after an element, or the closing bracket. Returns true after a comma.
     #[inline(always)]
-    fn goes_on(&mut self, close: u8) -> Option<bool> {
-        let next = self.cursor.token()?;
+    fn continues(&mut self, close: u8) -> Option<bool> {
+        let next = self.cursor.next_token()?;
         self.cursor.at += 1;
         if next == b',' { Some(true) } else { (next == close).then_some(false) }
     }

@@ -5,7 +5,7 @@
 //! Each new value of a binding starts an epoch of the VM, as each decision does, so memoized
 //! results become invalid. Values in the arena and the results of host functions remain.
 
-use super::scratch::{BindingBuffers, JsonBuffers, clear_stamps, grow, recycle};
+use super::scratch::{BindingBuffers, JsonBuffers, clear_vm_stamps, grow_to_len, recycle_vec};
 use super::{Message, Scratch, Vm};
 use crate::bytecode::Bytecode;
 use rulec_eval::host::Host;
@@ -38,10 +38,10 @@ impl<'a> BindingSlots<'a> {
         epoch: &'a mut u32,
         json: &'a mut JsonBuffers,
     ) -> BindingSlots<'a> {
-        let mut roots: Vec<Value<'a>> = recycle(std::mem::take(&mut buffers.roots));
+        let mut roots: Vec<Value<'a>> = recycle_vec(std::mem::take(&mut buffers.roots));
         roots.resize(bindings, Value::Missing);
-        let values = recycle(std::mem::take(&mut buffers.values));
-        grow(&mut buffers.stamps, slots.len());
+        let values = recycle_vec(std::mem::take(&mut buffers.values));
+        grow_to_len(&mut buffers.stamps, slots.len());
         buffers.version += 1;
         let start = buffers.version;
         buffers.versions.clear();
@@ -65,7 +65,7 @@ impl<'a> BindingSlots<'a> {
     }
 
     #[inline]
-    pub fn get(&mut self, slot: usize) -> &Value<'a> {
+    pub fn get_slot(&mut self, slot: usize) -> &Value<'a> {
         let Some(info) = self.slots.get(slot) else { return &Value::Missing };
         let version = match &info.root {
             None => self.start,
@@ -73,13 +73,13 @@ impl<'a> BindingSlots<'a> {
         };
         let at = match self.buffers.stamps.get(slot) {
             Some((at, read_in)) if *read_in == version => *at,
-            _ => self.load(slot, info, version),
+            _ => self.load_slot(slot, info, version),
         };
         self.values.get(at).unwrap_or(&Value::Missing)
     }
 
     #[inline(never)]
-    fn load(&mut self, slot: usize, info: &Slot, version: u64) -> usize {
+    fn load_slot(&mut self, slot: usize, info: &Slot, version: u64) -> usize {
         let value = match &info.root {
             None => info.load(self.message),
             Some(root) => {
@@ -102,21 +102,21 @@ impl<'a> BindingSlots<'a> {
 
 impl<'a> Message<'a> for BindingSlots<'a> {
     #[inline]
-    fn slot(&mut self, slot: usize) -> &Value<'a> {
-        self.get(slot)
+    fn slot_value(&mut self, slot: usize) -> &Value<'a> {
+        self.get_slot(slot)
     }
 }
 
 impl Drop for BindingSlots<'_> {
     fn drop(&mut self) {
-        self.buffers.values = recycle(std::mem::take(&mut self.values));
-        self.buffers.roots = recycle(std::mem::take(&mut self.roots));
+        self.buffers.values = recycle_vec(std::mem::take(&mut self.values));
+        self.buffers.roots = recycle_vec(std::mem::take(&mut self.roots));
     }
 }
 
 impl<'a> Vm<'a, BindingSlots<'a>> {
     /// Prepares a VM over a message and a number of bindings, none of which has a value yet.
-    pub fn bindings(
+    pub fn over_bindings(
         code: &'a Bytecode,
         hosts: &'a [Host],
         slots: &'a [Slot],
@@ -124,7 +124,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         bindings: usize,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, BindingSlots<'a>> {
-        let (memory, message) = scratch.start_bindings(code, hosts, slots, message, bindings);
+        let (memory, message) = scratch.start_bindings_decision(code, hosts, slots, message, bindings);
         Vm::new(code, hosts, memory.memo, memory.vm, message)
     }
 
@@ -137,7 +137,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
             None => {
                 message.json.clear_stamps();
                 let lookup = self.lookup_buffers.as_deref_mut();
-                clear_stamps(self.memo.cells, self.cached, self.texts, lookup)
+                clear_vm_stamps(self.memo.cells, self.cached, self.texts, lookup)
             }
         };
         self.memo.epoch = *message.epoch;

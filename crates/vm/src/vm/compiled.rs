@@ -8,9 +8,9 @@ use crate::bytecode::chunk::Pred;
 use rulec_eval::host::Host;
 
 pub use super::memo::Memo;
-pub use super::scratch::Cells;
+pub use super::scratch::ValueCells;
 pub use super::setup::DecisionMemory;
-pub use super::test::has_element;
+pub use super::test::list_has_text;
 
 /// A VM that is created at its first use, so that decisions without a use avoid the cost.
 pub struct LazyVm<'a, M> {
@@ -26,22 +26,27 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
 
     /// Returns the VM, creating it if needed; `None` only if creating it panicked before.
     #[inline]
-    pub fn get(&mut self, code: &'a Bytecode, hosts: &'a [Host], memo: Memo<'a>) -> Option<&mut Vm<'a, M>> {
+    pub fn get_or_create(
+        &mut self,
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        memo: Memo<'a>,
+    ) -> Option<&mut Vm<'a, M>> {
         if self.vm.is_none() {
-            self.create(code, hosts, memo);
+            self.create_vm(code, hosts, memo);
         }
         self.vm.as_mut()
     }
 
     #[inline(never)]
-    fn create(&mut self, code: &'a Bytecode, hosts: &'a [Host], memo: Memo<'a>) {
+    fn create_vm(&mut self, code: &'a Bytecode, hosts: &'a [Host], memo: Memo<'a>) {
         let Some((message, buffers)) = self.seed.take() else { return };
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
 
     /// Returns a text normalized for a predicate, without creating a VM. `None` only if creating
     /// the VM panicked before.
-    pub fn prepared<'t>(
+    pub fn prepared_text<'t>(
         &'t mut self,
         code: &Bytecode,
         epoch: u32,

@@ -5,7 +5,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::TableId;
 use std::cell::Cell;
 
-const ANSWER: u32 = 3;
+const ANSWER_MASK: u32 = 3;
 
 /// Memo cells of a decision: results of predicates, then of shared conditions, then flags for
 /// tables that selected nothing. A cell is valid if it contains the decision's epoch.
@@ -19,17 +19,17 @@ pub struct Memo<'a> {
 }
 
 impl Memo<'_> {
-    pub fn table(chunk: &Chunk, table: TableId) -> usize {
+    pub fn table_cell(chunk: &Chunk, table: TableId) -> usize {
         chunk.preds.len() + chunk.shared.len() + table.index()
     }
 
     #[inline]
     pub fn recall(&self, cell: usize) -> Option<Tri> {
         let stamp = self.cells.get(cell)?.get();
-        if stamp & !ANSWER != self.epoch {
+        if stamp & !ANSWER_MASK != self.epoch {
             return None;
         }
-        Some(match stamp & ANSWER {
+        Some(match stamp & ANSWER_MASK {
             0 => Tri::True,
             1 => Tri::False,
             _ => Tri::Unknown,
@@ -37,7 +37,7 @@ impl Memo<'_> {
     }
 
     #[inline]
-    pub fn keep(&self, cell: usize, answer: Tri) {
+    pub fn store(&self, cell: usize, answer: Tri) {
         if let Some(stamp) = self.cells.get(cell) {
             stamp.set(self.epoch | answer as u32);
         }

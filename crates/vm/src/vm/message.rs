@@ -1,9 +1,9 @@
 //! The sources of slot values.
 
-use super::scratch::{JsonBuffers, Stamp, grow, recycle};
+use super::scratch::{EpochStamp, JsonBuffers, grow_to_len, recycle_vec};
 use crate::bytecode::Chunk;
-use crate::bytecode::chunk::NONE;
-use crate::bytecode::fields::{ByName, Fields};
+use crate::bytecode::chunk::NO_ENTRY;
+use crate::bytecode::fields::{FieldLookup, SlotsByName};
 use crate::input::SlotValues;
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
@@ -12,23 +12,23 @@ use serde_json::Value as Json;
 pub trait Message<'a> {
     /// Returns the value of a slot; missing if the message lacks it, or if the slot does not accept
     /// its kind.
-    fn slot(&mut self, slot: usize) -> &Value<'a>;
+    fn slot_value(&mut self, slot: usize) -> &Value<'a>;
 
     /// Reads all slots, which are numbered from 0 to `slots`. Appends the slots that have a value
     /// to `into`, in any order.
-    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
-        into.extend((0..slots).filter(|slot| !self.slot(*slot as usize).is_missing()));
+    fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
+        into.extend((0..slots).filter(|slot| !self.slot_value(*slot as usize).is_missing()));
     }
 }
 
 /// Slot values that were read before the decision.
 impl<'a> Message<'a> for SlotValues<'a> {
     #[inline(always)]
-    fn slot(&mut self, slot: usize) -> &Value<'a> {
+    fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         self.values.get(slot).unwrap_or(&Value::Missing)
     }
 
-    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
+    fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
         if let Some(present) = self.present {
             into.extend_from_slice(present);
             return;
@@ -62,8 +62,8 @@ pub struct JsonMessage<'a> {
     chunk: &'a Chunk,
     message: &'a Json,
     epoch: u32,
-    slots: &'a mut [Stamp],
-    nodes: &'a mut [Stamp],
+    slots: &'a mut [EpochStamp],
+    nodes: &'a mut [EpochStamp],
     /// The values of the slots read so far.
     values: Vec<Value<'a>>,
     /// The shared objects looked up so far; `None` for one that the message lacks.
@@ -82,10 +82,10 @@ impl<'a> JsonMessage<'a> {
         epoch: u32,
     ) -> JsonMessage<'a> {
         let JsonBuffers { slots, nodes, values: values_home, objects: objects_home } = buffers;
-        grow(slots, chunk.slots.len());
-        grow(nodes, chunk.objects.len());
-        let values = recycle(std::mem::take(values_home));
-        let objects = recycle(std::mem::take(objects_home));
+        grow_to_len(slots, chunk.slots.len());
+        grow_to_len(nodes, chunk.objects.len());
+        let values = recycle_vec(std::mem::take(values_home));
+        let objects = recycle_vec(std::mem::take(objects_home));
         JsonMessage {
             chunk,
             message,
@@ -102,41 +102,41 @@ impl<'a> JsonMessage<'a> {
 
     /// Reads a slot, and returns the index of its value.
     #[inline(never)]
-    fn load(&mut self, slot: usize) -> usize {
+    fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
         let Some(code) = chunk.slots.get(slot).filter(|_| !self.complete) else { return usize::MAX };
-        let mut json = self.node(code.object);
+        let mut json = self.shared_object(code.object);
         for key in &code.rest {
-            json = get(json, key);
+            json = object_field(json, key);
         }
         let at = self.values.len();
-        self.values.push(json.map_or(Value::Missing, Value::from_json).read(code.kinds));
+        self.values.push(json.map_or(Value::Missing, Value::from_json).read_as(code.kinds));
         if let Some(stamp) = self.slots.get_mut(slot) {
-            *stamp = Stamp { epoch: self.epoch, at: at as u32 };
+            *stamp = EpochStamp { epoch: self.epoch, at: at as u32 };
         }
         at
     }
 
     /// Reads the slots that are direct fields of an object. Appends the slots with a value to
     /// `into`.
-    fn read_object(&mut self, object: u32, by_name: &ByName, into: &mut Vec<u32>) {
-        let Some(Json::Object(map)) = self.node(object) else { return };
+    fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
+        let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
             by_name.slots.iter().for_each(|slot| self.read_slot(*slot, into));
             return;
         }
         for (name, value) in map {
-            for slot in by_name.get(name) {
+            for slot in by_name.slots_named(name) {
                 let (Some(code), Some(stamp)) =
                     (self.chunk.slots.get(*slot as usize), self.slots.get_mut(*slot as usize))
                 else {
                     continue;
                 };
                 if stamp.epoch != self.epoch {
-                    *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
-                    self.values.push(Value::from_json(value).read(code.kinds));
+                    *stamp = EpochStamp { epoch: self.epoch, at: self.values.len() as u32 };
+                    self.values.push(Value::from_json(value).read_as(code.kinds));
                 }
-                if !self.slot(*slot as usize).is_missing() {
+                if !self.slot_value(*slot as usize).is_missing() {
                     into.push(*slot);
                 }
             }
@@ -144,7 +144,7 @@ impl<'a> JsonMessage<'a> {
     }
 
     fn read_slot(&mut self, slot: u32, into: &mut Vec<u32>) {
-        if !self.slot(slot as usize).is_missing() {
+        if !self.slot_value(slot as usize).is_missing() {
             into.push(slot);
         }
     }
@@ -154,14 +154,14 @@ impl<'a> JsonMessage<'a> {
     fn known_or_load(&mut self, slot: usize) -> usize {
         match self.slots.get(slot) {
             Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
-            _ => self.load(slot),
+            _ => self.load_slot(slot),
         }
     }
 
     /// Returns an object that several slots share; `None` if the message lacks it. Lowering limits
     /// the depth of such objects, which bounds the recursion.
-    fn node(&mut self, node: u32) -> Option<&'a Json> {
-        if node == NONE {
+    fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
+        if node == NO_ENTRY {
             return Some(self.message);
         }
         let at = node as usize;
@@ -172,10 +172,10 @@ impl<'a> JsonMessage<'a> {
             _ => {}
         }
         let chunk = self.chunk;
-        let code = chunk.objects.get(at).filter(|code| code.parent == NONE || code.parent < node)?;
-        let object = get(self.node(code.parent), &code.key);
+        let code = chunk.objects.get(at).filter(|code| code.parent == NO_ENTRY || code.parent < node)?;
+        let object = object_field(self.shared_object(code.parent), &code.key);
         if let Some(stamp) = self.nodes.get_mut(at) {
-            *stamp = Stamp { epoch: self.epoch, at: self.objects.len() as u32 };
+            *stamp = EpochStamp { epoch: self.epoch, at: self.objects.len() as u32 };
             self.objects.push(object);
         }
         object
@@ -183,7 +183,7 @@ impl<'a> JsonMessage<'a> {
 }
 
 #[inline]
-fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
+fn object_field<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
     match json {
         Some(Json::Object(map)) => map.get(key),
         _ => None,
@@ -192,12 +192,12 @@ fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
 
 impl<'a> Message<'a> for JsonMessage<'a> {
     #[inline]
-    fn slot(&mut self, slot: usize) -> &Value<'a> {
+    fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         let at = self.known_or_load(slot);
         self.values.get(at).unwrap_or(&Value::Missing)
     }
 
-    fn present(&mut self, fields: &Fields, _slots: u32, into: &mut Vec<u32>) {
+    fn read_present_slots(&mut self, fields: &FieldLookup, _slots: u32, into: &mut Vec<u32>) {
         for (object, by_name) in &fields.objects {
             self.read_object(*object, by_name, into);
         }
@@ -210,7 +210,7 @@ impl<'a> Message<'a> for JsonMessage<'a> {
 
 impl Drop for JsonMessage<'_> {
     fn drop(&mut self) {
-        *self.values_home = recycle(std::mem::take(&mut self.values));
-        *self.objects_home = recycle(std::mem::take(&mut self.objects));
+        *self.values_home = recycle_vec(std::mem::take(&mut self.values));
+        *self.objects_home = recycle_vec(std::mem::take(&mut self.objects));
     }
 }

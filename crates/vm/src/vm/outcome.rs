@@ -8,13 +8,13 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Argument, Destination, NEXT_FIELD, Outcome, ValueId};
 
 /// Returns the texts of a list; `None` for any other value.
-fn ids(list: Value<'_>) -> Option<Vec<String>> {
+fn list_of_ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
 /// Returns the node ids of a router's destination. `next` has the next nodes that the message
 /// lists. Without this list, the destination is returned as written.
-fn nodes<'a>(
+fn next_nodes<'a>(
     destination: &Destination,
     next: Option<&[String]>,
     mut value: impl FnMut(ValueId) -> Value<'a>,
@@ -23,7 +23,7 @@ fn nodes<'a>(
         (Destination::Node(id), _) => vec![id.to_string()],
         (Destination::Named(named), _) => match value(*named) {
             Value::Str(id) => vec![id.to_owned()],
-            list => ids(list).unwrap_or_default(),
+            list => list_of_ids(list).unwrap_or_default(),
         },
         (Destination::At(_), None) => vec![destination.to_string()],
         (Destination::All, None) => vec![NEXT_FIELD.to_owned()],
@@ -36,29 +36,30 @@ fn nodes<'a>(
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+    pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
         let operand = self.chunk.values.get(id.index()).copied();
-        operand.map_or(Value::Missing, |operand| self.operand(operand))
+        operand.map_or(Value::Missing, |operand| self.operand_value(operand))
     }
 
     /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
-        outcome.has_values().then(|| self.values_of(outcome))
+        outcome.has_values().then(|| self.eval_outcome_values(outcome))
     }
 
     #[inline(never)]
-    fn values_of(&mut self, outcome: &Outcome) -> Box<Details> {
+    fn eval_outcome_values(&mut self, outcome: &Outcome) -> Box<Details> {
         let mut details = Box::<Details>::default();
         match outcome {
             Outcome::Handler { args, .. } => {
-                args.iter()
-                    .for_each(|argument| add_argument(&mut details, argument, self.value(argument.value)));
+                args.iter().for_each(|argument| {
+                    add_argument(&mut details, argument, self.eval_value(argument.value))
+                });
             }
             Outcome::Next { destinations, next, .. } => {
-                let next = ids(self.value(*next));
+                let next = list_of_ids(self.eval_value(*next));
                 for destination in destinations {
-                    let nodes = nodes(destination, next.as_deref(), |id| self.value(id));
+                    let nodes = next_nodes(destination, next.as_deref(), |id| self.eval_value(id));
                     details.next.extend(nodes);
                 }
             }

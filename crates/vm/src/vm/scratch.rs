@@ -1,12 +1,12 @@
 //! The working memory that a thread keeps from decision to decision.
 
 use crate::index::lookup::LookupBuffers;
-use crate::input::{self, Fill, InputBuffers, Plan};
+use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
 use rulec_base::text::PreparedTexts;
 use rulec_base::text::similarity::Scratch as Similarities;
 use rulec_lang::arena::Arena;
 use rulec_lang::value::Value;
-pub(super) use rulec_lang::value::{grow, recycle};
+pub(super) use rulec_lang::value::{grow_to_len, recycle_vec};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::Cell;
@@ -20,7 +20,7 @@ pub struct Scratch {
     pub(super) json: JsonBuffers,
     pub(super) bindings: BindingBuffers,
     /// The slot cells of compiled code.
-    pub(super) cells: Cells<'static>,
+    pub(super) cells: ValueCells<'static>,
     /// The memory that messages are read into. `None` before the first message, and while a
     /// decision uses this memory.
     input: Option<Box<InputBuffers>>,
@@ -31,7 +31,7 @@ pub struct Scratch {
 pub struct VmBuffers {
     pub(super) arena: Arena,
     pub(super) texts: PreparedTexts,
-    pub(super) cached: Vec<Moment>,
+    pub(super) cached: Vec<CachedValue>,
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
     pub(super) lookup: LookupBuffers,
@@ -39,7 +39,7 @@ pub struct VmBuffers {
 
 /// Stamp of a cached value: the decision, and the loop element if the value depends on one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct CachedValue {
     pub epoch: u32,
     /// Id of the current element, counted over all loops of the decision. 0 outside loops, and for
     /// values that depend on no element.
@@ -47,13 +47,13 @@ pub(super) struct Moment {
 }
 
 /// A cell for the value of each slot, empty until the slot is read.
-pub type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
+pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
 /// The memory of a [`super::JsonMessage`]: the slots and objects read from the message.
 #[derive(Debug, Default)]
 pub(super) struct JsonBuffers {
-    pub slots: Vec<Stamp>,
-    pub nodes: Vec<Stamp>,
+    pub slots: Vec<EpochStamp>,
+    pub nodes: Vec<EpochStamp>,
     pub values: Vec<Value<'static>>,
     pub objects: Vec<Option<&'static Json>>,
 }
@@ -74,7 +74,7 @@ pub(super) struct BindingBuffers {
 
 /// Location of a slot's value or of an object, with the epoch of the decision that read it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stamp {
+pub(super) struct EpochStamp {
     pub epoch: u32,
     pub at: u32,
 }
@@ -87,13 +87,13 @@ impl Scratch {
 
     /// Reads JSON text into slots, then calls `then` with the slots and this memory. `None` if
     /// `then` returns `None`, or the text is invalid or must be read into a JSON tree.
-    pub fn read<T>(
+    pub fn read_json_text<T>(
         &mut self,
-        plan: &Plan,
+        plan: &InputPlan,
         text: &[u8],
-        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
-        self.fill(plan, text, input::read_text, then)
+        self.fill_slots(plan, text, input::read_text, then)
     }
 
     /// Reads a `Serialize` value into slots, then calls `then` with the slots and this memory.
@@ -101,25 +101,25 @@ impl Scratch {
     /// read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
-        plan: &Plan,
+        plan: &InputPlan,
         message: &impl Serialize,
-        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
-        self.fill(plan, message, |fill, message| input::read_value(fill, message), then)
+        self.fill_slots(plan, message, |fill, message| input::read_value(fill, message), then)
     }
 
     /// Lets `source` read a message from `data` into slots, then calls `then` with the slots and
     /// this memory. `None` if either function returns `None`.
-    pub fn fill<D: ?Sized, T>(
+    pub fn fill_slots<D: ?Sized, T>(
         &mut self,
-        plan: &Plan,
+        plan: &InputPlan,
         data: &D,
-        source: impl for<'f> FnOnce(&mut Fill<'f>, &'f D) -> Option<()>,
-        then: impl FnOnce(&Fill<'_>, &mut Scratch) -> Option<T>,
+        source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
+        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
         // Taken out, because `then` needs the rest of this memory while it reads the slots.
         let mut input = self.input.take().unwrap_or_default();
-        let done = input.fill(plan, data, source, |fill| then(fill, self));
+        let done = input.fill_slots(plan, data, source, |fill| then(fill, self));
         self.input = Some(input);
         done
     }
@@ -127,10 +127,10 @@ impl Scratch {
     /// Clears all stamps and returns the first epoch. Needed when the epochs restart, after a
     /// billion decisions.
     #[cold]
-    pub(super) fn clear_stamps(&mut self) -> u32 {
+    pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
         let VmBuffers { cached, texts, lookup, .. } = &mut self.vm;
-        clear_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
+        clear_vm_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
     }
 
     /// Sets the last epoch, so that tests can reach its overflow.
@@ -147,32 +147,32 @@ impl Scratch {
 
     /// Returns the address of the registers, and their capacity.
     #[doc(hidden)]
-    pub fn registers(&self) -> (usize, usize) {
+    pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
     }
 }
 
 /// Clears all stamps when the epochs restart, and returns the first epoch.
 #[cold]
-pub(super) fn clear_stamps(
+pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],
-    cached: &mut [Moment],
+    cached: &mut [CachedValue],
     texts: &mut PreparedTexts,
     lookup: Option<&mut LookupBuffers>,
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
-    cached.fill(Moment::default());
+    cached.fill(CachedValue::default());
     texts.invalidate_all();
     if let Some(lookup) = lookup {
-        lookup.clear_stamps();
+        lookup.clear_epochs();
     }
     4
 }
 
 impl JsonBuffers {
     pub fn clear_stamps(&mut self) {
-        self.slots.fill(Stamp::default());
-        self.nodes.fill(Stamp::default());
+        self.slots.fill(EpochStamp::default());
+        self.nodes.fill(EpochStamp::default());
     }
 }
 
@@ -186,12 +186,12 @@ mod tests {
         let mut values: Vec<Value<'_>> = vec![Value::Str(&text); 100];
         values.reserve(28);
         let (at, capacity) = (values.as_ptr() as usize, values.capacity());
-        let values: Vec<Value<'static>> = recycle(values);
+        let values: Vec<Value<'static>> = recycle_vec(values);
         assert_eq!((values.as_ptr() as usize, values.capacity(), values.len()), (at, capacity, 0));
         let json = Json::Null;
         let objects = vec![Some(&json); 100];
         let (at, capacity) = (objects.as_ptr() as usize, objects.capacity());
-        let objects: Vec<Option<&'static Json>> = recycle(objects);
+        let objects: Vec<Option<&'static Json>> = recycle_vec(objects);
         assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, capacity));
     }
 

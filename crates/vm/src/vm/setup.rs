@@ -3,7 +3,7 @@
 use super::bindings::BindingSlots;
 use super::memo::Memo;
 use super::message::JsonMessage;
-use super::scratch::{Cells, Scratch, VmBuffers, grow};
+use super::scratch::{Scratch, ValueCells, VmBuffers, grow_to_len};
 use crate::bytecode::Bytecode;
 use rulec_eval::host::Host;
 use rulec_sema::hir::Slot;
@@ -19,13 +19,13 @@ pub struct DecisionMemory<'a> {
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
     /// The memory that keeps the slot cells of compiled code between decisions.
-    pub cells: &'a mut Cells<'static>,
+    pub cells: &'a mut ValueCells<'static>,
 }
 
 impl Scratch {
     /// Starts a decision. `memo_len` is the number of memo cells that the code uses.
     #[inline(always)]
-    pub fn start<'a>(
+    pub fn start_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -33,12 +33,12 @@ impl Scratch {
     ) -> DecisionMemory<'a> {
         self.next_epoch(memo_len);
         let Scratch { epoch, memo, vm, cells, .. } = self;
-        DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells }
+        DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells }
     }
 
     /// Starts a decision over a JSON message. Each field is looked up when first used.
     #[inline(always)]
-    pub fn start_json<'a>(
+    pub fn start_json_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -46,12 +46,12 @@ impl Scratch {
     ) -> (DecisionMemory<'a>, JsonMessage<'a>) {
         self.next_epoch(code.chunk().memo_len());
         let Scratch { epoch, memo, vm, cells, json, .. } = self;
-        let memory = DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells };
+        let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
         (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
     }
 
     /// Starts a decision over a message and a number of bindings, none of which has a value yet.
-    pub fn start_bindings<'a>(
+    pub fn start_bindings_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -61,13 +61,13 @@ impl Scratch {
     ) -> (DecisionMemory<'a>, BindingSlots<'a>) {
         self.next_epoch(code.chunk().memo_len());
         let Scratch { epoch, memo, vm, cells, json, bindings: buffers, .. } = self;
-        let memory = DecisionMemory { code, hosts, memo: memo_of(memo, *epoch), vm, cells };
+        let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
         (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
     }
 
     /// Returns the slots of a message and of a number of bindings, for an engine that needs no
     /// other memory.
-    pub fn bindings<'a>(
+    pub fn bind_slots<'a>(
         &'a mut self,
         slots: &'a [Slot],
         message: &'a Json,
@@ -81,13 +81,13 @@ impl Scratch {
     fn next_epoch(&mut self, memo_len: usize) {
         self.epoch = match self.epoch.checked_add(4) {
             Some(epoch) => epoch,
-            None => self.clear_stamps(),
+            None => self.clear_all_stamps(),
         };
-        grow(&mut self.memo, memo_len);
+        grow_to_len(&mut self.memo, memo_len);
     }
 }
 
 #[inline(always)]
-fn memo_of(cells: &mut Vec<u32>, epoch: u32) -> Memo<'_> {
+fn memo_cells(cells: &mut Vec<u32>, epoch: u32) -> Memo<'_> {
     Memo { cells: Cell::from_mut(&mut **cells).as_slice_of_cells(), epoch }
 }

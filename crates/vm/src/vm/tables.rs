@@ -4,10 +4,10 @@
 use super::memo::Memo;
 use super::{Message, Vm};
 use crate::bytecode::chunk::{Operand, RuleCode};
-use crate::bytecode::fields::Fields;
+use crate::bytecode::fields::FieldLookup;
 use crate::bytecode::instr::Instr;
 use crate::index::Index;
-use crate::index::lookup::{Hit, Lookup, Verifier};
+use crate::index::lookup::{Lookup, RouteHit, RouteVerifier};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::{self, SearchResult, Searcher};
 use rulec_base::broken_invariant;
@@ -26,60 +26,60 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return broken_invariant!("a VM is given an index only once");
         };
         self.texts.grow_to(index.texts as usize);
-        (self.lookup, self.always_index) = (Some(buffers.begin(index, self.memo.epoch)), always);
+        (self.lookup, self.always_index) = (Some(buffers.begin_decision(index, self.memo.epoch)), always);
     }
 
     /// Excludes the routes that were removed up to a version of the rule set.
-    pub fn exclude(&mut self, tombstones: &'a Tombstones, version: u64) {
+    pub fn exclude_removed(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }
 
     /// Returns the lookup if the VM uses the index for a table, else `None`.
     #[inline]
     fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
-        self.lookup.filter(|lookup| self.always_index || lookup.serves(table))
+        self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
     }
 
     /// Returns the choice: the first matching route of the table, or its default.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let end = self.search(self.start(entry));
-        table_search::resolve(self, end)
+        let end = self.search_from(self.start_position(entry));
+        table_search::resolve_choice(self, end)
     }
 
     /// Returns the first matching route of a table in a range of ranks, without excluded routes.
-    pub fn first(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
+    pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         match self.lookup_in(table) {
-            Some(lookup) => lookup.first(self, table, ranks),
+            Some(lookup) => lookup.first_hit(self, table, ranks),
             None => self.verify_in_order(table, ranks),
         }
     }
 
     /// Returns every matching route of the table, in the order in which routes are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        self.hits(entry).into_iter().map(|hit| hit.route).collect()
+        self.all_hits(entry).into_iter().map(|hit| hit.route).collect()
     }
 
     /// Returns every matching route with its rank, without excluded routes.
-    pub fn hits(&mut self, entry: TableId) -> Vec<Hit> {
+    pub fn all_hits(&mut self, entry: TableId) -> Vec<RouteHit> {
         if let Some(lookup) = self.lookup_in(entry) {
-            return lookup.all(self, entry);
+            return lookup.all_hits(self, entry);
         }
         let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
-        (0..routes as u32).filter_map(|rank| self.verify(entry, rank)).collect()
+        (0..routes as u32).filter_map(|rank| self.verify_route(entry, rank)).collect()
     }
 
     /// Evaluates the route at a position of a table. Returns the route and its `goto` table if it
     /// matches.
     #[inline(always)]
-    pub fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
+    pub fn eval_route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
-        self.routes(code.start as usize, code.end as usize)
+        self.eval_routes(code.start as usize, code.end as usize)
     }
 
     /// Returns the first matching route of the code from `start` to `end`.
-    fn routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
-        match self.run::<true>(start, end) {
+    fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
+        match self.run_blocks::<true>(start, end) {
             SearchResult::Choose(route) => Some((route, None)),
             SearchResult::Goto { route, table, .. } => Some((route, Some(table))),
             _ => None,
@@ -88,11 +88,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Returns the result of a table in which no route matches: the default, another table, or
     /// nothing.
-    fn without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
+    fn result_without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
         let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
-        match last.map(|last| SearchResult::at(last, 0)) {
+        match last.map(|last| SearchResult::from_instr(last, 0)) {
             Some(SearchResult::Default(table)) => SearchResult::Default(table),
             Some(SearchResult::Continue(table)) => SearchResult::Continue(table),
             _ => SearchResult::Nothing,
@@ -101,7 +101,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     #[inline(always)]
     fn is_excluded(&self, table: TableId, rank: u32) -> bool {
-        self.tombstones.is_some_and(|(tombstones, version)| tombstones.covers(table, rank, version))
+        self.tombstones.is_some_and(|(tombstones, version)| tombstones.is_removed(table, rank, version))
     }
 }
 
@@ -112,7 +112,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     type Rule = RuleId;
 
     #[inline]
-    fn start(&self, table: TableId) -> (TableId, usize) {
+    fn start_position(&self, table: TableId) -> (TableId, usize) {
         if self.lookup_in(table).is_some() {
             return (table, 0);
         }
@@ -123,71 +123,73 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     }
 
     #[inline(always)]
-    fn search(&mut self, (table, from): (TableId, usize)) -> SearchResult<(TableId, usize)> {
+    fn search_from(&mut self, (table, from): (TableId, usize)) -> SearchResult<(TableId, usize)> {
         let Some(lookup) = self.lookup_in(table) else {
-            return self.run::<false>(from, 0).map(|at| (table, at));
+            return self.run_blocks::<false>(from, 0).map_position(|at| (table, at));
         };
         let from = u32::try_from(from).unwrap_or(u32::MAX);
-        match lookup.first(self, table, from..u32::MAX) {
-            Some(Hit { route, goto: None, .. }) => SearchResult::Choose(route),
-            Some(Hit { rank, route, goto: Some(inner) }) => {
+        match lookup.first_hit(self, table, from..u32::MAX) {
+            Some(RouteHit { route, goto: None, .. }) => SearchResult::Choose(route),
+            Some(RouteHit { rank, route, goto: Some(inner) }) => {
                 SearchResult::Goto { route, table: inner, resume: (table, rank as usize + 1) }
             }
-            None => self.without_route(table),
+            None => self.result_without_route(table),
         }
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.memo.recall(Memo::table(self.chunk, table)).is_some()
+        self.memo.recall(Memo::table_cell(self.chunk, table)).is_some()
     }
 
-    fn exhaust(&mut self, table: TableId) {
-        self.memo.keep(Memo::table(self.chunk, table), Tri::False);
+    fn mark_exhausted(&mut self, table: TableId) {
+        self.memo.store(Memo::table_cell(self.chunk, table), Tri::False);
     }
 }
 
-impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
+impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
     #[inline]
-    fn operand(&mut self, operand: Operand) -> Value<'a> {
-        Vm::operand(self, operand)
+    fn operand_value(&mut self, operand: Operand) -> Value<'a> {
+        Vm::operand_value(self, operand)
     }
 
     #[inline]
-    fn slot(&mut self, slot: SlotId) -> &Value<'a> {
-        self.message.slot(slot.index())
+    fn slot_ref(&mut self, slot: SlotId) -> &Value<'a> {
+        self.message.slot_value(slot.index())
     }
 
-    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>) {
-        self.message.present(fields, self.chunk.slots.len() as u32, into);
+    fn read_present_slots(&mut self, fields: &FieldLookup, into: &mut Vec<u32>) {
+        self.message.read_present_slots(fields, self.chunk.slots.len() as u32, into);
     }
 
     #[inline]
-    fn texts(&mut self) -> &mut PreparedTexts {
+    fn prepared_texts(&mut self) -> &mut PreparedTexts {
         self.texts
     }
 
     // Inlined, because it is called for each candidate.
     #[inline(always)]
-    fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
+    fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit> {
         if self.is_excluded(table, rank) {
             return None;
         }
-        let (route, goto) = self.route(table, rank as usize)?;
-        Some(Hit { rank, route, goto })
+        let (route, goto) = self.eval_route(table, rank as usize)?;
+        Some(RouteHit { rank, route, goto })
     }
 
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         let all = &self.chunk.tables.get(table.index())?.routes;
         let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
         while from < end {
             // The routes' code is contiguous, so it runs as a whole, up to an excluded route.
             let gone = match self.tombstones {
                 None => end,
-                Some((tombstones, version)) => tombstones.first(table, from..end, version).unwrap_or(end),
+                Some((tombstones, version)) => {
+                    tombstones.first_removed(table, from..end, version).unwrap_or(end)
+                }
             };
             let routes = all.get(from as usize..gone as usize)?;
             if let (Some(first), Some(last)) = (routes.first(), routes.last())
-                && let Some((route, goto)) = self.routes(first.start as usize, last.end as usize)
+                && let Some((route, goto)) = self.eval_routes(first.start as usize, last.end as usize)
             {
                 let chosen =
                     |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
@@ -197,7 +199,7 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
                         _ => false,
                     };
                 let rank = from + routes.iter().position(chosen)? as u32;
-                return Some(Hit { rank, route, goto });
+                return Some(RouteHit { rank, route, goto });
             }
             from = gone + 1;
         }

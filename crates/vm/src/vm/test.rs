@@ -1,157 +1,160 @@
 //! Predicates: the fast checks, and the operators' own functions for the others.
 
-use super::{Message, Vm, order_float, order_int};
-use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
-use crate::bytecode::instr::Cmp;
+use super::{Message, Vm, compare_with_float, compare_with_int};
+use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};
+use crate::bytecode::instr::Comparison;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
-use rulec_lang::value::{Tri, Value, identical};
+use rulec_lang::value::{Tri, Value, is_identical};
 use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates a predicate without memoization.
-    pub fn test(&mut self, number: usize) -> Tri {
+    pub fn eval_test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
-        let left = self.operand(pred.left);
+        let left = self.operand_value(pred.left);
         match pred.check {
-            Check::Keywords(id) => self.keywords(number, pred, id, &left),
-            Check::Truth => implementations::truth(left),
-            Check::Missing => left.is_missing().into(),
-            Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
-            Check::Float(cmp, float) => ordered(cmp, order_float(&left, float)),
-            Check::Length(cmp, length) => match left {
+            PredCheck::Keywords(id) => self.test_keywords(number, pred, id, &left),
+            PredCheck::Truth => implementations::value_to_tri(left),
+            PredCheck::Missing => left.is_missing().into(),
+            PredCheck::Int(cmp, int) => compare_order(cmp, compare_with_int(&left, int)),
+            PredCheck::Float(cmp, float) => compare_order(cmp, compare_with_float(&left, float)),
+            PredCheck::Length(cmp, length) => match left {
                 Value::Str(text) if !self.arena.is_repeated() => compare_length(cmp, text, length),
                 _ => match Function::Len.call(&[left], self.arena) {
                     Value::Int(int) => cmp.holds(int.cmp(&length)).into(),
                     _ => Tri::Unknown,
                 },
             },
-            Check::Equals(_) | Check::Members(_) if self.prepares_again(pred) => self.generic(pred, left),
-            Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
+            PredCheck::Equals(_) | PredCheck::Members(_) if self.prepares_text_repeatedly(pred) => {
+                self.test_generic(pred, left)
+            }
+            PredCheck::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
-                    self.prepared(pred, text, |text| text == &**wanted).into()
+                    self.with_prepared_text(pred, text, |text| text == &**wanted).into()
                 }
                 _ => Tri::Unknown,
             },
-            Check::HasKey(string) => {
+            PredCheck::HasKey(string) => {
                 let key = chunk.strings.get(string as usize);
                 key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
             }
-            Check::Members(id) => self.members(pred, id, &left),
-            Check::Generic => self.generic(pred, left),
+            PredCheck::Members(id) => self.test_members(pred, id, &left),
+            PredCheck::Generic => self.test_generic(pred, left),
         }
     }
 
     // By reference, since inlining would otherwise copy the value byte by byte.
     #[inline(always)]
-    fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+    fn test_keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // If the search might exceed a limit, the operator's own function evaluates the predicate.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
-            || self.arena.is_repeated() && !self.within_budget_repeats(pred, id, *left)
+            || self.arena.is_repeated() && !self.is_repeated_preparation_within_budget(pred, id, *left)
         {
-            return self.generic(pred, *left);
+            return self.test_generic(pred, *left);
         }
         if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
-            && let Some(answer) = lookup.answer(number)
+            && let Some(answer) = lookup.literal_result(number)
         {
             return answer;
         }
         let Some(keywords) = chunk.keywords.get(id as usize) else { return Tri::Unknown };
         match left {
-            Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
-            Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
+            Value::Str(text) if !keywords.search.prepares_texts() => matcher.is_match(text).into(),
+            Value::Str(text) => self.with_prepared_text(pred, text, |text| matcher.is_match(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
-                self.list_contains(pred, keywords, *left)
+                self.test_list_element(pred, keywords, *left)
             }
             _ => Tri::Unknown,
         }
     }
 
     /// Evaluates a text predicate whose left value turns out to be a list.
-    fn list_contains(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
-        match keywords.element(pred.mode) {
-            Some(wanted) => has_element(list, wanted),
-            None => self.generic(pred, list),
+    fn test_list_element(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
+        match keywords.required_element(pred.mode) {
+            Some(wanted) => list_has_text(list, wanted),
+            None => self.test_generic(pred, list),
         }
     }
 
     #[inline(always)]
-    fn members(&mut self, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+    fn test_members(&mut self, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
         match left {
-            Value::Str(text) => self.prepared(pred, text, |text| set.has_text(text)).into(),
+            Value::Str(text) => self.with_prepared_text(pred, text, |text| set.has_text(text)).into(),
             Value::Int(int) => match set.has_int(*int) {
                 Some(has) => has.into(),
-                None => self.generic(pred, *left),
+                None => self.test_generic(pred, *left),
             },
-            _ => self.generic(pred, *left),
+            _ => self.test_generic(pred, *left),
         }
     }
 
     /// Calls `then` with a text normalized for a predicate.
     #[inline]
-    fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
+    fn with_prepared_text<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
         then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
     /// Evaluates a predicate by the operator's own function.
-    fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
+    fn test_generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
-            TestKind::Truth => return implementations::truth(left),
+            TestKind::Truth => return implementations::value_to_tri(left),
             TestKind::Op(op) => op,
         };
         let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
         let context = PredicateContext { arena: self.arena, constant };
-        budget::test(op, left, self.operand(pred.right), pred.mode, context)
+        budget::test_predicate(op, left, self.operand_value(pred.right), pred.mode, context)
     }
 
     /// True if the text would be normalized again for each element of a loop. Then the operator's
     /// own function evaluates the predicate, because it checks the limits.
     #[inline]
-    fn prepares_again(&self, pred: &Pred) -> bool {
+    fn prepares_text_repeatedly(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
     /// True if searching a text in each iteration of a loop is within the limits. Nothing is
     /// reported for regular expressions, because it is not known yet which of them will run.
     #[cold]
-    fn within_budget_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+    fn is_repeated_preparation_within_budget(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
         let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
             return false;
         };
         budget::within_budget(op, left, Value::Missing, pred.mode, context)
-            && text.len() as u64 <= keywords.most_bytes(|limit| self.arena.left(limit))
+            && text.len() as u64
+                <= keywords.max_searchable_bytes(|limit| self.arena.limit_per_repetition(limit))
     }
 }
 
 /// Returns whether a list has a text among its elements; unknown if the value is no list.
 #[inline]
-pub fn has_element(list: Value<'_>, wanted: &str) -> Tri {
+pub fn list_has_text(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();
     }
     let Some(mut elements) = list.elements() else { return Tri::Unknown };
     let holds = elements.any(|element| match element {
         Value::Str(text) => text == wanted,
-        other => identical(other, Value::Str(wanted)),
+        other => is_identical(other, Value::Str(wanted)),
     });
     holds.into()
 }
 
-fn ordered(cmp: Cmp, order: Option<Ordering>) -> Tri {
+fn compare_order(cmp: Comparison, order: Option<Ordering>) -> Tri {
     order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
 }
 
 /// Compares the length of a text in characters. A character has one to four bytes, so characters
 /// are counted only if the number of bytes does not decide.
-fn compare_length(cmp: Cmp, text: &str, length: i64) -> Tri {
+fn compare_length(cmp: Comparison, text: &str, length: i64) -> Tri {
     let bytes = text.len() as i64;
     let order = if bytes < length {
         Ordering::Less

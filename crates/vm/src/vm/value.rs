@@ -1,9 +1,9 @@
 //! Operands, and the dispatch loop of value blocks.
 
-use super::scratch::Moment;
+use super::scratch::CachedValue;
 use super::{Message, Vm};
-use crate::bytecode::chunk::{Block, Kept, Operand};
-use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
+use crate::bytecode::chunk::{Block, CacheCell, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
 use rulec_lang::builtins::within_budget_similarity;
 use rulec_lang::operators::Implementation;
 use rulec_lang::operators::implementations;
@@ -13,97 +13,104 @@ use rulec_sema::hir::ExternId;
 impl<'a, M: Message<'a>> Vm<'a, M> {
     // Nearly all operands are slots.
     #[inline(always)]
-    pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
+    pub(super) fn operand_value(&mut self, operand: Operand) -> Value<'a> {
         match operand {
-            Operand::Slot(slot) => *self.message.slot(slot.index()),
-            _ => self.computed(operand),
+            Operand::Slot(slot) => *self.message.slot_value(slot.index()),
+            _ => self.computed_operand(operand),
         }
     }
 
     #[inline(never)]
-    fn computed(&mut self, operand: Operand) -> Value<'a> {
+    fn computed_operand(&mut self, operand: Operand) -> Value<'a> {
         match operand {
-            Operand::Slot(slot) => *self.message.slot(slot.index()),
-            Operand::Const(constant) => self.constant(constant),
-            Operand::Var(level) => self.var(level),
-            Operand::Block(block) => self.eval(block),
+            Operand::Slot(slot) => *self.message.slot_value(slot.index()),
+            Operand::Const(constant) => self.constant_value(constant),
+            Operand::Var(level) => self.loop_element(level),
+            Operand::Block(block) => self.eval_block(block),
             Operand::Missing => Value::Missing,
         }
     }
 
-    fn constant(&self, constant: u32) -> Value<'a> {
+    fn constant_value(&self, constant: u32) -> Value<'a> {
         let chunk = self.chunk;
         chunk.consts.get(constant as usize).map_or(Value::Missing, |constant| constant.value())
     }
 
-    fn var(&self, level: u32) -> Value<'a> {
+    fn loop_element(&self, level: u32) -> Value<'a> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
     /// Returns the value of a value block. If the block has a valid cached value, the block does
     /// not run again.
-    pub fn eval(&mut self, id: BlockId) -> Value<'a> {
+    pub fn eval_block(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };
-        let Some(Kept { cell, varies }) = block.kept else { return self.eval_now(block) };
+        let Some(CacheCell { cell, varies }) = block.kept else { return self.eval_block_uncached(block) };
         let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
-        let moment = Moment { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
+        let moment = CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
         if self.cached.get(cell) == Some(&moment) {
             return self.values.get(at).copied().unwrap_or(Value::Missing);
         }
-        let value = if varies { self.eval_now(block) } else { self.outside(|vm| vm.eval_now(block)) };
+        let value = if varies {
+            self.eval_block_uncached(block)
+        } else {
+            self.run_outside_loops(|vm| vm.eval_block_uncached(block))
+        };
         if let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at)) {
             (*stamp, *kept) = (moment, value);
         }
         value
     }
 
-    fn eval_now(&mut self, block: &Block) -> Value<'a> {
+    fn eval_block_uncached(&mut self, block: &Block) -> Value<'a> {
         let base = self.values.len();
         self.values.resize(base + block.frame(), Value::Missing);
-        let value = self.compute(block.start as usize, base);
+        let value = self.run_value_block(block.start as usize, base);
         self.values.truncate(base);
         value
     }
 
-    fn get(&self, base: usize, register: Reg) -> Value<'a> {
+    fn register_value(&self, base: usize, register: Reg) -> Value<'a> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
     /// Runs a value block: the dispatch loop.
-    fn compute(&mut self, start: usize, base: usize) -> Value<'a> {
+    fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;
         loop {
             let Some(instr) = chunk.instrs.get(pc) else { return Value::Missing };
             pc += 1;
             let (dst, value) = match *instr {
-                Instr::Slot { dst, slot } => (dst, *self.message.slot(slot as usize)),
-                Instr::Const { dst, constant } => (dst, self.constant(constant)),
-                Instr::Var { dst, level } => (dst, self.var(level)),
-                Instr::Eval { dst, block } => (dst, self.eval(block)),
+                Instr::Slot { dst, slot } => (dst, *self.message.slot_value(slot as usize)),
+                Instr::Const { dst, constant } => (dst, self.constant_value(constant)),
+                Instr::Var { dst, level } => (dst, self.loop_element(level)),
+                Instr::Eval { dst, block } => (dst, self.eval_block(block)),
                 Instr::Field { dst, base: object, key } => {
-                    let object = self.get(base, object);
+                    let object = self.register_value(base, object);
                     let key = chunk.strings.get(key as usize);
                     (dst, key.map_or(Value::Missing, |key| object.field(key)))
                 }
                 Instr::Index { dst, base: object, key } => {
-                    (dst, self.get(base, object).index(self.get(base, key)))
+                    (dst, self.register_value(base, object).index(self.register_value(base, key)))
                 }
-                Instr::Read { dst, src, kinds } => (dst, self.get(base, src).read(kinds)),
+                Instr::Read { dst, src, kinds } => (dst, self.register_value(base, src).read_as(kinds)),
                 Instr::List { dst, items } => {
-                    (dst, self.arena.list(self.window(base, items).iter().copied()))
+                    (dst, self.arena.build_list(self.register_values(base, items).iter().copied()))
                 }
-                Instr::Binary { op, dst, left, right } => {
-                    (dst, combine(op, self.get(base, left), self.get(base, right)))
+                Instr::Binary { op, dst, left, right } => (
+                    dst,
+                    apply_operator(op, self.register_value(base, left), self.register_value(base, right)),
+                ),
+                Instr::Unary { op, dst, src } => {
+                    (dst, apply_operator(op, self.register_value(base, src), Value::Missing))
                 }
-                Instr::Unary { op, dst, src } => (dst, combine(op, self.get(base, src), Value::Missing)),
                 Instr::Call { function, dst, args } => {
-                    (dst, function.call(self.window(base, args), self.arena))
+                    (dst, function.call(self.register_values(base, args), self.arena))
                 }
                 Instr::Similar { dst, src, to } => {
-                    let score = match (self.get(base, src), self.pools.similar.get(to as usize)) {
+                    let score = match (self.register_value(base, src), self.pools.similar.get(to as usize)) {
                         (Value::Str(text), Some(other))
                             if within_budget_similarity(
                                 text.chars().count(),
@@ -111,7 +118,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                                 self.arena,
                             ) =>
                         {
-                            implementations::finite(other.score(text, self.similarity))
+                            implementations::finite_or_missing(other.score(text, self.similarity))
                         }
                         _ => Value::Missing,
                     };
@@ -122,12 +129,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     let args = self.values.get(first..first + usize::from(args.len)).unwrap_or_default();
                     (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
-                Instr::Count { dst, each } => (dst, self.count(each)),
-                Instr::Quantifier { dst, each, fails } => (dst, self.quantifier(each, fails)),
+                Instr::Count { dst, each } => (dst, self.eval_count(each)),
+                Instr::Quantifier { dst, each, fails } => (dst, self.eval_quantifier(each, fails)),
                 Instr::Cond { dst, holds, fails } => {
-                    let value = if self.condition(holds) {
+                    let value = if self.eval_condition(holds) {
                         Value::Bool(true)
-                    } else if self.condition(fails) {
+                    } else if self.eval_condition(fails) {
                         Value::Bool(false)
                     } else {
                         Value::Missing
@@ -135,13 +142,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, value)
                 }
                 Instr::IfPresent { src, to } => {
-                    if !self.get(base, src).is_missing() {
+                    if !self.register_value(base, src).is_missing() {
                         pc = to as usize;
                     }
                     continue;
                 }
                 Instr::IfNot { block, to } => {
-                    if !self.condition(block) {
+                    if !self.eval_condition(block) {
                         pc = to as usize;
                     }
                     continue;
@@ -150,7 +157,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     pc = to as usize;
                     continue;
                 }
-                Instr::Yield { src } => return self.get(base, src),
+                Instr::Yield { src } => return self.register_value(base, src),
                 _ => return Value::Missing,
             };
             if let Some(register) = self.values.get_mut(base + usize::from(dst)) {
@@ -159,33 +166,33 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn window(&self, base: usize, Registers { first, len }: Registers) -> &[Value<'a>] {
+    fn register_values(&self, base: usize, RegisterRange { first, len }: RegisterRange) -> &[Value<'a>] {
         let first = base + usize::from(first);
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
     /// Returns the number of elements for which a loop's condition is true; missing if the operand
     /// is no list.
-    fn count(&mut self, each: u32) -> Value<'a> {
+    fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
-        let list = self.operand(each.list);
+        let list = self.operand_value(each.list);
         let count = |vm: &mut Self| {
             let elements = list.elements().into_iter().flatten();
-            elements.map(|element| i64::from(vm.holds_for(&each, element))).sum()
+            elements.map(|element| i64::from(vm.holds_for_element(&each, element))).sum()
         };
         self.run_loop(&each, list, count).map_or(Value::Missing, Value::Int)
     }
 
     /// Returns the truth value of `any` or `all` over a list. Missing if the truth value is
     /// unknown, or if the operand is no list.
-    fn quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
+    fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
-        let list = self.operand(each.list);
+        let list = self.operand_value(each.list);
         let truth = |vm: &mut Self| {
             let results = list.elements().into_iter().flatten().map(|element| {
-                if vm.holds_for(&each, element) {
+                if vm.holds_for_element(&each, element) {
                     Tri::True
-                } else if vm.condition(fails) {
+                } else if vm.eval_condition(fails) {
                     Tri::False
                 } else {
                     Tri::Unknown
@@ -197,7 +204,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-fn combine<'a>(op: rulec_lang::operators::Op, left: Value<'a>, right: Value<'a>) -> Value<'a> {
+fn apply_operator<'a>(op: rulec_lang::operators::Op, left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match op.info().implementation {
         Implementation::Value(meaning) => meaning(left, right),
         _ => Value::Missing,

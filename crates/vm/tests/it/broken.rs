@@ -4,9 +4,9 @@
 use super::build::Build;
 use super::*;
 use rulec_sema::normal::{QuantifierLevels, QuantifierNesting};
-use rulec_vm::bytecode::chunk::{Check, NONE, Operand};
-use rulec_vm::bytecode::instr::{BlockKind, On};
-use rulec_vm::bytecode::verify::{At, VerifyError, verify};
+use rulec_vm::bytecode::chunk::{NO_ENTRY, Operand, PredCheck};
+use rulec_vm::bytecode::instr::{BlockKind, JumpOn};
+use rulec_vm::bytecode::verify::{BytecodeLocation, VerifyError, verify};
 
 /// A chunk with every kind of content.
 fn sample() -> Chunk {
@@ -58,11 +58,11 @@ fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
     {
         let message = json!({"text": "a", "ctx": {"n": 1, "list": [2, 3]}});
         let mut scratch = Scratch::new();
-        let mut vm = Vm::json(&code, &[], &message, &mut scratch);
+        let mut vm = Vm::over_json(&code, &[], &message, &mut scratch);
         if !matches!(error, VerifyError::Jump { .. }) {
             vm.decide(TableId(0));
             for value in 0..3 {
-                let _ = vm.value(ValueId(value));
+                let _ = vm.eval_value(ValueId(value));
             }
         }
     }
@@ -80,8 +80,9 @@ fn jumps_go_forward_within_their_block() {
     let jump = |to: fn(u32, u32) -> u32| {
         refused(|chunk| {
             let block = *chunk.blocks.iter().rfind(|block| block.kind == BlockKind::Table).unwrap();
-            let at = block.start + at(&chunk.instrs[block.start as usize..], |i| i.target().is_some()) as u32;
-            *chunk.instrs[at as usize].target_mut().unwrap() = to(at, block.end);
+            let at =
+                block.start + at(&chunk.instrs[block.start as usize..], |i| i.jump_target().is_some()) as u32;
+            *chunk.instrs[at as usize].jump_target_mut().unwrap() = to(at, block.end);
         })
     };
     for error in [jump(|at, _| at), jump(|at, _| at - 1), jump(|_, end| end), jump(|_, _| u32::MAX)] {
@@ -117,14 +118,14 @@ fn indices_lie_within_their_pools() {
         }
     }));
     out(refused(|chunk| {
-        let at = at(&chunk.preds, |p| matches!(p.check, Check::Keywords(_)));
-        chunk.preds[at].check = Check::Keywords(1);
+        let at = at(&chunk.preds, |p| matches!(p.check, PredCheck::Keywords(_)));
+        chunk.preds[at].check = PredCheck::Keywords(1);
     }));
     out(refused(|chunk| chunk.preds[0].left = Operand::Slot(SlotId(3))));
     out(refused(|chunk| chunk.preds[0].right = Operand::Const(99)));
     out(refused(|chunk| chunk.loops[0].level = 1));
     out(refused(|chunk| chunk.levels = 0));
-    out(refused(|chunk| chunk.members[0].constant = NONE));
+    out(refused(|chunk| chunk.members[0].constant = NO_ENTRY));
     out(refused(|chunk| chunk.slots[0].object = 7));
     out(refused(|chunk| chunk.preds.clear()));
     out(refused(|chunk| chunk.strings.clear()));
@@ -150,7 +151,7 @@ fn kinds_are_kept_apart() {
     kind(refused(|chunk| {
         let at = at(&chunk.instrs, |i| matches!(i, Instr::Test { .. } | Instr::Memo { .. }));
         if let Instr::Test { on, .. } | Instr::Memo { on, .. } = &mut chunk.instrs[at] {
-            *on = On::default();
+            *on = JumpOn::default();
         }
     }));
     kind(refused(|chunk| {
@@ -192,6 +193,6 @@ fn tables_do_not_lead_in_circles() {
 
 #[test]
 fn errors_name_the_place() {
-    let error = VerifyError::Jump { to: 3, at: At::Instr(7) };
+    let error = VerifyError::Jump { to: 3, at: BytecodeLocation::Instr(7) };
     assert_eq!(error.to_string(), "jump to 3 leaves its block or goes back (at instruction 7)");
 }

@@ -34,7 +34,7 @@ fn predicates_answer_as_their_meanings_do() {
             let (program, normal) = (&g.build.program, &g.build.normal);
             let mut oracle =
                 Oracle { program, normal, message: &message, arena: &arena, hosts: &hosts, vars: Vec::new() };
-            let mut vm = Vm::json(&code, &hosts, &message, &mut scratch);
+            let mut vm = Vm::over_json(&code, &hosts, &message, &mut scratch);
             for (position, (pred, want)) in conds.iter().enumerate() {
                 let expected = oracle.pred(&normal.preds[pred.index()]);
                 let lowered = &code.chunk().preds[pred.index()];
@@ -44,7 +44,7 @@ fn predicates_answer_as_their_meanings_do() {
                 };
                 assert_eq!(vm.test_pred(*pred), expected, "{}", context());
                 let holds = expected == Tri::from(*want);
-                assert_eq!(vm.route(TableId(0), position).is_some(), holds, "{}", context());
+                assert_eq!(vm.eval_route(TableId(0), position).is_some(), holds, "{}", context());
                 let kind = format!("{:?}", lowered.check);
                 *checks.entry(kind.split('(').next().unwrap().to_owned()).or_default() += 1;
                 answers[expected as usize] += 1;
@@ -88,10 +88,10 @@ fn programs_decide_as_the_normal_form_does() {
                 .collect();
             let first = expected.first().map(|route| Chosen::Rule(*route));
             let context = || format!("seed {seed}\n{}\n{message}", disassemble(code.chunk(), None));
-            let chosen = Vm::json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
+            let chosen = Vm::over_json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!(chosen, first, "{}", context());
             let record: Vec<Value> = program.slots.iter().map(|slot| slot.load(&message)).collect();
-            let mut vm = Vm::slots(&code, &hosts, record[..].into(), &mut scratch);
+            let mut vm = Vm::over_slots(&code, &hosts, record[..].into(), &mut scratch);
             assert_eq!(vm.matched(TableId(0)), expected, "{}", context());
             assert_eq!(vm.decide(TableId(0)).chosen, first, "{}", context());
             held += expected.len();

@@ -4,7 +4,7 @@
 use rulec::Rules;
 use rulec_base::json;
 use rulec_lang::value::Value;
-use rulec_vm::input::{Fill, Plan};
+use rulec_vm::input::{InputPlan, SlotFiller};
 use rulec_vm::vm::Scratch;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -169,11 +169,11 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
 /// Reads the slot values of a text, and whether the contract is satisfied; `None` if the reader
 /// gave up.
 fn read(rules: &Rules, scratch: &mut Scratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
-    let plan = Plan::from_program(rules.program()).expect("there are few fields");
-    scratch.read(&plan, text, |fill, _| Some(values(fill)))
+    let plan = InputPlan::from_program(rules.program()).expect("there are few fields");
+    scratch.read_json_text(&plan, text, |fill, _| Some(values(fill)))
 }
 
-fn values(fill: &Fill<'_>) -> (Vec<String>, bool) {
+fn values(fill: &SlotFiller<'_>) -> (Vec<String>, bool) {
     (fill.slots().values.iter().map(shown).collect(), fill.satisfies_contract())
 }
 
@@ -307,7 +307,7 @@ fn serialized(message: &impl serde::Serialize, by_slots: bool) {
     let mut scratch = Scratch::default();
     let tree = serde_json::to_value(message);
     for rules in rules() {
-        let plan = Plan::from_program(rules.program()).expect("there are few fields");
+        let plan = InputPlan::from_program(rules.program()).expect("there are few fields");
         let taken = scratch.read_value(&plan, message, |fill, _| Some(values(fill)));
         assert_eq!(taken.is_some(), by_slots, "{tree:?}");
         match (&tree, rules.decide_value(message)) {

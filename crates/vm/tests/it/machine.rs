@@ -5,7 +5,7 @@ use super::*;
 
 fn decide(build: &Build, message: &Json) -> Choice {
     let code = code(build);
-    Vm::json(&code, &[], message, &mut Scratch::new()).decide(TableId(0))
+    Vm::over_json(&code, &[], message, &mut Scratch::new()).decide(TableId(0))
 }
 
 fn chosen(route: u32) -> Option<Chosen> {
@@ -27,9 +27,9 @@ fn the_first_route_that_holds_is_chosen() {
     let code = code(&build);
     let message = json!({"ctx": {"n": 7}});
     let mut scratch = Scratch::new();
-    let mut vm = Vm::json(&code, &[], &message, &mut scratch);
+    let mut vm = Vm::over_json(&code, &[], &message, &mut scratch);
     assert_eq!(vm.matched(TableId(0)), [RuleId(1), RuleId(2)]);
-    let holds = [0, 2, 3].map(|position| vm.route(TableId(0), position).is_some());
+    let holds = [0, 2, 3].map(|position| vm.eval_route(TableId(0), position).is_some());
     assert_eq!(holds, [false, true, false]);
     assert_eq!(vm.decide(TableId(9)).chosen, None);
 }
@@ -51,7 +51,7 @@ fn a_goto_goes_on_behind_when_its_table_chooses_nothing() {
     assert_eq!((run(1).chosen, run(1).path.to_vec()), (chosen(inner.0), vec![jump]));
     assert_eq!((run(2).chosen, run(2).path.to_vec()), (chosen(last.0), vec![]));
     assert_eq!((run(3).chosen, run(3).path.to_vec()), (Some(Chosen::Default(TableId(2))), vec![jump, deep]));
-    assert_eq!(run(4), Choice::nothing());
+    assert_eq!(run(4), Choice::none_chosen());
     assert_ne!(jump, again);
 }
 
@@ -81,7 +81,7 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
         build.route(table, always, Some(table + 1));
     }
     build.table(40);
-    assert_eq!(decide(&build, &json!({})), Choice::nothing());
+    assert_eq!(decide(&build, &json!({})), Choice::none_chosen());
 }
 
 /// Each `let` uses the previous `let` twice. Code size and time grow with the number of `let`s, not
@@ -138,7 +138,7 @@ fn nesting_is_bounded() {
         build.route(0, cond, None);
         let code = lower(&build.program, &build.normal).unwrap();
         verify(code.chunk())
-            .map(|()| Vm::json(&code, &[], &json!({"n": 1}), &mut Scratch::new()).decide(TableId(0)))
+            .map(|()| Vm::over_json(&code, &[], &json!({"n": 1}), &mut Scratch::new()).decide(TableId(0)))
     };
     assert_eq!(deep(50).unwrap().chosen, chosen(0));
     assert_eq!(deep(63).unwrap().chosen, chosen(0));
@@ -182,7 +182,7 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
         // Checked after each decision, since the epoch after the restart is 4 whatever the epoch
         // before.
         for (message, expected) in [(&yes, chosen(0)), (&no, None)].into_iter().cycle().take(6) {
-            assert_eq!(Vm::json(&code, &[], message, &mut scratch).decide(TableId(0)).chosen, expected);
+            assert_eq!(Vm::over_json(&code, &[], message, &mut scratch).decide(TableId(0)).chosen, expected);
             assert!(
                 scratch.epoch() > 0 && scratch.epoch().is_multiple_of(4),
                 "the answers stand in the two bits below"
@@ -207,7 +207,7 @@ fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     let mut scratch = Scratch::new();
     for n in 1..4 {
         let message = json!({ "n": n });
-        let choice = Vm::json(&code, &[], &message, &mut scratch).decide(TableId(0));
+        let choice = Vm::over_json(&code, &[], &message, &mut scratch).decide(TableId(0));
         assert!(choice.chosen.is_some(), "the route of table {n}");
     }
 }
@@ -240,11 +240,11 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
         if epoch > 0 {
             scratch.set_epoch(epoch);
         }
-        let mut vm = Vm::bindings(&code, &[], &build.program.slots, &message, 1, &mut scratch);
+        let mut vm = Vm::over_bindings(&code, &[], &build.program.slots, &message, 1, &mut scratch);
         for (element, expected) in elements.as_array().unwrap().iter().zip(expected) {
             vm.bind(BindingId(0), Value::from_json(element));
             for _ in 0..2 {
-                assert_eq!(vm.value(ValueId(0)).to_json(), element["n"]);
+                assert_eq!(vm.eval_value(ValueId(0)).to_json(), element["n"]);
                 let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
                 assert_eq!(matched, expected, "{element}");
             }
@@ -282,8 +282,11 @@ fn registers_stay_where_they_are() {
     let message = json!({"n": 2});
     let mut places: Vec<_> = (0..4)
         .map(|_| {
-            assert_eq!(Vm::json(&code, &[], &message, &mut scratch).decide(TableId(0)).chosen, chosen(0));
-            scratch.registers()
+            assert_eq!(
+                Vm::over_json(&code, &[], &message, &mut scratch).decide(TableId(0)).chosen,
+                chosen(0)
+            );
+            scratch.register_capacity()
         })
         .collect();
     places.dedup();

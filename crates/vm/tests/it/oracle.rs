@@ -25,8 +25,8 @@ impl<'a> Oracle<'a> {
         let left = self.expr(pred.left);
         let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
         match pred.ask {
-            TestKind::Truth => implementations::truth(left),
-            TestKind::Op(op) => budget::test(
+            TestKind::Truth => implementations::value_to_tri(left),
+            TestKind::Op(op) => budget::test_predicate(
                 op,
                 left,
                 right,
@@ -69,7 +69,7 @@ impl<'a> Oracle<'a> {
         let elements: Vec<Value<'a>> = self.expr(list).elements()?.collect();
         self.vars.resize(self.vars.len().max(level as usize + 1), Value::Missing);
         let results = elements.iter().map(|element| {
-            self.vars[level as usize] = element.read(kinds);
+            self.vars[level as usize] = element.read_as(kinds);
             ask(self)
         });
         Some(results.collect())
@@ -96,7 +96,7 @@ impl<'a> Oracle<'a> {
             }
             NExpr::List(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.expr(*item)).collect();
-                self.arena.list(items)
+                self.arena.build_list(items)
             }
             NExpr::Op(Op::Coalesce, left, Some(right)) => {
                 let left = self.expr(*left);
@@ -110,7 +110,7 @@ impl<'a> Oracle<'a> {
                     _ => unreachable!(),
                 }
             }
-            NExpr::Read(inner, kinds) => self.expr(*inner).read(*kinds),
+            NExpr::Read(inner, kinds) => self.expr(*inner).read_as(*kinds),
             NExpr::Call(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
                 function.call(&args, self.arena)

@@ -1,8 +1,8 @@
 //! Tests of overlapping merges and compactions. The tests run each step without background threads.
 
-use super::{HOLDS, live, order};
+use super::{MISSING_FIELD_ROUTE, assert_order, live_rules};
 use crate::engine::live::base::{self, Base};
-use crate::engine::live::source_edits::Changes;
+use crate::engine::live::source_edits::RouteChanges;
 use crate::engine::live::writer::{Completion, Writer};
 use crate::engine::{CompileError, Edit, LiveRules};
 use rulec_base::parallel::Threads;
@@ -15,60 +15,60 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 fn compiled(
     rules: &LiveRules,
     base: &Base,
-    changes: &Changes,
+    changes: &RouteChanges,
 ) -> Result<(Base, CountedFields), CompileError> {
-    let files = base.files.with(changes.apply(&base.rules, &base.edit_points));
-    base::compile(&rules.shared.compiler, &files, &files, |_| false, Threads::One)
+    let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
+    base::compile_base(&rules.shared.compiler, &files, &files, |_| false, Threads::One)
 }
 
 fn insert(rules: &LiveRules, names: &[&str]) {
     for name in names {
-        rules.insert(&format!("route {name} {HOLDS}")).expect("it fits");
+        rules.insert(&format!("route {name} {MISSING_FIELD_ROUTE}")).expect("it fits");
     }
 }
 
 #[test]
 fn an_aborted_merge_keeps_its_segments() {
-    let rules = live(&format!("route a {HOLDS}"));
+    let rules = live_rules(&format!("route a {MISSING_FIELD_ROUTE}"));
     insert(&rules, &["b", "c"]);
-    let input = rules.shared.lock().begin_merge().expect("edits are pending");
+    let input = rules.shared.lock_writer().begin_merge().expect("edits are pending");
     insert(&rules, &["d"]);
     rules.remove("b").expect("it is there");
-    assert!(!rules.shared.lock().is_idle());
+    assert!(!rules.shared.lock_writer().is_idle());
     let result = catch_unwind(AssertUnwindSafe(|| {
-        rules.shared.or_abort(Writer::abort_merge, || panic!("a merge panics"));
+        rules.shared.run_or_abort(Writer::abort_merge, || panic!("a merge panics"));
     }));
-    assert!(result.is_err() && rules.shared.lock().is_idle());
+    assert!(result.is_err() && rules.shared.lock_writer().is_idle());
     drop(input);
     assert_eq!(rules.pending(), 4);
-    order(&rules, &["a", "c", "d"]);
+    assert_order(&rules, &["a", "c", "d"]);
 }
 
 #[test]
 fn a_recompilation_supersedes_a_merge() {
-    let rules = live(&format!("list words = [\"x\"]\nroute a {HOLDS}"));
+    let rules = live_rules(&format!("list words = [\"x\"]\nroute a {MISSING_FIELD_ROUTE}"));
     insert(&rules, &["b"]);
-    let input = rules.shared.lock().begin_merge().expect("edits are pending");
+    let input = rules.shared.lock_writer().begin_merge().expect("edits are pending");
     let merged = compiled(&rules, &input.base, &input.changes);
     rules.replace("list words = [\"y\"]").expect("it is there");
     insert(&rules, &["c"]);
-    assert!(!rules.shared.lock().schedule_merge(1), "the superseded merge still runs");
-    let completion = rules.shared.lock().finish_merge(&input, merged);
+    assert!(!rules.shared.lock_writer().schedule_merge(1), "the superseded merge still runs");
+    let completion = rules.shared.lock_writer().finish_merge(&input, merged);
     assert!(matches!(completion, Ok(Completion::Superseded)), "{completion:?}");
-    assert!(rules.shared.lock().is_idle());
+    assert!(rules.shared.lock_writer().is_idle());
     assert_eq!(rules.pending(), 1, "the recompilation includes the earlier edit");
-    order(&rules, &["a", "b", "c"]);
+    assert_order(&rules, &["a", "b", "c"]);
     assert!(rules.texts()[0].1.contains("\"y\""));
 }
 
 #[test]
 fn a_merge_is_scheduled_once() {
-    let rules = live("");
-    let mut writer = rules.shared.lock();
+    let rules = live_rules("");
+    let mut writer = rules.shared.lock_writer();
     assert!(!writer.schedule_merge(1), "there is no edit");
     drop(writer);
     insert(&rules, &["a"]);
-    writer = rules.shared.lock();
+    writer = rules.shared.lock_writer();
     assert!(!writer.schedule_merge(2));
     assert!(writer.schedule_merge(1) && !writer.schedule_merge(1));
     assert!(!writer.is_idle());
@@ -80,8 +80,8 @@ fn a_merge_is_scheduled_once() {
 /// Applies an edit without starting background threads.
 fn edit_alone(rules: &LiveRules, edit: &Edit) {
     let shared = &rules.shared;
-    let mut writer = shared.lock();
-    let parsed = edit.parse(writer.base().rules.sources()).expect("it parses");
+    let mut writer = shared.lock_writer();
+    let parsed = edit.parse_edit(writer.base().rules.sources()).expect("it parses");
     writer.apply_edit(&shared.compiler, TableId(0), parsed.action).expect("it fits");
     shared.publish(&writer);
 }
@@ -89,36 +89,36 @@ fn edit_alone(rules: &LiveRules, edit: &Edit) {
 /// Runs a script of overlapping background work: `c` begins a compaction and `C` finishes it; `m`
 /// begins a merge and `M` finishes it. Before each step, routes are inserted, replaced and removed.
 fn overlap(script: &str) {
-    let rules = live("");
+    let rules = live_rules("");
     let (mut expected, mut compaction, mut merge) = (Vec::<String>::new(), None, None);
     let shared = &rules.shared;
     for (round, step) in script.chars().enumerate() {
         for at in 0..6 {
             let name = format!("r{round}_{at}");
-            edit_alone(&rules, &Edit::insert(format!("route {name} {HOLDS}")));
+            edit_alone(&rules, &Edit::insert(format!("route {name} {MISSING_FIELD_ROUTE}")));
             expected.push(name);
         }
         for at in [round, expected.len() - 3] {
-            edit_alone(&rules, &Edit::replace(format!("route {} {HOLDS}", expected[at])));
+            edit_alone(&rules, &Edit::replace(format!("route {} {MISSING_FIELD_ROUTE}", expected[at])));
         }
         for at in [expected.len() - 1, round] {
             edit_alone(&rules, &Edit::remove(expected.remove(at)));
         }
         let completion = match step {
             'c' => {
-                assert!(shared.lock().schedule_compaction(), "{script}");
-                compaction = shared.lock().next_compaction();
+                assert!(shared.lock_writer().schedule_compaction(), "{script}");
+                compaction = shared.lock_writer().next_compaction();
                 None
             }
             'm' => {
-                merge = shared.lock().begin_merge();
+                merge = shared.lock_writer().begin_merge();
                 None
             }
             'C' => {
                 let mut input = compaction.take().expect("the compaction began");
-                let compiled = shared.compile_together(&mut input);
-                let completion = shared.lock().finish_compaction(&input, compiled);
-                shared.lock().abort_compaction();
+                let compiled = shared.compile_segment(&mut input);
+                let completion = shared.lock_writer().finish_compaction(&input, compiled);
+                shared.lock_writer().abort_compaction();
                 let superseded = script.contains("cM") || script.contains("cmM");
                 assert_eq!(matches!(completion, Ok(Completion::Superseded)), superseded, "{script}");
                 completion.ok()
@@ -126,16 +126,16 @@ fn overlap(script: &str) {
             _ => {
                 let input = merge.take().expect("the merge began");
                 let merged = compiled(&rules, &input.base, &input.changes);
-                shared.lock().finish_merge(&input, merged).ok()
+                shared.lock_writer().finish_merge(&input, merged).ok()
             }
         };
         if completion == Some(Completion::Installed) {
-            shared.publish(&shared.lock());
+            shared.publish(&shared.lock_writer());
         }
         assert_eq!(rules.matched(&json!({})), expected, "{script} after {step}");
     }
-    assert!(shared.lock().is_idle(), "{script}");
-    order(&rules, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(shared.lock_writer().is_idle(), "{script}");
+    assert_order(&rules, &expected.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of edits of each kind of statement; `tests/live_statements.rs` makes random edits.
 
-use super::{live, refused, target};
+use super::{assert_refused, live_rules, target};
 use crate::engine::live::background::SOLE_OWNER_DROPS;
 use crate::engine::{Compiler, Edit, EditError, Guard, LiveRules};
 use rulec_syntax::loader::MemoryLoader;
@@ -16,7 +16,7 @@ fn an_edit_says_what_is_wrong_and_changes_nothing() {
     let rules = LiveRules::new(Compiler::new(), &loader, "main.rules").expect("it compiles");
     let (generation, texts) = (rules.generation(), rules.texts());
     let check = |edits: &[Edit], part: &str| {
-        refused(rules.edit(edits), part);
+        assert_refused(rules.edit(edits), part);
         assert_eq!((rules.generation(), rules.texts()), (generation, texts.clone()), "{edits:?}");
     };
     let remove = |name: &str| [Edit::remove(name)];
@@ -65,7 +65,7 @@ fn an_edit_says_what_is_wrong_and_changes_nothing() {
 
 #[test]
 fn edits_as_one_are_made_in_their_order() {
-    let rules = live(
+    let rules = live_rules(
         "list words = [\"x\"]\n## Why.\nroute r when text contains any words -> h\nroute s when text == \"z\" -> s",
     );
     let generation = rules.generation();
@@ -107,7 +107,7 @@ fn statements_of_imported_files_are_edited_and_a_file_comes_again_with_its_impor
         assert_eq!(texts.map(|text| target(&rules, &json!({"text": text}))), expected);
     };
     check(["-", "h", "s"]);
-    refused(rules.remove("import \"words.rules\""), "`words`");
+    assert_refused(rules.remove("import \"words.rules\""), "`words`");
     rules
         .edit(&[
             Edit::remove("import \"words.rules\""),
@@ -137,7 +137,7 @@ fn files_that_come_later_are_read_from_the_folder() {
         |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it can be written");
     write("main.rules", "default -> d");
     let rules = LiveRules::from_path(Compiler::new(), folder.path().join("main.rules")).expect("it compiles");
-    refused(rules.insert("list words = from \"words.txt\""), "words.txt");
+    assert_refused(rules.insert("list words = from \"words.txt\""), "words.txt");
     write("words.txt", "one\n");
     write("more.rules", "let long = len(text) > 9");
     let edits = [
@@ -153,14 +153,14 @@ fn files_that_come_later_are_read_from_the_folder() {
     rules.merge().expect("it compiles");
     let texts = ["one", "two", "something longer"];
     assert_eq!(texts.map(|text| target(&rules, &json!({"text": text}))), ["h", "e", "h"]);
-    refused(rules.insert("import \"../more.rules\""), "root");
+    assert_refused(rules.insert("import \"../more.rules\""), "root");
 }
 
 /// Routes edited during a recompilation are kept. The guard runs before the recompiled rules are
 /// installed, so it can edit routes at that time.
 #[test]
 fn routes_that_are_edited_meanwhile_are_kept_in_order() {
-    let rules = live("let hot = n > 3\nroute a when hot -> a\nroute b when n == 1 -> b\nroute c when n == 2 -> c\ntable t { default -> t }")
+    let rules = live_rules("let hot = n > 3\nroute a when hot -> a\nroute b when n == 1 -> b\nroute c when n == 2 -> c\ntable t { default -> t }")
         .merge_after(10);
     let (inner, asked) = (rules.clone(), AtomicUsize::new(0));
     let guard: Arc<Guard> = Arc::new(move |_| {
@@ -194,7 +194,7 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
 /// fails and the route stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
-    let rules = live("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");
+    let rules = live_rules("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");
     let home = Arc::new(OnceLock::<LiveRules>::new());
     let inner = Arc::clone(&home);
     let guard: Arc<Guard> = Arc::new(move |handler| {
@@ -219,8 +219,8 @@ fn a_route_that_came_meanwhile_may_refuse_an_edit() {
 
 #[test]
 fn a_test_is_checked_when_it_comes() {
-    let rules = live("route a when text == \"a\" -> a");
-    refused(rules.insert("test \"b\" { given text = \"b\" expect b }"), "`b`");
+    let rules = live_rules("route a when text == \"a\" -> a");
+    assert_refused(rules.insert("test \"b\" { given text = \"b\" expect b }"), "`b`");
     rules.insert("test \"a\" { given text = \"a\" expect a }").expect("there is such a route");
     rules.remove("a").expect("a test about it was checked when it came");
     rules.insert("let later = text == \"b\"").expect("the old test is none of its business");
@@ -270,7 +270,7 @@ fn a_route_that_is_gone_is_not_run() {
 /// Regression test: an edit waited a tenth of a second for a reference that the edit itself held.
 #[test]
 fn an_edit_waits_for_nobody_when_nobody_decides() {
-    let rules = live("let limit = 3\nroute r when n > limit -> h\ndefault -> d");
+    let rules = live_rules("let limit = 3\nroute r when n > limit -> h\ndefault -> d");
     let alone = SOLE_OWNER_DROPS.get();
     rules.replace("let limit = 4").expect("it is there");
     assert_eq!(SOLE_OWNER_DROPS.get(), alone + 1, "an edit of all");

@@ -2,11 +2,11 @@
 //! removed.
 
 use super::super::base::Base;
-use super::super::declarations::name_in;
+use super::super::declarations::table_name;
 use super::super::error::UnknownStatement;
 use super::super::route::{Route, RouteKey, RouteKeyRef};
 use super::super::segment::{FIRST_INSERTED, Segment, SequenceNumber};
-use super::super::source_edits::Changes;
+use super::super::source_edits::RouteChanges;
 use super::super::statement_ref::StatementHead;
 use hashbrown::{HashMap, HashSet};
 use rulec_sema::check::RouteUses;
@@ -63,7 +63,7 @@ impl Catalog {
         if let Some(location) = self.inserted.get(&RouteKeyRef(table, name)) {
             return Some(location.clone());
         }
-        let rule = self.base.named(table, name).filter(|id| !self.removed_base_routes.contains(id))?;
+        let rule = self.base.route_named(table, name).filter(|id| !self.removed_base_routes.contains(id))?;
         Some(RouteLocation { segment: Arc::clone(&self.base.segment), rule })
     }
 
@@ -81,8 +81,8 @@ impl Catalog {
             let base =
                 base.filter(|(_, id)| !self.removed_base_routes.contains(*id)).map(|(name, _)| &**name);
             let inserted = self.inserted.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
-            let other = self.base.declarations.named(route.name);
-            UnknownStatement::new(route, name_in(&self.base.rules, table), base.chain(inserted), other)
+            let other = self.base.declarations.head_named(route.name);
+            UnknownStatement::new(route, table_name(&self.base.rules, table), base.chain(inserted), other)
         })
     }
 
@@ -153,7 +153,7 @@ impl Catalog {
     }
 
     /// Returns the text changes since the base was compiled.
-    pub fn changes(&self) -> Changes {
+    pub fn changes(&self) -> RouteChanges {
         self.changes_with(TableId(0), None, None)
     }
 
@@ -164,7 +164,7 @@ impl Catalog {
         table: TableId,
         old: Option<&RouteLocation>,
         new: Option<Arc<str>>,
-    ) -> Changes {
+    ) -> RouteChanges {
         let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is_of(route));
         let inserted = self.inserted_routes().filter(|(route, _)| !is_old(route));
         let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> = inserted
@@ -175,7 +175,7 @@ impl Catalog {
         texts.sort_by_key(|(_, sequence, _)| *sequence);
         let mut removed = self.removed_base_routes.clone();
         removed.extend(old.filter(|old| old.route().is_none()).map(|old| old.rule));
-        let mut changes = Changes::default();
+        let mut changes = RouteChanges::default();
         for (table, sequence, text) in texts {
             // A replacement of a base route has the rule id of that route as its sequence number.
             match u32::try_from(sequence) {

@@ -1,7 +1,7 @@
 //! The state of the background compaction, and how the writer starts and finishes a compaction.
 
 use super::super::base::Base;
-use super::super::declarations::name_in;
+use super::super::declarations::table_name;
 use super::super::route::Route;
 use super::super::segment::{Segment, SequenceNumber};
 use super::{Completion, Writer};
@@ -129,7 +129,7 @@ impl Writer {
         let Base { rules, declarations, .. } = &**self.base();
         let file = |segment: &Segment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);
-            declarations.file_of_table(name_in(rules, table))
+            declarations.file_of_table(table_name(rules, table))
         };
         let newest = file(self.added.last()?);
         let is_candidate =
@@ -166,7 +166,7 @@ impl Writer {
             match self.catalog.is_current(route) {
                 true => self.catalog.register(&new, rule),
                 // No snapshot contains the new segment yet, so any version works.
-                false => new.remove(rule, 1),
+                false => new.mark_removed(rule, 1),
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::super::base::Base;
 use super::super::route::{Route, RouteKey};
 use super::super::segment::{Segment, SequenceNumber};
-use super::super::source_edits::Changes;
+use super::super::source_edits::RouteChanges;
 use super::{Completion, Writer};
 use crate::engine::CompileError;
 use hashbrown::HashSet;
@@ -105,7 +105,7 @@ impl MergeState {
 /// The input of a merge.
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
-    pub changes: Changes,
+    pub changes: RouteChanges,
     /// Number of edits that the merge covers.
     edits: usize,
     /// The sequence number of the first route that the merge does not cover.
@@ -195,9 +195,9 @@ impl Writer {
     ) {
         self.constraints.install(counted);
         let removed_base_routes: HashSet<RuleId> =
-            removed.iter().filter_map(|(table, name)| base.named(*table, name)).collect();
+            removed.iter().filter_map(|(table, name)| base.route_named(*table, name)).collect();
         self.revision.version += 1;
-        removed_base_routes.iter().for_each(|id| base.segment.remove(*id, self.revision.version));
+        removed_base_routes.iter().for_each(|id| base.segment.mark_removed(*id, self.revision.version));
         let old_catalog = self.catalog.replace_base(base, removed_base_routes);
         for segment in std::mem::take(&mut self.added) {
             let segment = Arc::new(self.renumbered(&segment, input.next_sequence));
@@ -221,7 +221,7 @@ impl Writer {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
             let sequence = segment.sequence(RuleId(at as u32));
-            let replaced = base.named(route.table, &route.name).filter(|_| sequence < next_sequence);
+            let replaced = base.route_named(route.table, &route.name).filter(|_| sequence < next_sequence);
             replaced.map_or(sequence, |id| base.segment.sequence(id))
         };
         segment.with_sequences(segment.routes.iter().enumerate().map(sequence).collect())

@@ -11,7 +11,7 @@ use std::iter::successors;
 
 /// Whether an edge of the graph is a loop-back.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(super) enum EdgeKind {
     Forward,
     Back,
 }
@@ -20,7 +20,7 @@ pub(super) struct Graph<'s> {
     pub(super) steps: &'s [Vertex],
     numbers: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
-    edges: DiGraph<(), Edge>,
+    edges: DiGraph<(), EdgeKind>,
     /// The predecessor of each reachable node on a shortest path from the start.
     before: HashMap<usize, usize>,
 }
@@ -35,8 +35,9 @@ impl<'s> Graph<'s> {
         for (from, step) in steps.iter().enumerate() {
             // The traversals of petgraph visit the last added edge first, but paths should be tried
             // in the listed order.
-            for to in graph.targets(from).into_iter().rev() {
-                let edge = if step.loop_backs.contains(&steps[to].id) { Edge::Back } else { Edge::Forward };
+            for to in graph.successors(from).into_iter().rev() {
+                let edge =
+                    if step.loop_backs.contains(&steps[to].id) { EdgeKind::Back } else { EdgeKind::Forward };
                 graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
             }
         }
@@ -64,35 +65,35 @@ impl<'s> Graph<'s> {
         step.routes.as_deref().filter(|_| !step.parallel)
     }
 
-    pub(super) fn led_by(&self, number: usize, route: &Route) -> Vec<usize> {
+    pub(super) fn route_targets(&self, number: usize, route: &Route) -> Vec<usize> {
         route.possible(&self.steps[number].next).iter().filter_map(|id| self.number(id)).collect()
     }
 
-    pub(super) fn targets(&self, number: usize) -> Vec<usize> {
+    pub(super) fn successors(&self, number: usize) -> Vec<usize> {
         match self.routes(number) {
             None => self.steps[number].next.iter().filter_map(|id| self.number(id)).collect(),
-            Some(routes) => routes.iter().flat_map(|route| self.led_by(number, route)).collect(),
+            Some(routes) => routes.iter().flat_map(|route| self.route_targets(number, route)).collect(),
         }
     }
 
-    pub(super) fn is_reached(&self, number: usize) -> bool {
+    pub(super) fn is_reachable(&self, number: usize) -> bool {
         number == self.start || self.before.contains_key(&number)
     }
 
-    pub(super) fn unreachable(&self) -> impl Iterator<Item = usize> {
-        (0..self.steps.len()).filter(|number| !self.is_reached(*number))
+    pub(super) fn unreachable_nodes(&self) -> impl Iterator<Item = usize> {
+        (0..self.steps.len()).filter(|number| !self.is_reachable(*number))
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
     /// run time.
     pub(super) fn has_open_routes(&self) -> bool {
         let open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
-        let mut reached = (0..self.steps.len()).filter(|number| self.is_reached(*number));
+        let mut reached = (0..self.steps.len()).filter(|number| self.is_reachable(*number));
         reached.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(open)))
     }
 
     /// True if outputs of `from` can reach `to`, or if both are the same node.
-    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
+    pub(super) fn has_path(&self, from: usize, to: usize) -> bool {
         has_path_connecting(&self.edges, NodeIndex::new(from), NodeIndex::new(to), None)
     }
 
@@ -113,7 +114,7 @@ impl<'s> Graph<'s> {
         }
         for (from, step) in self.steps.iter().enumerate() {
             let listed = step.next.iter().filter_map(|id| self.number(id));
-            for to in listed.chain(self.targets(from)) {
+            for to in listed.chain(self.successors(from)) {
                 if !step.loop_backs.contains(&self.steps[to].id) {
                     waits.update_edge(NodeIndex::new(from), NodeIndex::new(to), ());
                 }
@@ -138,8 +139,8 @@ impl<'s> Graph<'s> {
     }
 
     /// Returns the nodes that are reachable without a loop-back, including the sources.
-    pub(super) fn forward_from(&self, sources: &[usize]) -> HashSet<usize> {
-        let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == Edge::Forward);
+    pub(super) fn reachable_by_forward_edges(&self, sources: &[usize]) -> HashSet<usize> {
+        let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == EdgeKind::Forward);
         let mut found = HashSet::new();
         for source in sources {
             let mut dfs = Dfs::new(&forward, NodeIndex::new(*source));
@@ -154,15 +155,15 @@ impl<'s> Graph<'s> {
     /// same edge. These are the targets of loop-backs, and targets that a route or parallel node
     /// names twice or without listing them as next nodes. All nodes that receive output from such
     /// nodes are included. Every other node runs at most once.
-    pub(super) fn repeated(&self) -> HashSet<usize> {
+    pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut found = Vec::new();
-        for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reached(*number)) {
+        for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reachable(*number)) {
             found.extend(step.loop_backs.iter().filter_map(|id| self.number(id)));
             let unlisted = |to: &usize| !step.next.contains(&self.steps[*to].id);
-            found.extend(self.targets(from).into_iter().filter(unlisted));
+            found.extend(self.successors(from).into_iter().filter(unlisted));
             let answers: Vec<Vec<usize>> = match self.routes(from) {
-                Some(routes) => routes.iter().map(|route| self.led_by(from, route)).collect(),
-                None if step.parallel => vec![self.targets(from)],
+                Some(routes) => routes.iter().map(|route| self.route_targets(from, route)).collect(),
+                None if step.parallel => vec![self.successors(from)],
                 None => Vec::new(),
             };
             for mut answer in answers {
@@ -170,13 +171,13 @@ impl<'s> Graph<'s> {
                 found.extend(answer.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
             // A parallel node runs its child even if the child also waits for other inputs.
-            for child in self.targets(from).into_iter().filter(|_| step.parallel) {
+            for child in self.successors(from).into_iter().filter(|_| step.parallel) {
                 if self.steps[child].incoming.len() > 1 {
-                    found.extend(self.targets(child));
+                    found.extend(self.successors(child));
                 }
             }
         }
-        self.forward_from(&found)
+        self.reachable_by_forward_edges(&found)
     }
 
     /// Returns the dominators: the nodes that every path from the start to a node passes.

@@ -1,22 +1,22 @@
 //! Finds joins (nodes with several incoming edges) that wait for inputs that cannot arrive.
 
-use super::super::node::{NodeId, names};
+use super::super::node::{NodeId, join_names};
 use super::edges::Graph;
-use super::{Finding, FindingKind, Severity, distinct};
+use super::{Finding, FindingKind, Severity, dedup_nodes};
 use petgraph::graph::NodeIndex;
 use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, HashSet};
 
 /// Checks every join (every node with more than one incoming edge) and adds its faults to
 /// `findings`.
-pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     let open = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
-    let repeated = graph.repeated();
+    let repeated = graph.repeatable_nodes();
     let dominators = graph.dominators();
     let choices = (0..graph.steps.len()).any(|number| graph.routes(number).is_some());
     for (join, step) in graph.steps.iter().enumerate() {
-        if step.incoming.len() < 2 || !graph.is_reached(join) || join == graph.start {
+        if step.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start {
             continue;
         }
         let id = &step.id;
@@ -37,7 +37,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             let others: Vec<NodeId> =
                 step.incoming.iter().filter(|from| **from != parallel).cloned().collect();
             if !others.is_empty() {
-                let others = names(&distinct(&others));
+                let others = join_names(&dedup_nodes(&others));
                 let message = message!(
                     "`{id}` is run by the parallel node `{parallel}`, so its input from {others} is never \
                     processed"
@@ -49,12 +49,12 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         let sources: Vec<usize> = feeds().collect();
         let (alive, dead): (Vec<usize>, Vec<usize>) = sources
             .into_iter()
-            .partition(|from| graph.is_reached(*from) && graph.targets(*from).contains(&join));
+            .partition(|from| graph.is_reachable(*from) && graph.successors(*from).contains(&join));
         if !dead.is_empty() {
             let dead: Vec<NodeId> = dead.into_iter().map(|from| graph.id(from)).collect();
             let message = message!(
                 "`{id}` waits for {}, but can never receive output from there",
-                names(&distinct(&dead))
+                join_names(&dedup_nodes(&dead))
             );
             add(FindingKind::JoinNeverFills, message);
             continue;
@@ -76,7 +76,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             let behind: Vec<NodeId> = behind.into_iter().map(|from| graph.id(from)).collect();
             let message = message!(
                 "`{id}` waits for {}, but no route of `{}` leads to all of them",
-                names(&distinct(&behind)),
+                join_names(&dedup_nodes(&behind)),
                 graph.id(chooser)
             );
             add(FindingKind::ExclusiveJoin, message);
@@ -91,8 +91,8 @@ fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: 
         return true;
     };
     routes.iter().any(|route| {
-        let targets = graph.led_by(chooser, route);
-        let reached: HashSet<usize> = graph.forward_from(&targets);
+        let targets = graph.route_targets(chooser, route);
+        let reached: HashSet<usize> = graph.reachable_by_forward_edges(&targets);
         sources
             .iter()
             .all(|from| if *from == chooser { targets.contains(&join) } else { reached.contains(from) })
@@ -101,6 +101,8 @@ fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: 
 
 fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
     let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].parallel);
-    let reached = parallels.filter(|number| graph.is_reached(*number));
-    reached.flat_map(|number| graph.targets(number).into_iter().map(move |child| (number, child))).collect()
+    let reached = parallels.filter(|number| graph.is_reachable(*number));
+    reached
+        .flat_map(|number| graph.successors(number).into_iter().map(move |child| (number, child)))
+        .collect()
 }

@@ -88,7 +88,7 @@ impl<'a> Checker<'a> {
             let ty = match list.ty.kinds {
                 KindSet::LIST => Ty::INT,
                 KindSet::DICT => Ty::STRING,
-                _ => Ty::plain(KindSet::INT.union(KindSet::STRING)),
+                _ => Ty::from_kinds(KindSet::INT.union(KindSet::STRING)),
             };
             let (id, expr) = self.new_binding(&key.node, ty, key.span);
             self.scope.push(Binding::new(&key.node, expr, key.span));

@@ -14,7 +14,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{Inner, KindSet, Ty};
+use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use serde_json::Value as Json;
 
@@ -87,7 +87,7 @@ impl<'a> Checker<'a> {
     /// Builds the condition that all elements of a list or dict have the element type. `None` if
     /// the condition would always be true or if other rules check the elements.
     fn elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
-        let Inner::Element(element) = &ty.inner else { return None };
+        let InnerType::Element(element) = &ty.inner else { return None };
         // Objects have their own rules, element by element.
         if element.kinds == KindSet::ALL || element.fields().is_some() {
             return None;
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
             let key = constant_expr(Json::from(field.name.node.as_str()), span);
             // The object is read as a dict. With the record type, the hash of every condition would
             // cover all fields of the record.
-            let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
+            let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
             test_condition(Op::HasKey, object, Operand::Value(key), span)
         } else {
             is_present_condition(&declared.any, span)
@@ -199,7 +199,7 @@ impl<'a> Checker<'a> {
     fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
         let value = self.check_value(written)?;
         let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
-        let kinds = value.ty.kinds.families().intersect(ty.kinds);
+        let kinds = value.ty.kinds.with_comparable_kinds().intersect(ty.kinds);
         if kinds.is_empty() {
             return self.report_limit_mismatch(
                 declared.field,
@@ -208,7 +208,7 @@ impl<'a> Checker<'a> {
             );
         }
         let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
-        let read = Expr { kind, ty: Ty::plain(kinds), optional: true, span };
+        let read = Expr { kind, ty: Ty::from_kinds(kinds), optional: true, span };
         let wants = constant_json_of(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
         let other = negate(test_condition(Op::Eq, read.clone(), Operand::Value(value), span));
         let differs = Cond { kind: CondKind::Or(vec![is_missing_condition(&read, span), other]), span };
@@ -320,7 +320,8 @@ impl<'a> Checker<'a> {
             let (start, end) = (self.check_value(start), self.check_value(end));
             let (start, end) = (start?, end?);
             let fits = |end: &Expr| {
-                end.ty.kinds.families().overlaps(typed.ty.kinds) && end.ty.kinds.overlaps(KindSet::NUMBER)
+                end.ty.kinds.with_comparable_kinds().overlaps(typed.ty.kinds)
+                    && end.ty.kinds.overlaps(KindSet::NUMBER)
             };
             if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
                 return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
@@ -348,7 +349,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
         let values = self.check_value(&limits.values)?;
-        let element = values.ty.element().kinds.families();
+        let element = values.ty.element().kinds.with_comparable_kinds();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
             return self.report_limit_mismatch(
                 field,

@@ -8,7 +8,7 @@ use crate::hir::{Limits, Object, PayloadField, Shape};
 use hashbrown::HashSet;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
-use rulec_lang::ty::{Field, Inner, KindSet, Ty};
+use rulec_lang::ty::{Field, InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -218,7 +218,7 @@ pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
             (KindSet::NUMBER | KindSet::FLOAT, _) => message!("a number"),
             (KindSet::BOOL, _) => message!("true or false"),
             (KindSet::DATETIME, _) => message!("a time such as \"2026-01-31T09:00:00Z\""),
-            (KindSet::LIST, Inner::Element(element)) if element.kinds == KindSet::STRING => {
+            (KindSet::LIST, InnerType::Element(element)) if element.kinds == KindSet::STRING => {
                 message!("a list of texts")
             }
             (KindSet::LIST, _) => message!("a list"),

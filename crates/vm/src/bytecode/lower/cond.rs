@@ -1,15 +1,15 @@
 //! Lowering of conditions to chains of tests that jump.
 
-use super::{Label, LowerError, Lowering, index, known_cond};
-use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
-use crate::bytecode::instr::{CmpJump, Instr, On};
+use super::{Label, LowerError, Lowering, checked_index, find_cond};
+use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};
+use crate::bytecode::instr::{CmpJump, Instr, JumpOn};
 use rulec_base::{broken_invariant, message};
 use rulec_sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
 
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
-enum Task {
+enum LoweringTask {
     /// Task that emits a condition with jumps to `label`. The jumps are taken if the condition is
     /// true; with `when` false, if it is not true.
     Emit { cond: CondId, when: bool, label: usize },
@@ -18,7 +18,7 @@ enum Task {
 }
 
 /// Stack of pending tasks. The inline capacity is enough for most conditions.
-type Tasks = SmallVec<[Task; 8]>;
+type Tasks = SmallVec<[LoweringTask; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
@@ -27,34 +27,34 @@ impl Lowering<'_> {
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
-        let mut tasks = Tasks::from_elem(Task::Emit { cond: root, when: false, label: 0 }, 1);
+        let mut tasks = Tasks::from_elem(LoweringTask::Emit { cond: root, when: false, label: 0 }, 1);
         while let Some(task) = tasks.pop() {
             let (cond, when, label) = match task {
-                Task::Emit { cond, when, label } => (cond, when, label),
-                Task::Bind(label) => {
+                LoweringTask::Emit { cond, when, label } => (cond, when, label),
+                LoweringTask::Bind(label) => {
                     let label = std::mem::take(&mut labels[label]);
-                    self.bind(label)?;
+                    self.bind_label(label)?;
                     continue;
                 }
             };
-            let on = On::new(true, when);
+            let on = JumpOn::new(true, when);
             if let Some(shared) = self.shared.get(&cond.0).copied() {
                 self.emit_jump(Instr::Shared { on, to: 0, shared }, &mut labels[label])?;
                 continue;
             }
-            match known_cond(normal, cond)? {
+            match find_cond(normal, cond)? {
                 NCond::Const(holds) if *holds == when => {
                     self.emit_jump(Instr::Jump { to: 0 }, &mut labels[label])?;
                 }
                 NCond::Const(_) => {}
                 NCond::Test { pred, want } => self.emit_test(*pred, *want, when, &mut labels[label])?,
                 NCond::Each { .. } => {
-                    let each = self.loop_of(Part::Cond(cond.0))?;
+                    let each = self.find_loop(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
-                NCond::Not(inner) => tasks.push(Task::Emit { cond: *inner, when: !when, label }),
-                NCond::And(parts) => spread(parts, false, when, label, &mut tasks, &mut labels),
-                NCond::Or(parts) => spread(parts, true, when, label, &mut tasks, &mut labels),
+                NCond::Not(inner) => tasks.push(LoweringTask::Emit { cond: *inner, when: !when, label }),
+                NCond::And(parts) => push_operand_tasks(parts, false, when, label, &mut tasks, &mut labels),
+                NCond::Or(parts) => push_operand_tasks(parts, true, when, label, &mut tasks, &mut labels),
             }
         }
         Ok(std::mem::take(&mut labels[0]))
@@ -62,8 +62,8 @@ impl Lowering<'_> {
 
     fn emit_test(&mut self, id: PredId, want: bool, when: bool, label: &mut Label) -> Result<(), LowerError> {
         let pred = self.chunk.preds.get(id.index()).ok_or(LowerError::Malformed("unknown predicate"))?;
-        let on = On::new(want, when);
-        let instr = test_of_slot(pred, want, when).unwrap_or(if pred.memo {
+        let on = JumpOn::new(want, when);
+        let instr = slot_test_instr(pred, want, when).unwrap_or(if pred.memo {
             Instr::Memo { on, to: 0, pred: id.0 }
         } else {
             Instr::Test { on, to: 0, pred: id.0 }
@@ -72,21 +72,21 @@ impl Lowering<'_> {
     }
 
     pub(super) fn add_loop(&mut self, part: Part, each: Loop) -> Result<(), LowerError> {
-        let id = index(self.chunk.loops.len(), message!("loops"))?;
+        let id = checked_index(self.chunk.loops.len(), message!("loops"))?;
         self.chunk.levels = self.chunk.levels.max(each.level.saturating_add(1));
         self.chunk.loops.push(each);
         self.loops.insert(part, id);
         Ok(())
     }
 
-    pub(super) fn loop_of(&self, part: Part) -> Result<u32, LowerError> {
+    pub(super) fn find_loop(&self, part: Part) -> Result<u32, LowerError> {
         self.loops.get(&part).copied().ok_or(LowerError::Malformed("unknown loop"))
     }
 }
 
 /// Adds tasks for the operands of an `and` or `or`. An operand with the result `decisive` decides
 /// the result of the whole condition.
-fn spread(
+fn push_operand_tasks(
     parts: &[CondId],
     decisive: bool,
     when: bool,
@@ -95,7 +95,7 @@ fn spread(
     labels: &mut Labels,
 ) {
     if when == decisive {
-        tasks.extend(parts.iter().rev().map(|cond| Task::Emit { cond: *cond, when, label }));
+        tasks.extend(parts.iter().rev().map(|cond| LoweringTask::Emit { cond: *cond, when, label }));
         return;
     }
     let Some((last, rest)) = parts.split_last() else {
@@ -103,23 +103,28 @@ fn spread(
     };
     let behind = labels.len();
     labels.push(Label::default());
-    tasks.push(Task::Bind(behind));
-    tasks.push(Task::Emit { cond: *last, when, label });
-    tasks.extend(rest.iter().rev().map(|cond| Task::Emit { cond: *cond, when: decisive, label: behind }));
+    tasks.push(LoweringTask::Bind(behind));
+    tasks.push(LoweringTask::Emit { cond: *last, when, label });
+    tasks.extend(rest.iter().rev().map(|cond| LoweringTask::Emit {
+        cond: *cond,
+        when: decisive,
+        label: behind,
+    }));
 }
 
 /// Returns the specialized instruction for a cheap test of a slot, if there is one.
-fn test_of_slot(pred: &Pred, want: bool, when: bool) -> Option<Instr> {
+fn slot_test_instr(pred: &Pred, want: bool, when: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;
-    let on = On::new(want, when);
-    let how = |cmp: crate::bytecode::instr::Cmp| CmpJump::new(if want { cmp } else { cmp.negated() }, when);
+    let on = JumpOn::new(want, when);
+    let how =
+        |cmp: crate::bytecode::instr::Comparison| CmpJump::new(if want { cmp } else { cmp.negated() }, when);
     Some(match pred.check {
-        Check::Int(cmp, value) => Instr::Int { how: how(cmp), slot, to: 0, value },
-        Check::Float(cmp, value) => Instr::Float { how: how(cmp), slot, to: 0, value },
-        Check::Truth => Instr::Truth { on, slot, to: 0 },
-        Check::Missing => Instr::Missing { on, slot, to: 0 },
-        Check::Equals(string) if pred.mode.text.is_plain() => Instr::Text { on, slot, to: 0, string },
+        PredCheck::Int(cmp, value) => Instr::Int { how: how(cmp), slot, to: 0, value },
+        PredCheck::Float(cmp, value) => Instr::Float { how: how(cmp), slot, to: 0, value },
+        PredCheck::Truth => Instr::Truth { on, slot, to: 0 },
+        PredCheck::Missing => Instr::Missing { on, slot, to: 0 },
+        PredCheck::Equals(string) if pred.mode.text.is_plain() => Instr::Text { on, slot, to: 0, string },
         _ => return None,
     })
 }

@@ -1,15 +1,15 @@
 //! Lowering of values: operands, and blocks that compute into registers.
 
-use super::{Label, LowerError, Lowering, index};
-use crate::bytecode::chunk::{Kept, Loop, Operand};
-use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
+use super::{Label, LowerError, Lowering, checked_index};
+use crate::bytecode::chunk::{CacheCell, Loop, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
 use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_sema::normal::{ExprId, NConst, NExpr, Part};
 
 impl Lowering<'_> {
-    pub(super) fn expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {
+    pub(super) fn find_expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
@@ -17,13 +17,13 @@ impl Lowering<'_> {
     /// itself, if its users share one.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
-        match self.expr(id)?.clone() {
+        match self.find_expr(id)?.clone() {
             NExpr::Count { list, kinds, body, level, nest } => {
-                let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+                let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
                 self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
             }
             NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
-                let (list, body) = (self.operand(list)?, self.cond_block(holds)?);
+                let (list, body) = (self.lower_operand(list)?, self.cond_block(holds)?);
                 self.cond_block(fails)?;
                 self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
             }
@@ -36,20 +36,20 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        if self.uses.is_own(Part::Expr(expr)) {
+        if self.uses.has_own_block(Part::Expr(expr)) {
             self.expr_block(id)?;
         }
         Ok(())
     }
 
     /// Returns the operand for a value, and emits a block if the value must be computed.
-    pub(super) fn operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
-        Ok(match self.expr(id)? {
+    pub(super) fn lower_operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
+        Ok(match self.find_expr(id)? {
             NExpr::Slot(slot) => Operand::Slot(*slot),
             NExpr::Var(level) => Operand::Var(*level),
             NExpr::Const(NConst(constant)) => {
                 let constant = constant.clone();
-                Operand::Const(self.constant(&constant)?)
+                Operand::Const(self.constant_index(&constant)?)
             }
             _ => Operand::Block(self.expr_block(id)?),
         })
@@ -59,22 +59,22 @@ impl Lowering<'_> {
         if let Some(block) = self.expr_blocks.get(&id.0) {
             return Ok(*block);
         }
-        let start = self.here()?;
+        let start = self.current_address()?;
         let mut registers = 0;
         self.emit_expr(id, 0, &mut registers, true)?;
         self.emit(Instr::Yield { src: 0 })?;
-        let info = self.uses.info(Part::Expr(id.0));
+        let info = self.uses.use_info(Part::Expr(id.0));
         // A condition used as a value has two blocks, "is true" and "is false", which evaluate the
         // same operands. Without the cache, each nested condition used as a value would double the
         // work.
-        let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
+        let kept = if info.asks > 1 && (info.is_loop_invariant() || info.has_truths) {
             let cell = self.chunk.cached;
-            self.chunk.cached = index(cell as usize + 1, message!("values"))?;
-            Some(Kept { cell, varies: !info.is_closed() })
+            self.chunk.cached = checked_index(cell as usize + 1, message!("values"))?;
+            Some(CacheCell { cell, varies: !info.is_loop_invariant() })
         } else {
             None
         };
-        let block = self.close(BlockKind::Value, start, registers, kept)?;
+        let block = self.close_block(BlockKind::Value, start, registers, kept)?;
         self.expr_blocks.insert(id.0, block);
         Ok(block)
     }
@@ -82,28 +82,28 @@ impl Lowering<'_> {
     /// Emits code that computes a value into register `dst` and uses no lower register. The
     /// recursion is bounded, because the use analysis limits how deep values nest in one block.
     fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
-        *registers = (*registers).max(next(dst)?);
+        *registers = (*registers).max(next_register(dst)?);
         if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
             return self.emit(Instr::Eval { dst, block });
         }
-        match self.expr(id)?.clone() {
+        match self.find_expr(id)?.clone() {
             NExpr::Const(NConst(constant)) => {
-                let constant = self.constant(&constant)?;
+                let constant = self.constant_index(&constant)?;
                 self.emit(Instr::Const { dst, constant })
             }
             NExpr::Slot(slot) => self.emit(Instr::Slot { dst, slot: slot.0 }),
             NExpr::Var(level) => self.emit(Instr::Var { dst, level }),
             NExpr::Field(base, key) => {
                 self.emit_expr(base, dst, registers, false)?;
-                let key = self.string(&key)?;
+                let key = self.string_index(&key)?;
                 self.emit(Instr::Field { dst, base: dst, key })
             }
             NExpr::Index(base, key) => {
-                let key_at = self.emit_pair(base, key, dst, registers)?;
+                let key_at = self.emit_operand_pair(base, key, dst, registers)?;
                 self.emit(Instr::Index { dst, base: dst, key: key_at })
             }
             NExpr::List(items) => {
-                let items = self.emit_all(&items, dst, registers)?;
+                let items = self.emit_consecutive(&items, dst, registers)?;
                 self.emit(Instr::List { dst, items })
             }
             NExpr::Op(Op::Coalesce, left, Some(right)) => {
@@ -111,10 +111,10 @@ impl Lowering<'_> {
                 let mut present = Label::default();
                 self.emit_jump(Instr::IfPresent { src: dst, to: 0 }, &mut present)?;
                 self.emit_expr(right, dst, registers, false)?;
-                self.bind(present)
+                self.bind_label(present)
             }
             NExpr::Op(op, left, Some(right)) => {
-                let right = self.emit_pair(left, right, dst, registers)?;
+                let right = self.emit_operand_pair(left, right, dst, registers)?;
                 self.emit(Instr::Binary { op, dst, left: dst, right })
             }
             NExpr::Op(op, operand, None) => {
@@ -127,15 +127,15 @@ impl Lowering<'_> {
             }
             NExpr::Call(function, args) => self.emit_call(function, &args, dst, registers),
             NExpr::Extern(function, args) => {
-                let args = self.emit_all(&args, dst, registers)?;
+                let args = self.emit_consecutive(&args, dst, registers)?;
                 self.emit(Instr::Extern { dst, args, function: function.0 })
             }
             NExpr::Count { .. } => {
-                let each = self.loop_of(Part::Expr(id.0))?;
+                let each = self.find_loop(Part::Expr(id.0))?;
                 self.emit(Instr::Count { dst, each })
             }
             NExpr::Quantifier { fails, .. } => {
-                let (each, fails) = (self.loop_of(Part::Expr(id.0))?, self.cond_block(fails)?);
+                let (each, fails) = (self.find_loop(Part::Expr(id.0))?, self.cond_block(fails)?);
                 self.emit(Instr::Quantifier { dst, each, fails })
             }
             NExpr::Cond { holds, fails, .. } => {
@@ -148,9 +148,9 @@ impl Lowering<'_> {
                 self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;
                 self.emit_expr(then, dst, registers, false)?;
                 self.emit_jump(Instr::Jump { to: 0 }, &mut end)?;
-                self.bind(fails)?;
+                self.bind_label(fails)?;
                 self.emit_expr(other, dst, registers, false)?;
-                self.bind(end)
+                self.bind_label(end)
             }
         }
     }
@@ -164,20 +164,20 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         if let (Function::Similarity, [a, b]) = (function, args) {
             for (text, other) in [(*b, *a), (*a, *b)] {
-                let constant = self.const_of(text);
+                let constant = self.constant_value(text);
                 if let Some(text) = constant.as_ref().and_then(|constant| constant.value().as_str()) {
                     self.emit_expr(other, dst, registers, false)?;
-                    let to = index(self.chunk.similar.len(), message!("texts"))?;
+                    let to = checked_index(self.chunk.similar.len(), message!("texts"))?;
                     self.chunk.similar.push(text.into());
                     return self.emit(Instr::Similar { dst, src: dst, to });
                 }
             }
         }
-        let args = self.emit_all(args, dst, registers)?;
+        let args = self.emit_consecutive(args, dst, registers)?;
         self.emit(Instr::Call { function, dst, args })
     }
 
-    fn emit_pair(
+    fn emit_operand_pair(
         &mut self,
         left: ExprId,
         right: ExprId,
@@ -185,18 +185,18 @@ impl Lowering<'_> {
         registers: &mut u16,
     ) -> Result<Reg, LowerError> {
         self.emit_expr(left, dst, registers, false)?;
-        let at = next(dst)?;
+        let at = next_register(dst)?;
         self.emit_expr(right, at, registers, false)?;
         Ok(at)
     }
 
     /// Emits code that computes values into consecutive registers, from `first` on.
-    fn emit_all(
+    fn emit_consecutive(
         &mut self,
         items: &[ExprId],
         first: Reg,
         registers: &mut u16,
-    ) -> Result<Registers, LowerError> {
+    ) -> Result<RegisterRange, LowerError> {
         let len =
             u16::try_from(items.len()).map_err(|_| LowerError::TooLarge(message!("elements in one list")))?;
         for (at, item) in (0..len).zip(items) {
@@ -204,10 +204,10 @@ impl Lowering<'_> {
                 first.checked_add(at).ok_or(LowerError::TooLarge(message!("values in one expression")))?;
             self.emit_expr(*item, dst, registers, false)?;
         }
-        Ok(Registers { first, len })
+        Ok(RegisterRange { first, len })
     }
 }
 
-fn next(register: Reg) -> Result<Reg, LowerError> {
+fn next_register(register: Reg) -> Result<Reg, LowerError> {
     register.checked_add(1).ok_or(LowerError::TooLarge(message!("values in one expression")))
 }

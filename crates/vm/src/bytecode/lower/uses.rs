@@ -9,7 +9,7 @@ use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, Quan
 
 /// Facts about one part: a condition, predicate or value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Info {
+pub(super) struct UseInfo {
     /// Number of parts, routes and arguments that use the part; 0 if the part is not needed.
     pub uses: u32,
     /// Number of code locations that evaluate the part; at least 2 if a loop evaluates it.
@@ -26,9 +26,9 @@ pub(super) struct Info {
     pub has_truths: bool,
 }
 
-impl Info {
+impl UseInfo {
     /// Facts about a part that is not used.
-    const NOTHING: Info = Info {
+    const UNUSED: UseInfo = UseInfo {
         uses: 0,
         asks: 0,
         cost: Cost::Scalar,
@@ -40,23 +40,23 @@ impl Info {
 
     /// Returns true if the part has the same value throughout a decision, because it reads no loop
     /// element.
-    pub fn is_closed(&self) -> bool {
+    pub fn is_loop_invariant(&self) -> bool {
         self.free.is_empty()
     }
 }
 
 /// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
 /// a block of its own.
-const MAX_HEIGHT: u32 = 32;
+const MAX_INLINE_DEPTH: u32 = 32;
 /// Minimum size in instructions of a condition or value with several users that gets a block of its
 /// own.
-const SHARED_SIZE: u32 = 4;
+const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 
 /// Result of the use analysis: the facts about every part.
 pub(super) struct UseAnalysis {
     /// The parts that routes and arguments need; operands come before their users.
     pub order: Vec<Part>,
-    infos: Vec<Info>,
+    infos: Vec<UseInfo>,
     own: Vec<bool>,
     exprs: usize,
     preds: usize,
@@ -66,16 +66,16 @@ impl UseAnalysis {
     pub fn new(normal: &Normal) -> Result<UseAnalysis, LowerError> {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
-        super::index(total, message!("parts of conditions"))?;
-        let (infos, own) = (vec![Info::NOTHING; total], vec![false; total]);
+        super::checked_index(total, message!("parts of conditions"))?;
+        let (infos, own) = (vec![UseInfo::UNUSED; total], vec![false; total]);
         let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, own, exprs, preds };
-        analysis.sort(normal)?;
-        analysis.measure(normal);
-        analysis.count_asks(normal);
+        analysis.sort_topologically(normal)?;
+        analysis.compute_infos(normal);
+        analysis.count_evaluations(normal);
         Ok(analysis)
     }
 
-    fn at(&self, part: Part) -> usize {
+    fn part_index(&self, part: Part) -> usize {
         match part {
             Part::Expr(id) => id as usize,
             Part::Pred(id) => self.exprs + id as usize,
@@ -84,17 +84,17 @@ impl UseAnalysis {
     }
 
     /// Returns the facts about a part; [`Info::NOTHING`] if no part needs it.
-    pub fn info(&self, part: Part) -> Info {
-        self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
+    pub fn use_info(&self, part: Part) -> UseInfo {
+        self.infos.get(self.part_index(part)).copied().unwrap_or(UseInfo::UNUSED)
     }
 
     /// Returns true if a part gets a block of its own, which all users of the part share.
-    pub fn is_own(&self, part: Part) -> bool {
-        self.own.get(self.at(part)).copied().unwrap_or(false)
+    pub fn has_own_block(&self, part: Part) -> bool {
+        self.own.get(self.part_index(part)).copied().unwrap_or(false)
     }
 
     /// Orders the parts topologically and counts their uses.
-    fn sort(&mut self, normal: &Normal) -> Result<(), LowerError> {
+    fn sort_topologically(&mut self, normal: &Normal) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
             New,
@@ -104,20 +104,20 @@ impl UseAnalysis {
         let mut state = vec![State::New; self.infos.len()];
         let mut stack: Vec<Part> = Vec::with_capacity(16);
         let mut children = Vec::with_capacity(8);
-        for root in roots(normal) {
-            let at = self.at(root);
+        for root in root_parts(normal) {
+            let at = self.part_index(root);
             self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
             stack.push(root);
             while let Some(part) = stack.last().copied() {
-                let at = self.at(part);
+                let at = self.part_index(part);
                 match state.get(at).copied() {
                     None => return Err(LowerError::Malformed("unknown part")),
                     Some(State::New) => {
                         state[at] = State::Open;
                         children.clear();
-                        each_child(normal, part, &mut |child| children.push(child))?;
+                        visit_children(normal, part, &mut |child| children.push(child))?;
                         for child in &children {
-                            let at = self.at(*child);
+                            let at = self.part_index(*child);
                             match state.get(at) {
                                 Some(State::Done) => {}
                                 Some(State::New) => stack.push(*child),
@@ -143,25 +143,25 @@ impl UseAnalysis {
 
     /// Counts the code locations that evaluate each part; users are counted before their operands.
     /// A part with a block of its own evaluates its operands in one location.
-    fn count_asks(&mut self, normal: &Normal) {
-        for root in roots(normal) {
-            let at = self.at(root);
+    fn count_evaluations(&mut self, normal: &Normal) {
+        for root in root_parts(normal) {
+            let at = self.part_index(root);
             if let Some(info) = self.infos.get_mut(at) {
                 info.asks += 1;
             }
         }
         for at in (0..self.order.len()).rev() {
             let part = self.order[at];
-            let info = &self.infos[self.at(part)];
-            let places = match (self.own[self.at(part)], info.is_closed()) {
+            let info = &self.infos[self.part_index(part)];
+            let places = match (self.own[self.part_index(part)], info.is_loop_invariant()) {
                 (true, true) => 1,
                 // A loop runs the part for each element of a list: more than once.
                 (_, false) => info.asks.max(2),
                 (false, true) => info.asks,
             };
-            let _ = each_child(normal, part, &mut |child| {
-                let at = self.at(child);
-                let is_body = bound_level(normal, part, child).is_some();
+            let _ = visit_children(normal, part, &mut |child| {
+                let at = self.part_index(child);
+                let is_body = loop_level_of_body(normal, part, child).is_some();
                 let places = if is_body { places.max(2) } else { places };
                 self.infos[at].asks = self.infos[at].asks.saturating_add(places);
             });
@@ -169,34 +169,37 @@ impl UseAnalysis {
     }
 
     /// Computes all facts except the uses and the code locations; operands come before their users.
-    fn measure(&mut self, normal: &Normal) {
+    fn compute_infos(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
             let part = self.order[at];
-            let mut sum =
-                Info { cost: own_cost(normal, part), has_truths: is_truth(normal, part), ..self.info(part) };
+            let mut sum = UseInfo {
+                cost: own_cost(normal, part),
+                has_truths: is_condition_value(normal, part),
+                ..self.use_info(part)
+            };
             // The order contains only parts whose children are known, so this cannot fail.
-            let _ = each_child(normal, part, &mut |child: Part| {
-                let info = self.info(child);
+            let _ = visit_children(normal, part, &mut |child: Part| {
+                let info = self.use_info(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.has_truths |= info.has_truths;
-                sum.free = sum.free.union(match bound_level(normal, part, child) {
+                sum.free = sum.free.union(match loop_level_of_body(normal, part, child) {
                     Some(level) => info.free.without_level(level),
                     None => info.free,
                 });
             });
-            sum.free = sum.free.union(own_reads(normal, part));
-            let _ = each_child(normal, part, &mut |child: Part| {
-                let is_body = bound_level(normal, part, child).is_some();
-                self.own_if_once(normal, child, is_body || !sum.is_closed());
+            sum.free = sum.free.union(own_loop_reads(normal, part));
+            let _ = visit_children(normal, part, &mut |child: Part| {
+                let is_body = loop_level_of_body(normal, part, child).is_some();
+                self.make_block_if_invariant(normal, child, is_body || !sum.is_loop_invariant());
                 let nests =
                     matches!((part, child), (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_)));
-                if nests && !self.is_own(child) {
-                    let info = self.info(child);
+                if nests && !self.has_own_block(child) {
+                    let info = self.use_info(child);
                     sum.size = sum.size.saturating_add(info.size);
                     sum.height = sum.height.max(info.height + 1);
                 }
             });
-            let at = self.at(part);
+            let at = self.part_index(part);
             self.own[at] = wants_block(normal, part, &sum);
             self.infos[at] = sum;
         }
@@ -204,8 +207,8 @@ impl UseAnalysis {
 
     /// Gives a part a block of its own, which caches the part's value. This is done if a loop would
     /// evaluate the part for each element, but the value does not depend on the element.
-    fn own_if_once(&mut self, normal: &Normal, part: Part, repeats: bool) {
-        let info = self.info(part);
+    fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, repeats: bool) {
+        let info = self.use_info(part);
         let is_simple = match part {
             Part::Pred(_) => true,
             Part::Cond(id) => !matches!(normal.conds.get(id as usize), Some(NCond::Each { .. })),
@@ -216,8 +219,8 @@ impl UseAnalysis {
                 )
             }
         };
-        if repeats && info.is_closed() && info.cost > Cost::Scalar && !is_simple {
-            let at = self.at(part);
+        if repeats && info.is_loop_invariant() && info.cost > Cost::Scalar && !is_simple {
+            let at = self.part_index(part);
             self.own[at] = true;
         }
     }
@@ -225,13 +228,13 @@ impl UseAnalysis {
 
 /// Returns the parts from which all others are reached: the conditions of routes, then the values
 /// of arguments and destinations.
-fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
+fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
 /// Returns the nesting level of the loop `part`, if `child` is the body of this loop.
-fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
+fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
             Some(NCond::Each { level, .. }) => Some(*level),
@@ -245,8 +248,8 @@ fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     }
 }
 
-fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
-    let large = info.size >= SHARED_SIZE;
+fn wants_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
+    let large = info.size >= MIN_SHARED_BLOCK_SIZE;
     match part {
         Part::Pred(_) => false,
         Part::Cond(id) => match normal.conds.get(id as usize) {
@@ -256,19 +259,19 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
         },
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
-            _ => info.height >= MAX_HEIGHT || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
+            _ => info.height >= MAX_INLINE_DEPTH || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
         },
     }
 }
 
-fn is_truth(normal: &Normal, part: Part) -> bool {
+fn is_condition_value(normal: &Normal, part: Part) -> bool {
     let Part::Expr(id) = part else { return false };
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
 /// Returns the enclosing loops whose elements the part itself reads, in the normal form or in the
 /// author's source. The reads of its children are not included.
-fn own_reads(normal: &Normal, part: Part) -> QuantifierLevels {
+fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
@@ -320,7 +323,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
 }
 
 /// Visits every direct child of a part.
-fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
+fn visit_children(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
     normal.for_each_child(part, visit).ok_or(LowerError::Malformed(match part {
         Part::Expr(_) => "unknown value",
         Part::Pred(_) => "unknown predicate",

@@ -1,10 +1,10 @@
 //! Lookup of the keys of a message: literals in texts, equivalence classes of values, and elements
 //! of lists. Each text is scanned, and each value classified, at most once per decision.
 
-use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
+use super::{Lookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;
-use crate::index::attribute::OTHER;
-use crate::index::scan::Buffers;
+use crate::index::attribute::OTHER_CLASS;
+use crate::index::scan::ScanBuffers;
 use crate::index::{AttributeIndex, SubjectIndex, TableIndex, TextForm};
 use rulec_base::broken_invariant;
 use rulec_lang::operators::Anchor;
@@ -14,21 +14,31 @@ use std::cell::Cell;
 impl<'a> Lookup<'a> {
     /// Looks up the keys of a table. Returns all keys found in the message so far; the caller must
     /// put the list back into `hits` of the buffers.
-    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
+    pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: &TableIndex,
+    ) -> Vec<u32> {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
             hits.clear();
         }
-        table.subjects.iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
-        table.attributes.iter().for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+        table.subjects.iter().for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
+        table
+            .attributes
+            .iter()
+            .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
         if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
             let mut present = self.work.present.take();
             present.clear();
-            verifier.present(fields, &mut present);
+            verifier.read_present_slots(fields, &mut present);
             for slot in &present {
-                subjects.get(*slot).iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
-                let attributes = attributes.get(*slot).iter();
-                attributes.for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+                subjects
+                    .list(*slot)
+                    .iter()
+                    .for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
+                let attributes = attributes.list(*slot).iter();
+                attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
             }
             self.work.present.replace(present);
         }
@@ -36,28 +46,33 @@ impl<'a> Lookup<'a> {
     }
 
     #[inline(always)]
-    fn scan_once<V: Verifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
+    fn scan_subject_once<V: RouteVerifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
         if self.work.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
-            self.scan(verifier, subject, hits);
+            self.scan_subject(verifier, subject, hits);
         }
     }
 
     #[inline(always)]
-    fn look_up_once<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+    fn look_up_attribute_once<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        number: u32,
+        hits: &mut Vec<u32>,
+    ) {
         if let Some(stamp) = self.work.attributes.get(number as usize)
             && stamp.replace(self.epoch) != self.epoch
             && let Some(attribute) = self.index.attributes.get(number as usize)
             && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
             && !attribute.keys.is_empty()
         {
-            let class = self.class(verifier, number);
-            attribute.keys.get(class).iter().for_each(|key| self.hit(*key, hits));
+            let class = self.attribute_class(verifier, number);
+            attribute.keys.list(class).iter().for_each(|key| self.record_key(*key, hits));
         }
     }
 
     /// Records that the message has a key.
     #[inline]
-    fn hit(&self, key: u32, hits: &mut Vec<u32>) {
+    fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.keys.get(key as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
@@ -66,30 +81,33 @@ impl<'a> Lookup<'a> {
     }
 
     /// Scans the text of a subject for literals.
-    fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+    fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
         };
-        let Value::Str(text) = verifier.operand(subject.operand) else { return };
+        let Value::Str(text) = verifier.operand_value(subject.operand) else { return };
         let Ok(mut buffers) = self.work.scan.try_borrow_mut() else {
             return broken_invariant!("a scan begins no other scan");
         };
         let state = match &subject.forms[..] {
-            [form] if subject.folds_in_place && buffers.fold(text.as_bytes()) => {
+            [form] if subject.folds_in_place && buffers.fold_text(text.as_bytes()) => {
                 self.search_folded(subject, text.len(), &mut buffers, hits);
-                let folded = buffers.folded(text.len());
-                self.tell_class(subject.attribute, folded);
-                let is_own = subject.is_own(form, folded, text);
-                ONE_FORM | if is_own { OWN_TEXT } else { 0 }
+                let folded = buffers.folded_text(text.len());
+                self.record_class(subject.attribute, folded);
+                let is_own = subject.is_message_text(form, folded, text);
+                SINGLE_FORM_FLAG | if is_own { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             [form] => {
-                let prepared =
-                    verifier.texts().get_or_prepare(form.text, self.epoch, form.mode, text).as_bytes();
-                self.search(subject, prepared, &mut buffers, hits);
-                ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
+                let prepared = verifier
+                    .prepared_texts()
+                    .get_or_prepare(form.text, self.epoch, form.mode, text)
+                    .as_bytes();
+                self.search_text(subject, prepared, &mut buffers, hits);
+                SINGLE_FORM_FLAG
+                    | if subject.is_message_text(form, prepared, text) { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             forms => {
-                let mut search = |form: &str| self.search(subject, form.as_bytes(), &mut buffers, hits);
+                let mut search = |form: &str| self.search_text(subject, form.as_bytes(), &mut buffers, hits);
                 self.scan_forms(verifier, subject, forms, text, &mut search)
             }
         };
@@ -101,7 +119,7 @@ impl<'a> Lookup<'a> {
     /// Scans a text in several normalized forms, and skips a form that equals the first. Returns
     /// the flags to store for the subject.
     #[inline(never)]
-    fn scan_forms<V: Verifier<'a>>(
+    fn scan_forms<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         subject: &SubjectIndex,
@@ -110,17 +128,17 @@ impl<'a> Lookup<'a> {
         search: &mut dyn FnMut(&str),
     ) -> u32 {
         let mut scanned: Option<&TextForm> = None;
-        let mut state = ONE_FORM;
+        let mut state = SINGLE_FORM_FLAG;
         for form in forms {
-            let texts = verifier.texts();
+            let texts = verifier.prepared_texts();
             texts.get_or_prepare(form.text, self.epoch, form.mode, text);
             let prepared = texts.get_kept(form.text, text);
-            if subject.is_own(form, prepared.as_bytes(), text) {
-                state |= OWN_TEXT;
+            if subject.is_message_text(form, prepared.as_bytes(), text) {
+                state |= UNCHANGED_TEXT_FLAG;
             }
             match scanned {
                 Some(first) if texts.get_kept(first.text, text) == prepared => continue,
-                Some(_) => state &= !ONE_FORM,
+                Some(_) => state &= !SINGLE_FORM_FLAG,
                 None => scanned = Some(form),
             }
             search(prepared);
@@ -131,19 +149,25 @@ impl<'a> Lookup<'a> {
     /// Records the class of the attribute that reads this folded text, so that the text is not
     /// folded again.
     #[inline(always)]
-    fn tell_class(&self, attribute: u32, folded: &[u8]) {
+    fn record_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.work.classes.get(attribute as usize)
             && let Some(attribute) = self.index.attributes.get(attribute as usize)
         {
-            cell.set((self.epoch, attribute.classes.of_text(folded)));
+            cell.set((self.epoch, attribute.classes.text_class(folded)));
         }
     }
 
     /// Searches one form of a subject's text for the literals of the subject.
     #[inline(never)]
-    fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
+    fn search_text(
+        &self,
+        subject: &SubjectIndex,
+        text: &[u8],
+        buffers: &mut ScanBuffers,
+        hits: &mut Vec<u32>,
+    ) {
         self.search_edges(subject, text, hits);
-        subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
+        subject.scanner.scan(text, buffers, |literal, _| self.record_literal(subject.first + literal, hits));
     }
 
     /// Searches the folded text in `buffers`, of `length` bytes, for the literals of the subject.
@@ -152,64 +176,65 @@ impl<'a> Lookup<'a> {
         &self,
         subject: &SubjectIndex,
         length: usize,
-        buffers: &mut Buffers,
+        buffers: &mut ScanBuffers,
         hits: &mut Vec<u32>,
     ) {
-        self.search_edges(subject, buffers.folded(length), hits);
-        let found = |literal, _| self.found(subject.first + literal, hits);
+        self.search_edges(subject, buffers.folded_text(length), hits);
+        let found = |literal, _| self.record_literal(subject.first + literal, hits);
         subject.scanner.scan_folded(length, buffers, found);
     }
 
     #[inline(always)]
     fn search_edges(&self, subject: &SubjectIndex, text: &[u8], hits: &mut Vec<u32>) {
         if let Some(starts) = &subject.starts {
-            starts.find(text, Anchor::Start, &mut |literal| self.found(literal, hits));
+            starts.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
         }
         if let Some(ends) = &subject.ends {
-            ends.find(text, Anchor::End, &mut |literal| self.found(literal, hits));
+            ends.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
         }
     }
 
     /// Records that a literal was found, and the keys that the literal provides.
     #[inline(always)]
-    fn found(&self, literal: u32, hits: &mut Vec<u32>) {
+    fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.literals.get(literal as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
-            self.index.literal_keys.get(literal).iter().for_each(|key| self.hit(*key, hits));
+            self.index.literal_keys.list(literal).iter().for_each(|key| self.record_key(*key, hits));
         }
     }
 
     /// Looks up the elements of a list and records their keys; false if the value is no list.
     #[inline(never)]
-    fn look_up_elements<V: Verifier<'a>>(
+    fn look_up_elements<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         attribute: &AttributeIndex,
         hits: &mut Vec<u32>,
     ) -> bool {
-        let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
+        let Some(elements) = verifier.operand_value(attribute.operand).elements() else { return false };
         let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
         // A loop without a closure, because a closure would be called separately for each kind of
         // list.
         for element in elements {
             let keys = match element {
                 Value::Str(text) => {
-                    let number = named.get(verifier.texts().prepare_transient(form.mode, text).as_bytes());
-                    number.map_or(&[][..], |number| element_keys.get(number))
+                    let number =
+                        named.get(verifier.prepared_texts().prepare_transient(form.mode, text).as_bytes());
+                    number.map_or(&[][..], |number| element_keys.list(number))
                 }
                 // A time equals texts in many notations, so the message may have any of the keys.
-                Value::DateTime(_) => element_keys.all(),
+                Value::DateTime(_) => element_keys.all_items(),
                 _ => &[],
             };
-            keys.iter().for_each(|key| self.hit(*key, hits));
+            keys.iter().for_each(|key| self.record_key(*key, hits));
         }
         true
     }
 
     /// Returns the equivalence class of an attribute's value.
     #[inline]
-    pub(super) fn class<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+    pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.work.classes.get(number as usize);
         match cell.map(Cell::get) {
             Some((stamp, class)) if stamp == self.epoch => class,
@@ -224,26 +249,26 @@ impl<'a> Lookup<'a> {
     }
 
     #[inline(never)]
-    fn classify<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+    fn classify<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let Some(attribute) = self.index.attributes.get(number as usize) else {
             broken_invariant!("an attribute to classify is in the index");
-            return OTHER;
+            return OTHER_CLASS;
         };
         match attribute.operand {
             Operand::Slot(slot) if attribute.form.mode.is_plain() => {
-                attribute.classes.class_of(verifier.slot(slot))
+                attribute.classes.class_of(verifier.slot_ref(slot))
             }
             _ => self.classify_prepared(verifier, attribute),
         }
     }
 
     #[inline(never)]
-    fn classify_prepared<V: Verifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
+    fn classify_prepared<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
         let TextForm { mode, text: kept } = attribute.form;
-        match verifier.operand(attribute.operand) {
-            Value::Str(text) => attribute
-                .classes
-                .class_of(&Value::Str(verifier.texts().get_or_prepare(kept, self.epoch, mode, text))),
+        match verifier.operand_value(attribute.operand) {
+            Value::Str(text) => attribute.classes.class_of(&Value::Str(
+                verifier.prepared_texts().get_or_prepare(kept, self.epoch, mode, text),
+            )),
             other => attribute.classes.class_of(&other),
         }
     }

@@ -1,11 +1,11 @@
 //! Tests the order in which routes are tried.
 
 use super::*;
-use crate::index::Lists;
+use crate::index::PackedLists;
 use crate::index::ranges::ValueRanges;
 
 /// A message that one route matches, and a record of the routes tried.
-struct Tried {
+struct RecordingVerifier {
     holds: u32,
     texts: PreparedTexts,
     missing: Value<'static>,
@@ -15,36 +15,36 @@ struct Tried {
     in_order: Option<u32>,
 }
 
-impl<'a> Verifier<'a> for Tried {
-    fn operand(&mut self, _: Operand) -> Value<'a> {
+impl<'a> RouteVerifier<'a> for RecordingVerifier {
+    fn operand_value(&mut self, _: Operand) -> Value<'a> {
         Value::Missing
     }
 
-    fn slot(&mut self, _: SlotId) -> &Value<'a> {
+    fn slot_ref(&mut self, _: SlotId) -> &Value<'a> {
         &self.missing
     }
 
-    fn present(&mut self, _: &Fields, _: &mut Vec<u32>) {}
+    fn read_present_slots(&mut self, _: &FieldLookup, _: &mut Vec<u32>) {}
 
-    fn texts(&mut self) -> &mut PreparedTexts {
+    fn prepared_texts(&mut self) -> &mut PreparedTexts {
         &mut self.texts
     }
 
-    fn verify(&mut self, _: TableId, rank: u32) -> Option<Hit> {
+    fn verify_route(&mut self, _: TableId, rank: u32) -> Option<RouteHit> {
         self.found.push(rank);
-        (rank == self.holds).then_some(Hit { rank, route: RuleId(rank), goto: None })
+        (rank == self.holds).then_some(RouteHit { rank, route: RuleId(rank), goto: None })
     }
 
-    fn verify_in_order(&mut self, _: TableId, ranks: Range<u32>) -> Option<Hit> {
+    fn verify_in_order(&mut self, _: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         self.in_order = Some(ranks.end);
         let (rank, route) = (self.holds, RuleId(self.holds));
-        ranks.contains(&rank).then_some(Hit { rank, route, goto: None })
+        ranks.contains(&rank).then_some(RouteHit { rank, route, goto: None })
     }
 }
 
 /// Builds the index of a table in which no route has a key, and `first` routes are tried before any
 /// lookup.
-fn index(first: u32, routes: u32) -> Index {
+fn build_index(first: u32, routes: u32) -> Index {
     let residual: Vec<(u32, ValueRanges)> = (0..routes).map(|rank| (rank, ValueRanges::new())).collect();
     let table = TableIndex { residual: Bitmap::new(&residual), first, ..TableIndex::default() };
     Index {
@@ -53,7 +53,7 @@ fn index(first: u32, routes: u32) -> Index {
         tables: vec![table],
         keys: Vec::new(),
         fields: None,
-        literal_keys: Lists::default(),
+        literal_keys: PackedLists::default(),
         literal_count: 0,
         answers: Vec::new(),
         numbers: Vec::new(),
@@ -65,17 +65,17 @@ fn index(first: u32, routes: u32) -> Index {
 /// first sixty routes. The index then took four times as long as no index.
 #[test]
 fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
-    let index = index(40, 100);
+    let index = build_index(40, 100);
     let mut work = LookupBuffers::default();
     let mut decide = |holds: u32, epoch: u32| {
-        let mut tried = Tried {
+        let mut tried = RecordingVerifier {
             holds,
             texts: PreparedTexts::default(),
             missing: Value::Missing,
             found: Vec::new(),
             in_order: None,
         };
-        let hit = work.begin(&index, 4 * epoch).first(&mut tried, TableId(0), 0..u32::MAX);
+        let hit = work.begin_decision(&index, 4 * epoch).first_hit(&mut tried, TableId(0), 0..u32::MAX);
         assert_eq!(hit.map(|hit| hit.rank), (holds < 100).then_some(holds));
         (tried.in_order, tried.found.len())
     };

@@ -1,15 +1,15 @@
 //! Estimates how frequent bytes are in texts, from the literals and from typical English and
 //! Chinese texts. A literal is found by its rarest grams.
 
-use super::gram::load;
+use super::gram::load_eight_bytes;
 
 /// Weight of the frequencies in typical texts, as a number of counted bytes.
-const PRIOR: f32 = 3000.0;
+const PRIOR_BYTES: f32 = 3000.0;
 /// Number of counted bytes after which counting stops. Bound on build time, not tuned: more bytes
 /// would change little.
-const ENOUGH: f32 = 4_000_000.0;
+const MAX_COUNTED_BYTES: f32 = 4_000_000.0;
 
-pub struct Frequency {
+pub struct ByteFrequency {
     pairs: Box<[u16]>,
     total: f32,
     /// Number of occurrences of sequences of four bytes, by a hash of the sequence.
@@ -17,28 +17,28 @@ pub struct Frequency {
     bytes: [f32; 256],
 }
 
-impl Frequency {
-    pub fn new() -> Frequency {
-        Frequency {
+impl ByteFrequency {
+    pub fn new() -> ByteFrequency {
+        ByteFrequency {
             pairs: vec![0; 0x10000].into(),
-            total: PRIOR,
+            total: PRIOR_BYTES,
             fours: vec![0; 0x10000].into(),
-            bytes: std::array::from_fn(|byte| usual(byte as u8)),
+            bytes: std::array::from_fn(|byte| typical_share(byte as u8)),
         }
     }
 
     /// Counts the bytes at the beginning of a literal, up to 64.
-    pub fn count(&mut self, literal: &[u8]) {
-        if self.total > ENOUGH {
+    pub fn count_literal(&mut self, literal: &[u8]) {
+        if self.total > MAX_COUNTED_BYTES {
             return;
         }
         let length = literal.len().min(64);
         for at in 1..length {
-            let eight = load(literal, at - 1);
+            let eight = load_eight_bytes(literal, at - 1);
             let pair = &mut self.pairs[eight as usize & 0xffff];
             *pair = pair.saturating_add(1);
             if at + 2 < length {
-                let four = &mut self.fours[slot(eight as u32)];
+                let four = &mut self.fours[hash_slot(eight as u32)];
                 *four = four.saturating_add(1);
             }
         }
@@ -46,32 +46,32 @@ impl Frequency {
     }
 
     /// Returns the share of a byte among the bytes of typical texts.
-    pub fn of_byte(&self, byte: u8) -> f32 {
+    pub fn byte_share(&self, byte: u8) -> f32 {
         self.bytes[usize::from(byte)]
     }
 
-    pub fn of_pair(&self, pair: u16) -> f32 {
+    pub fn pair_share(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
         // Bytes above ASCII mostly follow each other, because three in ten texts are assumed to be
         // Chinese.
         let together = if first >= 0x80 { 3.0 } else { 1.0 };
         let usual = self.bytes[usize::from(first)] * self.bytes[usize::from(second)] * together;
-        (f32::from(self.pairs[usize::from(pair)]) + PRIOR * usual) / self.total
+        (f32::from(self.pairs[usize::from(pair)]) + PRIOR_BYTES * usual) / self.total
     }
 
     /// Returns the estimated share of text positions at which these four bytes occur.
-    pub fn of_four(&self, four: u32) -> f32 {
-        let usual = self.of_pair(four as u16) * self.of_pair((four >> 16) as u16);
-        (f32::from(self.fours[slot(four)]) + PRIOR * usual) / self.total
+    pub fn four_bytes_share(&self, four: u32) -> f32 {
+        let usual = self.pair_share(four as u16) * self.pair_share((four >> 16) as u16);
+        (f32::from(self.fours[hash_slot(four)]) + PRIOR_BYTES * usual) / self.total
     }
 }
 
-fn slot(four: u32) -> usize {
+fn hash_slot(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
 /// Returns the share of a byte in typical texts, three in ten of which are Chinese.
-fn usual(byte: u8) -> f32 {
+fn typical_share(byte: u8) -> f32 {
     let thousandths = match byte {
         b' ' => 130.0,
         b'e' => 80.0,
@@ -108,21 +108,21 @@ mod tests {
 
     #[test]
     fn what_is_counted_adds_to_what_is_known_beforehand() {
-        let mut frequency = Frequency::new();
-        close(frequency.of_pair(pair(b"ab")), 0.05 * 0.008);
-        close(frequency.of_pair(pair(&[0xe4, 0xb8])), 0.017 * 0.003 * 3.0);
-        let before = frequency.of_four(u32::from_le_bytes(*b"abcd"));
+        let mut frequency = ByteFrequency::new();
+        close(frequency.pair_share(pair(b"ab")), 0.05 * 0.008);
+        close(frequency.pair_share(pair(&[0xe4, 0xb8])), 0.017 * 0.003 * 3.0);
+        let before = frequency.four_bytes_share(u32::from_le_bytes(*b"abcd"));
         close(before, 0.05 * 0.008 * 0.018 * 0.024);
-        frequency.count(b"abcd");
-        let [ab, bc, cd] = [b"ab", b"bc", b"cd"].map(|two| frequency.of_pair(pair(two)));
+        frequency.count_literal(b"abcd");
+        let [ab, bc, cd] = [b"ab", b"bc", b"cd"].map(|two| frequency.pair_share(pair(two)));
         close(ab, (1.0 + 3000.0 * 0.05 * 0.008) / 3004.0);
         close(bc, (1.0 + 3000.0 * 0.008 * 0.018) / 3004.0);
         close(cd, (1.0 + 3000.0 * 0.018 * 0.024) / 3004.0);
-        close(frequency.of_four(u32::from_le_bytes(*b"abcd")), (1.0 + 3000.0 * ab * cd) / 3004.0);
+        close(frequency.four_bytes_share(u32::from_le_bytes(*b"abcd")), (1.0 + 3000.0 * ab * cd) / 3004.0);
         // A literal of three bytes has two pairs, and no sequence of four bytes.
-        frequency.count(b"xyz");
-        close(frequency.of_pair(pair(b"yz")), (1.0 + 3000.0 * 0.013 * 0.0012) / 3007.0);
-        let none = frequency.of_pair(pair(b"xy")) * frequency.of_pair(pair(b"z\0"));
-        close(frequency.of_four(u32::from_le_bytes(*b"xyz\0")), 3000.0 * none / 3007.0);
+        frequency.count_literal(b"xyz");
+        close(frequency.pair_share(pair(b"yz")), (1.0 + 3000.0 * 0.013 * 0.0012) / 3007.0);
+        let none = frequency.pair_share(pair(b"xy")) * frequency.pair_share(pair(b"z\0"));
+        close(frequency.four_bytes_share(u32::from_le_bytes(*b"xyz\0")), 3000.0 * none / 3007.0);
     }
 }

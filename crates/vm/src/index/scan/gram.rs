@@ -4,21 +4,21 @@
 /// first [`BASES`] levels. From an entry with many literals (crowded), the lookup continues one
 /// level deeper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
-pub struct Level(u8);
+pub struct GramLevel(u8);
 
 /// Number of base levels, at which a lookup can begin. Their grams have three to eight bytes. Not
 /// tuned: a lookup reads eight bytes.
-pub const BASES: usize = 6;
-pub const THREE: Level = Level(0);
+pub const BASE_LEVELS: usize = 6;
+pub const THREE_BYTES: GramLevel = GramLevel(0);
 /// Number of the level whose grams have 32 bytes, after the levels with 12 and 16 bytes. Each
 /// deeper level doubles the length.
-const FIRST_DOUBLE: u8 = 8;
+const FIRST_DOUBLING_LEVEL: u8 = 8;
 /// The deepest level, whose grams have 32 KB. Bound on build time, not tuned: a literal with
 /// crowded grams is hashed at each level.
-const DEEPEST: Level = Level(18);
+const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
 /// For each base level, the mask of the gram's bytes in a word of eight bytes.
-const MASKS: [u64; 8] = [
+const GRAM_MASKS: [u64; 8] = [
     0xff_ffff,
     0xffff_ffff,
     0xff_ffff_ffff,
@@ -28,7 +28,7 @@ const MASKS: [u64; 8] = [
     u64::MAX,
     u64::MAX,
 ];
-const SALTS: [u64; 8] = [
+const HASH_SALTS: [u64; 8] = [
     0x2545_f491_4f6c_dd1d,
     0x5851_f42d_4c95_7f2d,
     0x1405_7b7e_f767_814f,
@@ -39,16 +39,16 @@ const SALTS: [u64; 8] = [
     0x5899_65cc_7537_4cc3,
 ];
 
-impl Level {
+impl GramLevel {
     /// Returns the deepest base level whose grams fit into `length` bytes; `None` below three
     /// bytes.
-    pub fn of_length(length: usize) -> Option<Level> {
+    pub fn from_length(length: usize) -> Option<GramLevel> {
         let level = length.min(8).checked_sub(3)?;
-        Some(Level(level as u8))
+        Some(GramLevel(level as u8))
     }
 
-    pub const fn from_number(number: u8) -> Level {
-        Level(number)
+    pub const fn from_number(number: u8) -> GramLevel {
+        GramLevel(number)
     }
 
     /// Returns the number of the level, which is less than [`BASES`] for a base level.
@@ -56,55 +56,55 @@ impl Level {
         self.0
     }
 
-    pub fn bytes(self) -> usize {
+    pub fn gram_bytes(self) -> usize {
         match self.0 {
             base @ ..6 => usize::from(base) + 3,
             6 => 12,
             7 => 16,
-            deep => 32 << (deep.min(DEEPEST.0) - FIRST_DOUBLE),
+            deep => 32 << (deep.min(DEEPEST_LEVEL.0) - FIRST_DOUBLING_LEVEL),
         }
     }
 
     /// Returns the next level, whose grams are longer; `None` for the deepest level.
-    pub fn deeper(self) -> Option<Level> {
-        (self < DEEPEST).then_some(Level(self.0 + 1))
+    pub fn next_deeper(self) -> Option<GramLevel> {
+        (self < DEEPEST_LEVEL).then_some(GramLevel(self.0 + 1))
     }
 
     /// Returns the hash of the gram of this level at the start of `text`; `None` if the text is too
     /// short.
-    pub fn hash(self, text: &[u8]) -> Option<u64> {
-        let gram = text.get(..self.bytes())?;
-        if usize::from(self.0) < BASES {
-            return Some(self.hash_of(load(gram, 0)));
+    pub fn hash_gram(self, text: &[u8]) -> Option<u64> {
+        let gram = text.get(..self.gram_bytes())?;
+        if usize::from(self.0) < BASE_LEVELS {
+            return Some(self.hash_eight_bytes(load_eight_bytes(gram, 0)));
         }
-        let last = load(gram, gram.len() - 8);
-        let salt = SALTS[4].wrapping_mul(u64::from(self.0)) ^ last;
-        Some(gram.chunks_exact(8).fold(mix(salt), |sum, word| mix(sum ^ load(word, 0))))
+        let last = load_eight_bytes(gram, gram.len() - 8);
+        let salt = HASH_SALTS[4].wrapping_mul(u64::from(self.0)) ^ last;
+        Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
     /// Returns the hash of the gram at the start of eight bytes; the level must be a base level.
     #[inline(always)]
-    pub fn hash_of(self, eight: u64) -> u64 {
+    pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;
-        mix(eight & MASKS[level] ^ SALTS[level])
+        mix_bits(eight & GRAM_MASKS[level] ^ HASH_SALTS[level])
     }
 }
 
 #[inline(always)]
-fn mix(value: u64) -> u64 {
+fn mix_bits(value: u64) -> u64 {
     let product = u128::from(value) * 0x9e37_79b9_7f4a_7c15;
     product as u64 ^ (product >> 64) as u64
 }
 
 /// Loads eight bytes of `text` from `at` on in little-endian order, with zeros beyond the end.
 #[inline(always)]
-pub fn load(text: &[u8], at: usize) -> u64 {
+pub fn load_eight_bytes(text: &[u8], at: usize) -> u64 {
     match text.get(at..).and_then(|rest| rest.first_chunk()) {
         Some(eight) => u64::from_le_bytes(*eight),
-        None => load_short(text.get(at..).unwrap_or_default()),
+        None => load_padded(text.get(at..).unwrap_or_default()),
     }
 }
 
-fn load_short(text: &[u8]) -> u64 {
+fn load_padded(text: &[u8]) -> u64 {
     text.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }

@@ -2,82 +2,88 @@
 //! The grams should be rare in texts, let few further positions pass the first stage, and be shared
 //! by few literals.
 
-use super::frequency::Frequency;
-use super::gram::{Level, load};
-use super::probes::Probes;
-use super::table::Table;
+use super::frequency::ByteFrequency;
+use super::gram::{GramLevel, load_eight_bytes};
+use super::probes::ProbeTable;
+use super::table::GramTable;
 use std::ops::Range;
 
 /// Number of bytes at the end of a literal, and twice this number at its start, in which grams are
 /// considered.
-const REACH: usize = 32;
+const EDGE_BYTES: usize = 32;
 /// Cost of a text position that a gram newly lets pass the first stage, relative to a position that
 /// passes the filter. The first stage is cheaper, but every text pays for it; later literals reuse
 /// the same positions.
-const LOOK: f32 = 30.0;
+const NEW_PROBE_COST: f32 = 30.0;
 /// Number of best choices of grams for which crowding in the table is also considered.
-const FINALISTS: usize = 2;
+const COMPARED_CHOICES: usize = 2;
 
 /// The grams chosen for a literal; the first gram is at `offset`.
 #[derive(Clone, Copy)]
-pub struct Choice {
-    pub level: Level,
+pub struct GramChoice {
+    pub level: GramLevel,
     pub offset: u16,
     /// Estimated cost per text, to compare choices.
     cost: f32,
 }
 
 /// Returns the best grams of a literal; `None` if the literal is too short.
-pub fn choose(
+pub fn choose_grams(
     literal: &[u8],
     step: usize,
-    probes: &Probes,
-    frequency: &Frequency,
-    table: &Table,
-) -> Option<Choice> {
+    probes: &ProbeTable,
+    frequency: &ByteFrequency,
+    table: &GramTable,
+) -> Option<GramChoice> {
     let length = literal.len();
-    let level = Level::of_length((length + 1).saturating_sub(step))?;
-    let mut best = [None; FINALISTS];
+    let level = GramLevel::from_length((length + 1).saturating_sub(step))?;
+    let mut best = [None; COMPARED_CHOICES];
     let mut consider = |part: Range<usize>| {
         // The cost of a gram at each offset in `part`.
-        let mut costs = [0.0; 2 * REACH];
+        let mut costs = [0.0; 2 * EDGE_BYTES];
         for (cost, at) in costs.iter_mut().zip(part.clone()) {
-            let four = frequency.of_four(load(literal, at) as u32);
-            let last = frequency.of_four(load(literal, at + level.bytes().saturating_sub(4)) as u32);
+            let four = frequency.four_bytes_share(load_eight_bytes(literal, at) as u32);
+            let last =
+                frequency
+                    .four_bytes_share(
+                        load_eight_bytes(literal, at + level.gram_bytes().saturating_sub(4)) as u32
+                    );
             *cost = four.min(last);
-            if probes.is_new(load(literal, at) as u32) {
-                *cost += LOOK * four;
+            if probes.is_new(load_eight_bytes(literal, at) as u32) {
+                *cost += NEW_PROBE_COST * four;
             }
         }
-        for offset in part.start..(part.end + 2).saturating_sub(level.bytes() + step).max(part.start) {
+        for offset in part.start..(part.end + 2).saturating_sub(level.gram_bytes() + step).max(part.start) {
             let from = offset - part.start;
             let cost = costs.iter().skip(from).take(step).sum();
-            let mut choice = Some(Choice { level, offset: offset as u16, cost });
+            let mut choice = Some(GramChoice { level, offset: offset as u16, cost });
             for better in &mut best {
-                let cost = |choice: &Option<Choice>| choice.map_or(f32::INFINITY, |choice| choice.cost);
+                let cost = |choice: &Option<GramChoice>| choice.map_or(f32::INFINITY, |choice| choice.cost);
                 if cost(&choice) < cost(better) {
                     std::mem::swap(better, &mut choice);
                 }
             }
         }
     };
-    consider(0..length.min(2 * REACH));
-    if length > 2 * REACH {
+    consider(0..length.min(2 * EDGE_BYTES));
+    if length > 2 * EDGE_BYTES {
         let last = length.min(u16::MAX.into());
-        consider(last - REACH..last);
+        consider(last - EDGE_BYTES..last);
     }
-    let crowded = |choice: Choice| {
+    let crowded = |choice: GramChoice| {
         let mut cost = choice.cost;
         for gram in 0..step {
             let rest = &literal[usize::from(choice.offset) + gram..];
-            let crowd = table.place(level, rest).map_or(0, |place| place.crowd);
-            let share = frequency.of_four(load(rest, 0) as u32).min(frequency.of_four(load(rest, 4) as u32));
+            let crowd = table.entry_for(level, rest).map_or(0, |place| place.crowd);
+            let share = frequency
+                .four_bytes_share(load_eight_bytes(rest, 0) as u32)
+                .min(frequency.four_bytes_share(load_eight_bytes(rest, 4) as u32));
             cost += 3.0 * crowd as f32 * share;
-            if crowd == Table::MOST_CROWDED {
+            if crowd == GramTable::MAX_CROWD {
                 cost += 1.0;
             }
         }
-        Choice { cost, ..choice }
+        GramChoice { cost, ..choice }
     };
     let best = best.into_iter().flatten().map(crowded);
     best.min_by(|one, other| one.cost.total_cmp(&other.cost))

@@ -1,38 +1,38 @@
 //! Literals of three or more bytes, found by their grams.
 
-use super::frequency::Frequency;
-use super::gram::{BASES, Level, load};
-use super::gram_selection::{Choice, choose};
-use super::probes::{Position, Positions, Probes, WINDOW};
-use super::table::{Grams, Table};
+use super::frequency::ByteFrequency;
+use super::gram::{BASE_LEVELS, GramLevel, load_eight_bytes};
+use super::gram_selection::{GramChoice, choose_grams};
+use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
+use super::table::{GramTable, LiteralGrams};
 
 /// Capacity of the buffer for grams that are filtered together; a position has at most [`BASES`]
 /// grams.
-pub const GRAMS: usize = 256;
+pub const GRAM_BUFFER_LEN: usize = 256;
 /// Number of crowded grams that is accepted before probes are placed closer together.
-pub const MOST_CROWDED: usize = 64;
+pub const MAX_CROWDED_GRAMS: usize = 64;
 /// Number of filter bits for each slot of the hash table.
-const FILTER_BITS: usize = 16;
+const FILTER_BITS_PER_SLOT: usize = 16;
 
 /// The search for literals by their grams.
-pub struct Longs {
-    pub probes: Probes,
+pub struct LongLiterals {
+    pub probes: ProbeTable,
     /// Filter with one set bit for each gram, at the upper bits of the gram's hash.
     pub filter: Box<[u64]>,
     pub filter_shift: u32,
-    pub table: Table,
+    pub table: GramTable,
 }
 
-impl Longs {
+impl LongLiterals {
     /// Builds the search from literals and their ids.
-    pub fn new(literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
+    pub fn new(literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
-        let mut step = Probes::step(shortest);
+        let mut step = ProbeTable::step_for_length(shortest);
         loop {
-            let longs = Longs::stepping(step, literals, frequency);
+            let longs = LongLiterals::with_step(step, literals, frequency);
             // With fewer grams, each gram is longer. This helps if many literals share a gram, such
             // as an ending.
-            if step == 1 || longs.table.crowded() <= MOST_CROWDED + literals.len() / 256 {
+            if step == 1 || longs.table.crowded_count() <= MAX_CROWDED_GRAMS + literals.len() / 256 {
                 return longs;
             }
             step /= 2;
@@ -40,49 +40,49 @@ impl Longs {
     }
 
     /// Builds the search with probes at every `step`-th position.
-    fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
+    fn with_step(step: usize, literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let lengths = literals.iter().map(|(literal, _)| literal.len());
-        let (probes, table) = (Probes::new(lengths, step), Table::new(literals.len() * step));
-        let bits = table.slot_count() * FILTER_BITS;
+        let (probes, table) = (ProbeTable::new(lengths, step), GramTable::new(literals.len() * step));
+        let bits = table.slot_count() * FILTER_BITS_PER_SLOT;
         let (filter, filter_shift) = (vec![0; bits / 64].into(), 64 - bits.trailing_zeros());
-        let mut longs = Longs { probes, filter, filter_shift, table };
+        let mut longs = LongLiterals { probes, filter, filter_shift, table };
         for (literal, number) in literals {
-            if let Some(Choice { level, offset, .. }) =
-                choose(literal, step, &longs.probes, frequency, &longs.table)
+            if let Some(GramChoice { level, offset, .. }) =
+                choose_grams(literal, step, &longs.probes, frequency, &longs.table)
             {
-                longs.add(literal, *number, Grams { level, offset, count: step });
+                longs.add_literal(literal, *number, LiteralGrams { level, offset, count: step });
             }
         }
         longs
     }
 
-    fn add(&mut self, literal: &[u8], number: u32, grams: Grams) {
-        let Longs { probes, filter, filter_shift, table } = self;
-        table.insert(literal, number, grams, |hash| {
+    fn add_literal(&mut self, literal: &[u8], number: u32, grams: LiteralGrams) {
+        let LongLiterals { probes, filter, filter_shift, table } = self;
+        table.insert_literal(literal, number, grams, |hash| {
             let bit = hash >> *filter_shift;
             if let Some(word) = filter.get_mut((bit / 64) as usize) {
                 *word |= 1 << (bit % 64);
             }
         });
         for offset in usize::from(grams.offset)..usize::from(grams.offset) + grams.count {
-            probes.add(grams.level, load(literal, offset) as u32);
+            probes.add_gram(grams.level, load_eight_bytes(literal, offset) as u32);
         }
     }
 
     /// Calls `hit` for each literal in a block of `length` bytes, and returns the number of bytes
     /// processed.
     #[inline(always)]
-    pub fn scan(
+    pub fn scan_block(
         &self,
-        block: Block<'_>,
+        block: TextBlock<'_>,
         length: usize,
-        positions: &mut Positions,
-        grams: &mut [Gram; GRAMS],
+        positions: &mut ProbePositions,
+        grams: &mut [GramPosition; GRAM_BUFFER_LEN],
         hit: &mut impl FnMut(u32, usize),
     ) -> usize {
-        let (count, next) = self.probes.look(block.window, length, positions);
+        let (count, next) = self.probes.probe_block(block.window, length, positions);
         if count > 0 {
-            self.find(&positions[..count.min(256)], block, grams, hit);
+            self.find_literals(&positions[..count.min(256)], block, grams, hit);
         }
         next
     }
@@ -90,30 +90,30 @@ impl Longs {
     /// Filters the grams at the positions of a block that passed the first stage. Then compares the
     /// text with the literals of the remaining grams.
     #[inline(always)]
-    fn find(
+    fn find_literals(
         &self,
         positions: &[Position],
-        Block { window, text, at }: Block<'_>,
-        grams: &mut [Gram; GRAMS],
+        TextBlock { window, text, at }: TextBlock<'_>,
+        grams: &mut [GramPosition; GRAM_BUFFER_LEN],
         hit: &mut impl FnMut(u32, usize),
     ) {
-        for positions in positions.chunks(GRAMS / BASES) {
+        for positions in positions.chunks(GRAM_BUFFER_LEN / BASE_LEVELS) {
             let mut count = 0;
             for found in positions {
-                let mut levels = found.levels();
+                let mut levels = found.level_bits();
                 // Most positions have one level.
                 while levels != 0 {
-                    let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
+                    let gram = GramPosition::new((levels.trailing_zeros() % 8) as u8, found.number());
                     let bit = gram.hash(window) >> self.filter_shift;
                     let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
                     // Always written, but counted only if it passes, to avoid a branch.
-                    grams[count % GRAMS] = gram;
+                    grams[count % GRAM_BUFFER_LEN] = gram;
                     count += (word >> (bit % 64) & 1) as usize;
                     levels &= levels - 1;
                 }
             }
             for gram in grams.iter().take(count) {
-                self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+                self.table.report_literals(gram.level(), gram.hash(window), text, at + gram.position(), hit);
             }
         }
     }
@@ -121,9 +121,9 @@ impl Longs {
 
 /// A part of a text that is processed as a whole.
 #[derive(Clone, Copy)]
-pub struct Block<'t> {
+pub struct TextBlock<'t> {
     /// The bytes of the block, followed by more of the text, or zeros.
-    pub window: &'t [u8; WINDOW],
+    pub window: &'t [u8; WINDOW_BYTES],
     pub text: &'t [u8],
     /// Offset of the block in the text.
     pub at: usize,
@@ -132,16 +132,16 @@ pub struct Block<'t> {
 /// A possible gram at a position: the level in the high byte, the position in the block in the low
 /// byte.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gram(u16);
+pub struct GramPosition(u16);
 
-impl Gram {
+impl GramPosition {
     #[inline(always)]
-    pub fn new(level: u8, position: u8) -> Gram {
-        Gram(u16::from(level) << 8 | u16::from(position))
+    pub fn new(level: u8, position: u8) -> GramPosition {
+        GramPosition(u16::from(level) << 8 | u16::from(position))
     }
 
-    fn level(self) -> Level {
-        Level::from_number((self.0 >> 8) as u8)
+    fn level(self) -> GramLevel {
+        GramLevel::from_number((self.0 >> 8) as u8)
     }
 
     fn position(self) -> usize {
@@ -149,8 +149,8 @@ impl Gram {
     }
 
     #[inline(always)]
-    pub fn hash(self, window: &[u8; WINDOW]) -> u64 {
+    pub fn hash(self, window: &[u8; WINDOW_BYTES]) -> u64 {
         let eight = window[self.position()..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-        self.level().hash_of(eight)
+        self.level().hash_eight_bytes(eight)
     }
 }

@@ -2,22 +2,22 @@
 //! levels (length classes) of the grams that may begin with these bytes. Texts use few entries of
 //! the table, which therefore stay in the innermost cache.
 
-use super::gram::{Level, THREE};
+use super::gram::{GramLevel, THREE_BYTES};
 use rulec_base::broken_invariant;
 
 /// Number of positions that are probed without a branch between them.
-const TOGETHER: usize = 8;
+const UNROLLED_PROBES: usize = 8;
 /// Maximum distance between two probes.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
-const MOST_STEP: usize = 4;
+const MAX_PROBE_STEP: usize = 4;
 /// Number of positions in a block, which are processed together. A position must fit into a byte,
 /// also for probes beyond the end.
-pub const BLOCK: usize = 256 - TOGETHER * MOST_STEP;
+pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
 /// Number of bytes that a block reads: for probes beyond its end, and for grams that begin there.
-pub const WINDOW: usize = 256 + 32;
+pub const WINDOW_BYTES: usize = 256 + 32;
 
 /// Buffer for the positions of a block at which a gram may begin.
-pub type Positions = [Position; 256];
+pub type ProbePositions = [Position; 256];
 
 /// A position of a block at which a gram may begin. The high byte holds the levels of possible
 /// grams, the low byte the position.
@@ -38,23 +38,23 @@ impl Position {
     /// Returns a bit set of gram levels: a literal may contain, at this position, a gram of the
     /// levels whose bits are set.
     #[inline(always)]
-    pub fn levels(self) -> u32 {
+    pub fn level_bits(self) -> u32 {
         u32::from(self.0) >> 8
     }
 }
 
 /// Sizes of the probe table; the size is chosen by the number of grams.
 /// Measured in benches/notes/first-look.md, "Size of the table".
-const TINY: usize = 1 << 12;
-const SMALL: usize = 1 << 14;
-const MIDDLE: usize = 1 << 17;
-const LARGE: usize = 1 << 20;
+const TINY_TABLE_SIZE: usize = 1 << 12;
+const SMALL_TABLE_SIZE: usize = 1 << 14;
+const MEDIUM_TABLE_SIZE: usize = 1 << 17;
+const LARGE_TABLE_SIZE: usize = 1 << 20;
 
 /// Number of table entries for a gram of three bytes: one for each byte that may follow.
-const THREE_ENTRIES: usize = 256;
+const THREE_BYTE_GRAM_ENTRIES: usize = 256;
 
 /// The probe table, and the distance between probes.
-pub struct Probes {
+pub struct ProbeTable {
     /// For each hash of four bytes, a bit for each level at which a gram begins with these bytes.
     levels: Box<[u8]>,
     step: usize,
@@ -62,51 +62,52 @@ pub struct Probes {
 
 /// Returns the index of four bytes in a table of this size.
 #[inline(always)]
-fn place(four: u32, size: usize) -> usize {
+fn hash_slot(four: u32, size: usize) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize
 }
 
-impl Probes {
+impl ProbeTable {
     /// Returns the distance between probes at which each literal of at least `shortest` bytes is
     /// still found. The grams of a literal then have three bytes or more.
-    pub fn step(shortest: usize) -> usize {
+    pub fn step_for_length(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
             4 | 5 => 2,
             6 => 3,
-            _ => MOST_STEP,
+            _ => MAX_PROBE_STEP,
         }
     }
 
     /// Returns the distance between probes.
     #[cfg(test)]
-    pub fn distance(&self) -> usize {
+    pub fn probe_step(&self) -> usize {
         self.step
     }
 
     /// Creates an empty table for literals of these lengths, each with `step` consecutive grams.
-    pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> Probes {
-        let entries = |length: usize| if length < step + 3 { THREE_ENTRIES } else { 1 };
+    pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
+        let entries = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
         let size = match step * lengths.map(entries).sum::<usize>() {
-            0..=200 => TINY,
-            201..=1_500 => SMALL,
-            1_501..=12_000 => MIDDLE,
-            _ => LARGE,
+            0..=200 => TINY_TABLE_SIZE,
+            201..=1_500 => SMALL_TABLE_SIZE,
+            1_501..=12_000 => MEDIUM_TABLE_SIZE,
+            _ => LARGE_TABLE_SIZE,
         };
-        Probes { levels: vec![0; size].into(), step }
+        ProbeTable { levels: vec![0; size].into(), step }
     }
 
     /// True if no gram begins with these bytes.
     pub fn is_new(&self, four: u32) -> bool {
-        self.levels.get(place(four, self.levels.len())).is_none_or(|levels| *levels == 0)
+        self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
 
     /// Records that a gram of this level begins with these four bytes.
-    pub fn add(&mut self, level: Level, four: u32) {
-        let is_three = level == THREE;
-        let (four, entries) = if is_three { (four & 0xff_ffff, THREE_ENTRIES as u32) } else { (four, 1) };
+    pub fn add_gram(&mut self, level: GramLevel, four: u32) {
+        let is_three = level == THREE_BYTES;
+        let (four, entries) =
+            if is_three { (four & 0xff_ffff, THREE_BYTE_GRAM_ENTRIES as u32) } else { (four, 1) };
         for next in 0..entries {
-            let place = place(four | next << 24, self.levels.len());
+            let place = hash_slot(four | next << 24, self.levels.len());
             if let Some(levels) = self.levels.get_mut(place) {
                 *levels |= 1 << level.number();
             }
@@ -116,59 +117,65 @@ impl Probes {
     /// Lists the positions of a block where a gram may begin, possibly some beyond `length`.
     /// Returns their number, and where the next block begins.
     #[inline(never)]
-    pub fn look(&self, window: &[u8; WINDOW], length: usize, positions: &mut Positions) -> (usize, usize) {
+    pub fn probe_block(
+        &self,
+        window: &[u8; WINDOW_BYTES],
+        length: usize,
+        positions: &mut ProbePositions,
+    ) -> (usize, usize) {
         // The table sizes are compile-time constants, so that no index needs a bounds check.
         match self.levels.len() {
-            TINY => self.look_in::<TINY>(window, length, positions),
-            SMALL => self.look_in::<SMALL>(window, length, positions),
-            MIDDLE => self.look_in::<MIDDLE>(window, length, positions),
-            _ => self.look_in::<LARGE>(window, length, positions),
+            TINY_TABLE_SIZE => self.probe_sized_table::<TINY_TABLE_SIZE>(window, length, positions),
+            SMALL_TABLE_SIZE => self.probe_sized_table::<SMALL_TABLE_SIZE>(window, length, positions),
+            MEDIUM_TABLE_SIZE => self.probe_sized_table::<MEDIUM_TABLE_SIZE>(window, length, positions),
+            _ => self.probe_sized_table::<LARGE_TABLE_SIZE>(window, length, positions),
         }
     }
 
     #[inline(always)]
-    fn look_in<const SIZE: usize>(
+    fn probe_sized_table<const SIZE: usize>(
         &self,
-        window: &[u8; WINDOW],
+        window: &[u8; WINDOW_BYTES],
         length: usize,
-        positions: &mut Positions,
+        positions: &mut ProbePositions,
     ) -> (usize, usize) {
         let Ok(levels) = (&*self.levels).try_into() else {
             broken_invariant!("the table of probes has one of the known sizes");
             return (0, length);
         };
         match self.step {
-            1 => look::<1, SIZE>(levels, window, length, positions),
-            2 => look::<2, SIZE>(levels, window, length, positions),
-            3 => look::<3, SIZE>(levels, window, length, positions),
-            _ => look::<MOST_STEP, SIZE>(levels, window, length, positions),
+            1 => probe_positions::<1, SIZE>(levels, window, length, positions),
+            2 => probe_positions::<2, SIZE>(levels, window, length, positions),
+            3 => probe_positions::<3, SIZE>(levels, window, length, positions),
+            _ => probe_positions::<MAX_PROBE_STEP, SIZE>(levels, window, length, positions),
         }
     }
 }
 
 #[inline(always)]
-fn look<const STEP: usize, const SIZE: usize>(
+fn probe_positions<const STEP: usize, const SIZE: usize>(
     table: &[u8; SIZE],
-    window: &[u8; WINDOW],
+    window: &[u8; WINDOW_BYTES],
     length: usize,
-    positions: &mut Positions,
+    positions: &mut ProbePositions,
 ) -> (usize, usize) {
     let (mut count, mut at) = (0, 0);
     while at < length
-        && let Some(here) = window.get(at..).and_then(|rest| rest.first_chunk::<{ TOGETHER * MOST_STEP }>())
+        && let Some(here) =
+            window.get(at..).and_then(|rest| rest.first_chunk::<{ UNROLLED_PROBES * MAX_PROBE_STEP }>())
     {
         let levels = |index: usize| {
             let four = here[index * STEP..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
-            table[place(four, SIZE)]
+            table[hash_slot(four, SIZE)]
         };
-        if (0..TOGETHER).fold(0, |all, index| all | levels(index)) != 0 {
-            for index in 0..TOGETHER {
+        if (0..UNROLLED_PROBES).fold(0, |all, index| all | levels(index)) != 0 {
+            for index in 0..UNROLLED_PROBES {
                 // Always written, but counted only if it passes, to avoid a branch.
                 positions[count & 0xff] = Position::new(at + index * STEP, levels(index));
                 count += usize::from(levels(index) != 0);
             }
         }
-        at += TOGETHER * STEP;
+        at += UNROLLED_PROBES * STEP;
     }
     (count, at)
 }

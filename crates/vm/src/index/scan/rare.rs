@@ -2,37 +2,37 @@
 //! If such literals had grams, all literals would need more probes, and the grams would be so short
 //! that many positions pass.
 
-use super::frequency::Frequency;
-use super::gram::load;
-use super::probes::Probes;
+use super::frequency::ByteFrequency;
+use super::gram::load_eight_bytes;
+use super::probes::ProbeTable;
 use memchr::memchr3_iter;
 use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
 
 /// Lengths in bytes of the literals that may be found by a rare byte.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
-const LENGTHS: RangeInclusive<usize> = 3..=4;
+const RARE_LITERAL_LENGTHS: RangeInclusive<usize> = 3..=4;
 /// Minimum number of literals in the scanner. With fewer, the short literals cost less than a
 /// second search.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
-const FROM: usize = 256;
+const MIN_SCANNER_LITERALS: usize = 256;
 /// Maximum number of distinct rare bytes to search for. Not tuned: `memchr` searches for at most
 /// three.
-const BYTES: usize = 3;
+const MAX_RARE_BYTES: usize = 3;
 /// Maximum share of these rare bytes, taken together, in typical texts.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
-const MOST: f32 = 0.01;
+const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
 /// Literals that are found by a rare byte.
 #[derive(Default)]
-pub struct Rares {
+pub struct RareByteLiterals {
     /// The rare bytes to search for; the last one is repeated if there are fewer than three.
-    bytes: [u8; BYTES],
-    groups: Vec<Group>,
+    bytes: [u8; MAX_RARE_BYTES],
+    groups: Vec<RareByteGroup>,
 }
 
 /// Literals of one length with the same byte at the same offset.
-struct Group {
+struct RareByteGroup {
     byte: u8,
     offset: usize,
     /// Mask of the literals' bytes in a word of eight bytes.
@@ -41,16 +41,21 @@ struct Group {
     literals: Vec<(u64, u32)>,
 }
 
-impl Rares {
+impl RareByteLiterals {
     /// Removes the shortest literals from the list and returns a search for them. Returns `None`
     /// unless the other literals can then be probed at fewer positions.
-    pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Option<Rares> {
+    pub fn take_shortest(
+        literals: &mut Vec<(&[u8], u32)>,
+        frequency: &ByteFrequency,
+    ) -> Option<RareByteLiterals> {
         let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
-        let is_short = |literal: &[u8]| LENGTHS.contains(&literal.len());
+        let is_short = |literal: &[u8]| RARE_LITERAL_LENGTHS.contains(&literal.len());
         let lengths = || literals.iter().map(|(literal, _)| literal.len());
-        let others = shortest(&mut lengths().filter(|length| !LENGTHS.contains(length)));
-        let mut rares = Rares::default();
-        if literals.len() < FROM || Probes::step(others) <= Probes::step(shortest(&mut lengths())) {
+        let others = shortest(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
+        let mut rares = RareByteLiterals::default();
+        if literals.len() < MIN_SCANNER_LITERALS
+            || ProbeTable::step_for_length(others) <= ProbeTable::step_for_length(shortest(&mut lengths()))
+        {
             return None;
         }
         let mut bytes: Vec<u8> = Vec::new();
@@ -58,7 +63,7 @@ impl Rares {
             // A byte that other literals already use adds no cost.
             let cost = |at: &usize| match literal[*at] {
                 byte if bytes.contains(&byte) => 0.0,
-                byte => frequency.of_byte(byte),
+                byte => frequency.byte_share(byte),
             };
             let at = (0..literal.len()).min_by(|one, other| cost(one).total_cmp(&cost(other)));
             let Some(offset) = at else {
@@ -68,44 +73,44 @@ impl Rares {
             if !bytes.contains(&literal[offset]) {
                 bytes.push(literal[offset]);
             }
-            if bytes.len() > BYTES {
+            if bytes.len() > MAX_RARE_BYTES {
                 return None;
             }
-            rares.add(literal, *number, offset);
+            rares.add_literal(literal, *number, offset);
         }
-        let share: f32 = bytes.iter().map(|byte| frequency.of_byte(*byte)).sum();
-        let last = bytes.last().filter(|_| share <= MOST)?;
+        let share: f32 = bytes.iter().map(|byte| frequency.byte_share(*byte)).sum();
+        let last = bytes.last().filter(|_| share <= MAX_RARE_BYTE_SHARE)?;
         rares.bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last));
         rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
         literals.retain(|(literal, _)| !is_short(literal));
         Some(rares)
     }
 
-    fn add(&mut self, literal: &[u8], number: u32, offset: usize) {
+    fn add_literal(&mut self, literal: &[u8], number: u32, offset: usize) {
         let (byte, mask) = (literal[offset], (1 << (8 * literal.len())) - 1);
-        let same = |group: &Group| (group.byte, group.offset, group.mask) == (byte, offset, mask);
+        let same = |group: &RareByteGroup| (group.byte, group.offset, group.mask) == (byte, offset, mask);
         let at = self.groups.iter().position(same).unwrap_or_else(|| {
-            self.groups.push(Group { byte, offset, mask, literals: Vec::new() });
+            self.groups.push(RareByteGroup { byte, offset, mask, literals: Vec::new() });
             self.groups.len() - 1
         });
-        self.groups[at].literals.push((load(literal, 0), number));
+        self.groups[at].literals.push((load_eight_bytes(literal, 0), number));
     }
 
     /// Calls `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
-    pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
+    pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let [first, second, third] = self.bytes;
         for at in memchr3_iter(first, second, third, text) {
-            self.compare(text, at, hit);
+            self.compare_around(text, at, hit);
         }
     }
 
     /// Compares the text around the rare byte at `at` with the literals that contain this byte.
     #[inline(never)]
-    fn compare(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+    fn compare_around(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         for group in self.groups.iter().filter(|group| group.byte == text[at]) {
             let Some(start) = at.checked_sub(group.offset) else { continue };
-            let found = load(text, start) & group.mask;
+            let found = load_eight_bytes(text, start) & group.mask;
             // Beyond the text's end are zeros, which a literal could contain.
             if text.len() - start < (group.mask.count_ones() / 8) as usize {
                 continue;

@@ -4,11 +4,11 @@
 use rulec_base::broken_invariant;
 
 /// Number of words in a bitmap with one bit for each pair of bytes.
-const WORDS: usize = 1 << 10;
+const PAIR_BITMAP_WORDS: usize = 1 << 10;
 
 /// Literals of one or two bytes, with their ids.
 #[derive(Default)]
-pub struct Shorts {
+pub struct ShortLiterals {
     /// A bit for each byte pair that equals a literal or begins with one; empty if there is no
     /// literal.
     pairs: Box<[u64]>,
@@ -16,26 +16,26 @@ pub struct Shorts {
     twos: Vec<([u8; 2], u32)>,
 }
 
-impl Shorts {
+impl ShortLiterals {
     /// Adds a literal; returns false if the literal is longer than two bytes.
-    pub fn add(&mut self, literal: &[u8], number: u32) -> bool {
+    pub fn add_if_short(&mut self, literal: &[u8], number: u32) -> bool {
         match *literal {
             [one] => {
                 self.ones.push((one, number));
-                (0..=255).for_each(|next| self.set([one, next]));
+                (0..=255).for_each(|next| self.set_pair_bit([one, next]));
             }
             [one, two] => {
                 self.twos.push(([one, two], number));
-                self.set([one, two]);
+                self.set_pair_bit([one, two]);
             }
             _ => return false,
         }
         true
     }
 
-    fn set(&mut self, pair: [u8; 2]) {
+    fn set_pair_bit(&mut self, pair: [u8; 2]) {
         if self.pairs.is_empty() {
-            self.pairs = vec![0; WORDS].into();
+            self.pairs = vec![0; PAIR_BITMAP_WORDS].into();
         }
         let pair = usize::from(u16::from_le_bytes(pair));
         self.pairs[pair / 64] |= 1 << (pair % 64);
@@ -46,15 +46,15 @@ impl Shorts {
     }
 
     /// Sorts the literals for the search.
-    pub fn finish(&mut self) {
+    pub fn sort_literals(&mut self) {
         self.ones.sort_unstable();
         self.twos.sort_unstable();
     }
 
     /// Calls `hit` with the id and the start of each occurrence of a literal.
     #[inline]
-    pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
-        let Ok(pairs) = <&[u64; WORDS]>::try_from(&*self.pairs) else {
+    pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
+        let Ok(pairs) = <&[u64; PAIR_BITMAP_WORDS]>::try_from(&*self.pairs) else {
             return broken_invariant!("a search for short literals has a literal");
         };
         for at in 0..text.len() {
@@ -63,16 +63,16 @@ impl Shorts {
             if pairs[pair / 64] >> (pair % 64) & 1 == 0 {
                 continue;
             }
-            all(&self.ones, text[at]).for_each(|number| hit(number, at));
+            ids_equal_to(&self.ones, text[at]).for_each(|number| hit(number, at));
             if let Some(two) = two {
-                all(&self.twos, two).for_each(|number| hit(number, at));
+                ids_equal_to(&self.twos, two).for_each(|number| hit(number, at));
             }
         }
     }
 }
 
 /// Returns the ids of the literals equal to `wanted`.
-fn all<T: Copy + Ord>(literals: &[(T, u32)], wanted: T) -> impl Iterator<Item = u32> {
+fn ids_equal_to<T: Copy + Ord>(literals: &[(T, u32)], wanted: T) -> impl Iterator<Item = u32> {
     let from = literals.partition_point(|(literal, _)| *literal < wanted);
     let same = literals.iter().skip(from).take_while(move |(literal, _)| *literal == wanted);
     same.map(|(_, number)| *number)

@@ -1,14 +1,14 @@
 //! Compares the scanner with a naive search, on random and adversarial literals and texts.
 
-use super::long::MOST_CROWDED;
-use super::{BLOCK, Buffers, Gram, Position, Scanner, WINDOW};
+use super::long::MAX_CROWDED_GRAMS;
+use super::{BLOCK_POSITIONS, GramPosition, Position, ScanBuffers, Scanner, WINDOW_BYTES};
 use rulec_base::text::fold::fold;
 use std::collections::BTreeSet;
 
 /// Pseudorandom number generator SplitMix64.
-struct Random(u64);
+struct RandomSource(u64);
 
-impl Random {
+impl RandomSource {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -26,15 +26,15 @@ impl Random {
     }
 }
 
-fn found(scanner: &Scanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
+fn scan_hits(scanner: &Scanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
     let mut found = BTreeSet::new();
-    scanner.scan(text, &mut Buffers::default(), |literal, start| {
+    scanner.scan(text, &mut ScanBuffers::default(), |literal, start| {
         found.insert((literal, start));
     });
     found
 }
 
-fn occurrences(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
+fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
     let mut all = BTreeSet::new();
     for (number, literal) in literals.iter().enumerate() {
         for (start, window) in text.windows(literal.len()).enumerate() {
@@ -51,7 +51,7 @@ fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
     assert_eq!(scanner.count as usize, literals.len());
     for text in texts {
-        assert_eq!(found(&scanner, text), occurrences(literals, text), "{literals:?} in {text:?}");
+        assert_eq!(scan_hits(&scanner, text), naive_hits(literals, text), "{literals:?} in {text:?}");
     }
 }
 
@@ -70,7 +70,7 @@ const WORDS: &[&str] = &[
 #[test]
 fn a_text_folded_in_place_is_searched_like_one_folded_before() {
     let words = ["Refund", " ", "ORDER", "the ", "My", "请问", "退款", "é", "x", "aB", "😀"];
-    let (mut random, mut buffers, mut folded) = (Random(3), Buffers::default(), [0; 2]);
+    let (mut random, mut buffers, mut folded) = (RandomSource(3), ScanBuffers::default(), [0; 2]);
     for round in 0..200 {
         let words = if round % 4 == 0 { &words[..] } else { &words[..7] };
         let literals = distinct(20, || fold(&random.string(words, 4)).into_bytes());
@@ -79,20 +79,26 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
             let mut text = random.string(words, 60);
             if round % 3 == 0 {
                 // One byte more or less than fits.
-                text =
-                    format!("{}{text}", "-".repeat((BLOCK + random.below(3)).saturating_sub(text.len() + 1)));
+                text = format!(
+                    "{}{text}",
+                    "-".repeat((BLOCK_POSITIONS + random.below(3)).saturating_sub(text.len() + 1))
+                );
             }
             let before = fold(&text);
-            let fits = buffers.fold(text.as_bytes());
-            assert!(fits || text.len() > BLOCK || text.contains(['é', '😀']), "{text:?}");
+            let fits = buffers.fold_text(text.as_bytes());
+            assert!(fits || text.len() > BLOCK_POSITIONS || text.contains(['é', '😀']), "{text:?}");
             folded[usize::from(fits)] += 1;
             if fits {
                 let mut found_in_place = BTreeSet::new();
                 scanner.scan_folded(text.len(), &mut buffers, |literal, start| {
                     found_in_place.insert((literal, start));
                 });
-                assert_eq!(buffers.folded(text.len()), before.as_bytes());
-                assert_eq!(found_in_place, found(&scanner, before.as_bytes()), "{literals:?} in {text:?}");
+                assert_eq!(buffers.folded_text(text.len()), before.as_bytes());
+                assert_eq!(
+                    found_in_place,
+                    scan_hits(&scanner, before.as_bytes()),
+                    "{literals:?} in {text:?}"
+                );
             }
         }
     }
@@ -101,7 +107,7 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
 
 #[test]
 fn random_words_in_several_scripts() {
-    let mut random = Random(1);
+    let mut random = RandomSource(1);
     for round in 0..300 {
         let count = [1, 2, 5, 20, 200, 1000][round % 6];
         let literals = distinct(count, || random.string(WORDS, 5).into_bytes());
@@ -112,7 +118,7 @@ fn random_words_in_several_scripts() {
 
 #[test]
 fn small_alphabets() {
-    let mut random = Random(2);
+    let mut random = RandomSource(2);
     for (alphabet, most) in [
         (&b"a"[..], 40),
         (b"ab", 12),
@@ -135,7 +141,7 @@ fn small_alphabets() {
 fn every_byte_and_pair() {
     let mut literals: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     literals.extend((0..=255).map(|byte| vec![byte, b'x']));
-    let mut random = Random(3);
+    let mut random = RandomSource(3);
     let all: Vec<u8> = (0..=255).collect();
     let texts: Vec<_> = (0..5).map(|_| random.bytes(&all, 600)).collect();
     check(&literals, &texts);
@@ -144,7 +150,7 @@ fn every_byte_and_pair() {
 #[test]
 fn one_gram_in_every_literal() {
     // Many literals share all windows of eight bytes, so longer grams must distinguish them.
-    let mut random = Random(4);
+    let mut random = RandomSource(4);
     let literals = distinct(4000, || {
         let mut literal = random.bytes(b"ab", 30);
         literal.extend_from_slice(b"abababab");
@@ -160,7 +166,7 @@ fn one_gram_in_every_literal() {
 
 #[test]
 fn long_literals() {
-    let mut random = Random(5);
+    let mut random = RandomSource(5);
     let long = random.bytes(b"abcdefgh", 1).repeat(70_000);
     let mut other = long.clone();
     other.push(b'z');
@@ -172,12 +178,12 @@ fn long_literals() {
 #[test]
 fn empty_and_huge_texts() {
     check(&[], &[vec![], b"text".to_vec(), vec![b'x'; 1000]]);
-    let mut random = Random(6);
+    let mut random = RandomSource(6);
     let literals = distinct(300, || random.string(WORDS, 4).into_bytes());
     check(&literals, &[vec![], vec![0], vec![0; 17]]);
     let text = random.string(WORDS, 60_000).into_bytes();
     let scanner = Scanner::from_literals(literals.iter().take(40).map(Vec::as_slice));
-    assert_eq!(found(&scanner, &text), occurrences(&literals[..40], &text));
+    assert_eq!(scan_hits(&scanner, &text), naive_hits(&literals[..40], &text));
 }
 
 /// Places a literal at every position of texts of every length up to past a block's end.
@@ -192,9 +198,9 @@ fn every_place() {
             for literal in &literals[6..] {
                 let text = [&padding.as_bytes().repeat(before), &literal[..], &padding.as_bytes().repeat(3)]
                     .concat();
-                assert_eq!(found(&scanner, &text), occurrences(&literals, &text), "{before}");
+                assert_eq!(scan_hits(&scanner, &text), naive_hits(&literals, &text), "{before}");
                 let text = &text[..text.len() - 3 * padding.len()];
-                assert_eq!(found(&scanner, text), occurrences(&literals, text), "{before}");
+                assert_eq!(scan_hits(&scanner, text), naive_hits(&literals, text), "{before}");
             }
         }
     }
@@ -202,15 +208,15 @@ fn every_place() {
 
 #[test]
 fn scanners_of_every_size() {
-    let mut random = Random(7);
+    let mut random = RandomSource(7);
     let literals = distinct(3000, || random.string(WORDS, 4).into_bytes());
     for count in (50..literals.len()).step_by(40) {
         let literals = &literals[..count];
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
         let text = random.string(WORDS, 60).into_bytes();
-        assert_eq!(found(&scanner, &text), occurrences(literals, &text));
+        assert_eq!(scan_hits(&scanner, &text), naive_hits(literals, &text));
         for (number, literal) in literals.iter().enumerate() {
-            assert!(found(&scanner, literal).contains(&(number as u32, 0)));
+            assert!(scan_hits(&scanner, literal).contains(&(number as u32, 0)));
         }
     }
 }
@@ -233,7 +239,7 @@ fn cut_characters() {
 /// the table entry that should have recorded its insertion.
 #[test]
 fn few_literals_share_places() {
-    let mut random = Random(8);
+    let mut random = RandomSource(8);
     let all: Vec<u8> = (1..=255).collect();
     for round in 0..40 {
         let literals = distinct(150, || {
@@ -249,7 +255,7 @@ fn few_literals_share_places() {
 /// blocks. Literals that are shorter than the others, or have no grams, are found too.
 #[test]
 fn every_distance_of_probes() {
-    let mut random = Random(9);
+    let mut random = RandomSource(9);
     for shortest in [1, 2, 3, 4, 5, 6, 7, 8, 12] {
         for count in [1, 10, 400, 1500, 7000] {
             let literals = distinct(count, || {
@@ -279,7 +285,10 @@ fn shared_endings_are_no_grams() {
         let text = [text.repeat(50), "abcd123.exe".to_owned()].concat().into_bytes();
         check(&literals, &[text]);
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
-        assert!(scanner.longs.expect("they are long").table.crowded() <= MOST_CROWDED + literals.len() / 256);
+        assert!(
+            scanner.longs.expect("they are long").table.crowded_count()
+                <= MAX_CROWDED_GRAMS + literals.len() / 256
+        );
     }
 }
 
@@ -287,12 +296,12 @@ fn shared_endings_are_no_grams() {
 /// be probed.
 #[test]
 fn short_literals_with_a_rare_byte_are_found_by_it() {
-    let mut random = Random(8);
+    let mut random = RandomSource(8);
     let is_apart = |literals: &[Vec<u8>]| {
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
         let long: Vec<&[u8]> =
             literals.iter().map(Vec::as_slice).filter(|literal| literal.len() > 4).collect();
-        let distance = |scanner: &Scanner| scanner.longs.as_ref().map(|longs| longs.probes.distance());
+        let distance = |scanner: &Scanner| scanner.longs.as_ref().map(|longs| longs.probes.probe_step());
         let all = distance(&scanner) == distance(&Scanner::from_literals(long));
         (scanner.rares.is_some(), all)
     };
@@ -350,22 +359,23 @@ fn few_positions_pass_where_no_literal_is() {
         let (mut positions, mut grams) = (0, 0);
         let mut at = 0;
         while at < text.len() {
-            let mut window = [0; WINDOW];
+            let mut window = [0; WINDOW_BYTES];
             let rest = &text.as_bytes()[at..];
-            let length = rest.len().min(WINDOW);
+            let length = rest.len().min(WINDOW_BYTES);
             window[..length].copy_from_slice(&rest[..length]);
             let mut found = [Position::default(); 256];
-            let (count, next) = longs.probes.look(&window, rest.len().min(BLOCK), &mut found);
+            let (count, next) =
+                longs.probes.probe_block(&window, rest.len().min(BLOCK_POSITIONS), &mut found);
             positions += count;
             for found in &found[..count] {
-                for level in (0..8).filter(|level| found.levels() >> level & 1 != 0) {
-                    let bit = Gram::new(level, found.number()).hash(&window) >> longs.filter_shift;
+                for level in (0..8).filter(|level| found.level_bits() >> level & 1 != 0) {
+                    let bit = GramPosition::new(level, found.number()).hash(&window) >> longs.filter_shift;
                     grams += longs.filter[(bit / 64) as usize] >> (bit % 64) & 1;
                 }
             }
             at += next;
         }
-        (longs.probes.distance(), positions, grams)
+        (longs.probes.probe_step(), positions, grams)
     };
     let pairs = |between: &str| {
         let all =
