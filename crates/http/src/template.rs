@@ -57,7 +57,7 @@ impl fmt::Debug for Template {
 #[derive(Clone, Debug, PartialEq)]
 enum BodyPart {
     Plain(Value),
-    TemplateText(TemplateText),
+    Text(TemplateText),
     List(Vec<BodyPart>),
     Dict(Vec<(String, BodyPart)>),
 }
@@ -134,7 +134,7 @@ impl Template {
 impl BodyPart {
     fn parse(value: &Value) -> BodyPart {
         match value {
-            Value::String(text) => BodyPart::TemplateText(TemplateText::parse(text)),
+            Value::String(text) => BodyPart::Text(TemplateText::parse(text)),
             Value::Array(items) => BodyPart::List(items.iter().map(BodyPart::parse).collect()),
             Value::Object(fields) => BodyPart::Dict(
                 fields.iter().map(|(key, value)| (key.clone(), BodyPart::parse(value))).collect(),
@@ -146,7 +146,7 @@ impl BodyPart {
     fn collect_placeholders<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
         match self {
             BodyPart::Plain(_) => {}
-            BodyPart::TemplateText(text) => found.extend(text.placeholders()),
+            BodyPart::Text(text) => found.extend(text.placeholders()),
             BodyPart::List(items) => items.iter().for_each(|item| item.collect_placeholders(found)),
             BodyPart::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect_placeholders(found)),
         }
@@ -155,7 +155,7 @@ impl BodyPart {
     fn fill(&self, values: Values<'_>, place: &str) -> Result<Value, FillError> {
         Ok(match self {
             BodyPart::Plain(value) => value.clone(),
-            BodyPart::TemplateText(text) => match text.as_single_placeholder() {
+            BodyPart::Text(text) => match text.as_single_placeholder() {
                 Some(placeholder) => required_value(placeholder, values, place)?.clone(),
                 None => Value::String(fill_text(text, values, place)?),
             },
