@@ -6,15 +6,15 @@
 
 use libfuzzer_sys::fuzz_target;
 use rulec_fuzz::forge::{hash_offset, rehash};
-use rulec_fuzz::{agree, compiler, messages, samples};
+use rulec_fuzz::{assert_engines_agree, fuzz_compiler, sample_messages, sample_rules};
 use std::sync::OnceLock;
 
 fuzz_target!(|bytes: &[u8]| {
     static ARTIFACTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let artifacts = ARTIFACTS.get_or_init(|| {
-        samples()
+        sample_rules()
             .iter()
-            .map(|text| compiler().compile_text(text).expect("it compiles").to_artifact(true))
+            .map(|text| fuzz_compiler().compile_text(text).expect("it compiles").to_artifact(true))
             .collect()
     });
     let Some((which, changes)) = bytes.split_first() else { return };
@@ -33,8 +33,8 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         }
     }
-    match compiler().load_artifact(&rehash(artifact)) {
-        Ok(rules) => messages().iter().for_each(|message| agree(&rules, message)),
+    match fuzz_compiler().load_artifact(&rehash(artifact)) {
+        Ok(rules) => sample_messages().iter().for_each(|message| assert_engines_agree(&rules, message)),
         Err(error) => assert!(!error.diagnostics().is_empty()),
     }
 });

@@ -5,11 +5,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_fuzz::{agree, compiler, messages};
+use rulec_fuzz::{assert_engines_agree, fuzz_compiler, sample_messages};
 
 fuzz_target!(|text: &str| {
-    match compiler().compile_text(text) {
-        Ok(rules) => messages().iter().for_each(|message| agree(&rules, message)),
+    match fuzz_compiler().compile_text(text) {
+        Ok(rules) => sample_messages().iter().for_each(|message| assert_engines_agree(&rules, message)),
         Err(error) => {
             assert!(!error.diagnostics().is_empty());
             assert!(!error.render().is_empty());

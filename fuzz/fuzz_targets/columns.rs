@@ -8,13 +8,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_arrow::formats::{Format, FormatError, Source, open, stream};
+use rulec_arrow::formats::{Format, FormatError, Source, open_source, open_stream};
 use rulec_arrow::{Decider, Options, write_lines};
-use rulec_fuzz::convert::streams::{parquet, streams};
-use rulec_fuzz::convert::{Mixed, batch, without_nulls};
+use rulec_fuzz::convert::streams::{ipc_streams, parquet_files};
+use rulec_fuzz::convert::{MixedTypes, remove_nulls, to_batch};
 use rulec_fuzz::support::generate::{Generator, message};
 use rulec_fuzz::support::random::Random;
-use rulec_fuzz::{READING, compiler};
+use rulec_fuzz::{READING, fuzz_compiler};
 use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 use std::sync::OnceLock;
@@ -37,15 +37,15 @@ fn listen() {
 
 fn source(format: Format, bytes: &[u8]) -> Result<Box<dyn Source>, FormatError> {
     if format != Format::Parquet {
-        return stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64));
+        return open_stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64));
     }
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("it can be written");
-    open(format, file)
+    open_source(format, file)
 }
 
 fn any_bytes(format: Format, bytes: &[u8]) {
-    let rules = compiler().compile_text(READING).expect("it compiles");
+    let rules = fuzz_compiler().compile_text(READING).expect("it compiles");
     let Ok(mut source) = source(format, bytes) else { return };
     let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
     let Ok(mut decider) = Decider::new(&rules, None, source.schema(), &options) else { return };
@@ -64,9 +64,9 @@ fn any_bytes(format: Format, bytes: &[u8]) {
 fn changed(bytes: &[u8]) {
     static WHOLE: OnceLock<Vec<(Format, Vec<u8>)>> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {
-        let streams = streams(&mut Random::new(0)).into_iter().map(|bytes| (Format::Arrow, bytes));
+        let streams = ipc_streams(&mut Random::new(0)).into_iter().map(|bytes| (Format::Arrow, bytes));
         streams
-            .chain(parquet(&mut Random::new(0)).into_iter().map(|bytes| (Format::Parquet, bytes)))
+            .chain(parquet_files(&mut Random::new(0)).into_iter().map(|bytes| (Format::Parquet, bytes)))
             .collect()
     });
     let Some((which, changes)) = bytes.split_first() else { return };
@@ -82,15 +82,15 @@ fn changed(bytes: &[u8]) {
 fn generated(bytes: &[u8]) {
     let mut random = Random::from_bytes(bytes);
     let program = Generator::program(&mut random);
-    let Ok(rules) = compiler().compile_text(&program.source) else { return };
+    let Ok(rules) = fuzz_compiler().compile_text(&program.source) else { return };
     let mut messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
-    without_nulls(&mut messages);
+    remove_nulls(&mut messages);
     let mixed = match random.below(3) {
-        0 => Mixed::Union,
-        1 => Mixed::Json,
-        _ => Mixed::AllJson,
+        0 => MixedTypes::Union,
+        1 => MixedTypes::Json,
+        _ => MixedTypes::AllJson,
     };
-    let batch = batch(&messages, mixed);
+    let batch = to_batch(&messages, mixed);
     let options = Options::default().allow_missing();
     let mut decider = match Decider::new(&rules, None, batch.schema(), &options) {
         Ok(decider) => decider,

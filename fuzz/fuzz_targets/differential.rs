@@ -6,13 +6,13 @@
 use libfuzzer_sys::fuzz_target;
 use rulec_fuzz::support::generate::{Generator, message};
 use rulec_fuzz::support::random::Random;
-use rulec_fuzz::{agree, compiler};
+use rulec_fuzz::{assert_engines_agree, fuzz_compiler};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut random = Random::from_bytes(bytes);
     let program = Generator::program(&mut random);
-    let Ok(rules) = compiler().compile_text(&program.source) else { return };
+    let Ok(rules) = fuzz_compiler().compile_text(&program.source) else { return };
     for _ in 0..4 {
-        agree(&rules, &message(&mut random));
+        assert_engines_agree(&rules, &message(&mut random));
     }
 });

@@ -7,11 +7,11 @@ use libfuzzer_sys::fuzz_target;
 use rulec::{Edit, LiveRules};
 use rulec_fuzz::support::random::Random;
 use rulec_fuzz::support::statements::SLOTS;
-use rulec_fuzz::{compiler, messages};
+use rulec_fuzz::{fuzz_compiler, sample_messages};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut random = Random::from_bytes(bytes);
-    let live = LiveRules::from_text(compiler(), "default -> b").expect("it compiles").merge_after(3);
+    let live = LiveRules::from_text(fuzz_compiler(), "default -> b").expect("it compiles").merge_after(3);
     for _ in 0..1 + random.below(24) {
         let slot = &SLOTS[random.below(SLOTS.len())];
         let text = slot.versions[random.below(slot.versions.len())];
@@ -39,11 +39,11 @@ fuzz_target!(|bytes: &[u8]| {
     // The compiler refuses a file without statements. Live rules that lost their last statement
     // remain valid and choose nothing.
     if text.trim().is_empty() {
-        messages().iter().for_each(|message| assert_eq!(live.decide(message).chosen(), None));
+        sample_messages().iter().for_each(|message| assert_eq!(live.decide(message).chosen(), None));
         return;
     }
-    match compiler().compile_text(&text) {
-        Ok(fresh) => messages().iter().for_each(|message| {
+    match fuzz_compiler().compile_text(&text) {
+        Ok(fresh) => sample_messages().iter().for_each(|message| {
             let (given, expected) = (live.decide(message), fresh.decide(message));
             assert_eq!(
                 (given.chosen(), given.target(), given.args()),

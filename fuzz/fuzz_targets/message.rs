@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rulec::{JsonErrorKind, Rules};
-use rulec_fuzz::{READING, compiler};
+use rulec_fuzz::{READING, fuzz_compiler};
 use serde_json::{Deserializer, Value as Json};
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ fn read(bytes: &[u8]) -> Option<Json> {
 
 fuzz_target!(|bytes: &[u8]| {
     static RULES: OnceLock<Rules> = OnceLock::new();
-    let rules = RULES.get_or_init(|| compiler().compile_text(READING).expect("it compiles"));
+    let rules = RULES.get_or_init(|| fuzz_compiler().compile_text(READING).expect("it compiles"));
     match (rules.main().decide_line(bytes), read(bytes)) {
         (Ok(decision), Some(message)) => {
             assert!(message.is_object(), "what is no object was taken for a message");

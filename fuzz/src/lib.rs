@@ -18,7 +18,7 @@ use rulec::{Compiler, Rules};
 use serde_json::{Value as Json, json};
 
 /// Returns a compiler that has the host functions used by generated programs.
-pub fn compiler() -> Compiler {
+pub fn fuzz_compiler() -> Compiler {
     Compiler::new()
         .function(
             "is_long",
@@ -29,7 +29,7 @@ pub fn compiler() -> Compiler {
 }
 
 /// Returns messages to decide with arbitrary rules.
-pub fn messages() -> [Json; 4] {
+pub fn sample_messages() -> [Json; 4] {
     [
         json!({}),
         json!({"text": "show my files", "n": 7, "ok": true, "ctx": {"n": 3, "s": "ab", "tags": ["a"]}, "user": {"name": "Ann", "age": 4}}),
@@ -39,7 +39,7 @@ pub fn messages() -> [Json; 4] {
 }
 
 /// Returns source texts of rules that together contain every kind of statement.
-pub fn samples() -> Vec<String> {
+pub fn sample_rules() -> Vec<String> {
     let mut samples = vec![READING.to_owned(), studio::DESK.to_owned()];
     samples.extend((0..6).map(|seed| {
         let mut random = support::random::Random::new(seed);
@@ -53,6 +53,6 @@ pub fn samples() -> Vec<String> {
 }
 
 /// Checks that every engine gives the same result as the reference evaluator.
-pub fn agree(rules: &Rules, message: &Json) {
+pub fn assert_engines_agree(rules: &Rules, message: &Json) {
     forge::assert_agree(rules, std::slice::from_ref(message), true);
 }

@@ -9,7 +9,7 @@ macro_rules! targets {
     ($($name:literal)*) => { [$(($name, env!(concat!("CARGO_BIN_EXE_", $name)))),*] };
 }
 
-const TARGETS: [(&str, &str); 12] = targets! {
+const FUZZ_TARGETS: [(&str, &str); 12] = targets! {
     "analysis"
     "artifact"
     "check"
@@ -34,13 +34,13 @@ fn the_list_has_every_target() {
         })
         .collect();
     files.sort();
-    assert_eq!(files, TARGETS.map(|(name, _)| name));
+    assert_eq!(files, FUZZ_TARGETS.map(|(name, _)| name));
 }
 
 #[test]
 fn no_kept_input_fails() {
     let artifacts = tempfile::tempdir().expect("a folder");
-    for (name, program) in TARGETS {
+    for (name, program) in FUZZ_TARGETS {
         let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
         let inputs = fs::read_dir(&corpus).expect("the kept inputs").count();
         assert!(inputs > 0, "{name} has no kept input");

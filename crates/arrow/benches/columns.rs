@@ -5,7 +5,7 @@
 //! The command `columns count SIDE ROUTES TEXTS` decides one batch, so that callgrind
 //! (`--toggle-collect='*decide_all*'`) can count the instructions. SIDE is `lines`, `columns`,
 //! `each` (decisions from columns, without answer columns) or `choose`. TEXTS is a variant of
-//! [`Table`].
+//! [`TableVariant`].
 
 #[path = "../../../benches/support/mod.rs"]
 mod support;
@@ -29,7 +29,7 @@ use support::mixes::Case;
 use support::rules::{self, Kind, Term};
 
 /// Builds an object column from its typed fields; a row without the object is null.
-fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
+fn object_column(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
     let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
     let fields =
@@ -37,43 +37,43 @@ fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef
     Arc::new(StructArray::new(fields.collect(), columns, Some(nulls)))
 }
 
-fn inside<'m>(messages: &[Option<&'m Json>], key: &str) -> Vec<Option<&'m Json>> {
+fn nested_values<'m>(messages: &[Option<&'m Json>], key: &str) -> Vec<Option<&'m Json>> {
     messages.iter().map(|message| message.and_then(|message| message.get(key))).collect()
 }
 
-fn texts(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn text_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = StringBuilder::new();
-    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
+    nested_values(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
     Arc::new(build.finish())
 }
 
-fn words(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn dictionary_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = StringDictionaryBuilder::<Int32Type>::new();
-    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
+    nested_values(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
     Arc::new(build.finish())
 }
 
-fn ints(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn int_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = Int64Builder::new();
-    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_i64)));
+    nested_values(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_i64)));
     Arc::new(build.finish())
 }
 
-fn floats(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn float_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = Float64Builder::new();
-    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_f64)));
+    nested_values(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_f64)));
     Arc::new(build.finish())
 }
 
-fn bools(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn bool_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = BooleanBuilder::new();
-    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_bool)));
+    nested_values(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_bool)));
     Arc::new(build.finish())
 }
 
-fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+fn list_column(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     let mut build = ListBuilder::new(StringBuilder::new());
-    for value in inside(messages, key) {
+    for value in nested_values(messages, key) {
         match value.and_then(Json::as_array) {
             Some(items) => build.append_value(items.iter().map(Json::as_str)),
             None => build.append_null(),
@@ -85,7 +85,7 @@ fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
 /// Variants of the benchmarked table, by the texts of its messages. In each variant, columns with
 /// few distinct texts are dictionaries, as in real tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Table {
+enum TableVariant {
     /// The messages have a few hundred distinct texts, which repeat.
     Repeated,
     /// The texts are as in `Repeated`, stored as a dictionary.
@@ -97,21 +97,24 @@ enum Table {
     Few,
 }
 
-impl Table {
-    const ALL: [Table; 4] = [Table::Repeated, Table::Dictionary, Table::Different, Table::Few];
+impl TableVariant {
+    const ALL: [TableVariant; 4] =
+        [TableVariant::Repeated, TableVariant::Dictionary, TableVariant::Different, TableVariant::Few];
 
     fn messages(self, case: &Case, routes: usize) -> Vec<Json> {
         match self {
-            Table::Repeated | Table::Dictionary => case.mixed().into_iter().cycle().take(ROWS).collect(),
-            Table::Different | Table::Few => {
-                messages(ROWS, &rules::phrases(&rules::routes(routes, Kind::Mixed, 7)), 23)
+            TableVariant::Repeated | TableVariant::Dictionary => {
+                case.mixed().into_iter().cycle().take(ROWS_PER_BATCH).collect()
+            }
+            TableVariant::Different | TableVariant::Few => {
+                messages(ROWS_PER_BATCH, &rules::phrases(&rules::routes(routes, Kind::Mixed, 7)), 23)
             }
         }
     }
 }
 
 /// Builds routes that test only the channel, the country and the role.
-fn few(routes: usize) -> Rules {
+fn few_conditions(routes: usize) -> Rules {
     let of_few = |term: &Term| match term {
         Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {
             *path != "ctx.last_error.type"
@@ -127,44 +130,58 @@ fn few(routes: usize) -> Rules {
 }
 
 /// Converts messages of `support/messages.rs` to columns.
-fn batch(messages: &[Json], table: Table) -> RecordBatch {
+fn to_batch(messages: &[Json], table: TableVariant) -> RecordBatch {
     let all: Vec<Option<&Json>> = messages.iter().map(Some).collect();
-    let ctx = inside(&all, "ctx");
-    let (user, order, error) = (inside(&ctx, "user"), inside(&ctx, "order"), inside(&ctx, "last_error"));
-    let user = object(&user, vec![("role", words(&user, "role")), ("age_days", ints(&user, "age_days"))]);
-    let order = object(&order, vec![("total", floats(&order, "total")), ("items", ints(&order, "items"))]);
-    let error = object(&error, vec![("type", words(&error, "type")), ("count", ints(&error, "count"))]);
+    let ctx = nested_values(&all, "ctx");
+    let (user, order, error) =
+        (nested_values(&ctx, "user"), nested_values(&ctx, "order"), nested_values(&ctx, "last_error"));
+    let user = object_column(
+        &user,
+        vec![("role", dictionary_column(&user, "role")), ("age_days", int_column(&user, "age_days"))],
+    );
+    let order = object_column(
+        &order,
+        vec![("total", float_column(&order, "total")), ("items", int_column(&order, "items"))],
+    );
+    let error = object_column(
+        &error,
+        vec![("type", dictionary_column(&error, "type")), ("count", int_column(&error, "count"))],
+    );
     let fields = vec![
-        ("message_count", ints(&ctx, "message_count")),
-        ("channel", words(&ctx, "channel")),
-        ("country", words(&ctx, "country")),
-        ("score", floats(&ctx, "score")),
-        ("is_new", bools(&ctx, "is_new")),
-        ("tags", lists(&ctx, "tags")),
+        ("message_count", int_column(&ctx, "message_count")),
+        ("channel", dictionary_column(&ctx, "channel")),
+        ("country", dictionary_column(&ctx, "country")),
+        ("score", float_column(&ctx, "score")),
+        ("is_new", bool_column(&ctx, "is_new")),
+        ("tags", list_column(&ctx, "tags")),
         ("user", user),
         ("order", order),
         ("last_error", error),
     ];
-    let text = if table == Table::Dictionary { words(&all, "text") } else { texts(&all, "text") };
-    RecordBatch::try_from_iter([("text", text), ("ctx", object(&ctx, fields))]).expect("a batch")
+    let text = if table == TableVariant::Dictionary {
+        dictionary_column(&all, "text")
+    } else {
+        text_column(&all, "text")
+    };
+    RecordBatch::try_from_iter([("text", text), ("ctx", object_column(&ctx, fields))]).expect("a batch")
 }
 
 /// Number of rows in a batch.
-const ROWS: usize = 8_192;
+const ROWS_PER_BATCH: usize = 8_192;
 
 /// Inputs of the compared implementations, all made from the same messages.
-struct Sides {
+struct ComparedInputs {
     case: Case,
     messages: Vec<Json>,
     lines: Vec<String>,
     batch: RecordBatch,
 }
 
-impl Sides {
-    fn new(routes: usize, table: Table) -> Sides {
+impl ComparedInputs {
+    fn new(routes: usize, table: TableVariant) -> ComparedInputs {
         let mut case = Case::new(routes, Kind::Mixed, true);
-        if table == Table::Few {
-            case.rules = few(routes);
+        if table == TableVariant::Few {
+            case.rules = few_conditions(routes);
         }
         // Tier-up would select this tier after some thousand decisions.
         if routes <= 10 {
@@ -173,13 +190,13 @@ impl Sides {
         case.rules.warm_up().expect("what decides is made");
         let messages = table.messages(&case, routes);
         let lines = messages.iter().map(Json::to_string).collect();
-        let batch = batch(&messages, table);
-        let sides = Sides { case, messages, lines, batch };
-        assert_eq!(sides.by_lines(), sides.by_columns(), "all sides answer alike");
+        let batch = to_batch(&messages, table);
+        let sides = ComparedInputs { case, messages, lines, batch };
+        assert_eq!(sides.decide_lines(), sides.decide_columns(), "all sides answer alike");
         sides
     }
 
-    fn by_lines(&self) -> String {
+    fn decide_lines(&self) -> String {
         let mut out = String::new();
         for (at, line) in self.lines.iter().enumerate() {
             let decision = self.case.rules.main().decide_line(line.as_bytes()).expect("it is JSON");
@@ -189,7 +206,7 @@ impl Sides {
         out
     }
 
-    fn by_columns(&self) -> String {
+    fn decide_columns(&self) -> String {
         let mut out = Vec::new();
         let answers = self.decider().decide(&self.batch).expect("the same columns");
         write_lines(&answers, 1, &mut out).expect("memory");
@@ -203,10 +220,10 @@ impl Sides {
 }
 
 /// The compared implementations, by name; each function decides all messages.
-type Ways<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
+type Implementations<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
 
-impl Sides {
-    fn ways(&self) -> Ways<'_> {
+impl ComparedInputs {
+    fn implementations(&self) -> Implementations<'_> {
         let (entry, mut out) = (self.case.rules.main(), Vec::new());
         let lines = move || {
             out.clear();
@@ -222,7 +239,7 @@ impl Sides {
         let (mut other, part) = (self.decider(), Part::from(self.batch.clone()));
         let each = move || {
             let take = |_, decision| drop(black_box(decision));
-            other.each(black_box(&part), take).expect("the same columns");
+            other.decide_each(black_box(&part), take).expect("the same columns");
         };
         let records: Vec<_> = self.messages.iter().map(|message| self.case.rules.prepare(message)).collect();
         let mut session = self.case.rules.session();
@@ -248,30 +265,32 @@ fn decide_all(way: &mut dyn FnMut()) {
 
 /// Decides one batch twice, so that callgrind can count the second run. Returns false if the
 /// arguments request another command.
-fn count() -> bool {
+fn run_for_callgrind() -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [count, side, routes, texts] = arguments.as_slice() else { return false };
-    let table = Table::ALL.into_iter().find(|table| format!("{table:?}").eq_ignore_ascii_case(texts));
+    let table = TableVariant::ALL.into_iter().find(|table| format!("{table:?}").eq_ignore_ascii_case(texts));
     let (Ok(routes), Some(table), "count") = (routes.parse(), table, count.as_str()) else { return false };
-    let sides = Sides::new(routes, table);
-    let mut ways = sides.ways();
+    let sides = ComparedInputs::new(routes, table);
+    let mut ways = sides.implementations();
     let Some((_, way)) = ways.iter_mut().find(|(name, _)| name == side) else { return false };
     way();
     decide_all(way);
-    println!("{ROWS} rows");
+    println!("{ROWS_PER_BATCH} rows");
     true
 }
 
 /// Prints the messages per second of each implementation, and the ratios. Each rate is the best of
 /// alternating rounds.
-fn ratios() {
+fn print_ratios() {
     println!("million messages a second on one core, best of many rounds in turn");
     println!(
         "routes  texts       JSON lines  columns  decisions of columns  bare choose  columns/lines  columns/choose"
     );
-    for (routes, table) in [10, 100, 1_000].into_iter().flat_map(|n| Table::ALL.map(|table| (n, table))) {
-        let sides = Sides::new(routes, table);
-        let mut ways = sides.ways();
+    for (routes, table) in
+        [10, 100, 1_000].into_iter().flat_map(|n| TableVariant::ALL.map(|table| (n, table)))
+    {
+        let sides = ComparedInputs::new(routes, table);
+        let mut ways = sides.implementations();
         let mut best = [Duration::MAX; 4];
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(3) {
@@ -298,10 +317,10 @@ fn ratios() {
 fn columns(c: &mut Criterion) {
     // Under `cargo test` no timing runs.
     if std::env::args().any(|arg| arg == "--bench") {
-        ratios();
+        print_ratios();
     }
     for routes in [10, 1_000] {
-        let sides = Sides::new(routes, Table::Repeated);
+        let sides = ComparedInputs::new(routes, TableVariant::Repeated);
         let mut group = c.benchmark_group(format!("columns/{routes}"));
         group.throughput(Throughput::Elements(sides.messages.len() as u64));
         group.sample_size(20).warm_up_time(Duration::from_millis(300));
@@ -315,7 +334,7 @@ fn columns(c: &mut Criterion) {
 criterion_group!(benches, columns);
 
 fn main() {
-    if !count() {
+    if !run_for_callgrind() {
         benches();
         Criterion::default().configure_from_args().final_summary();
     }

@@ -16,8 +16,8 @@ use support::random::Random;
 use support::trials::seeds;
 
 /// Number of programs, and of messages per program.
-const PROGRAMS: u64 = 120;
-const MESSAGES: usize = 60;
+const PROGRAM_COUNT: u64 = 120;
+const MESSAGES_PER_PROGRAM: usize = 60;
 
 /// Compiles rules for the reference evaluator, with two host functions. A test that reads the
 /// printed lines must define functions of the same names and results.
@@ -31,7 +31,7 @@ fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
 
 /// Generates a program with messages, as JSON. Each message has its decision as JSON text, and the
 /// names of all matching routes. `None` if the program does not compile.
-fn program(seed: u64) -> Option<Json> {
+fn generate_program(seed: u64) -> Option<Json> {
     let mut random = Random::new(seed);
     let generated = match seed % 4 {
         1 => Generator::under_limits(&mut random),
@@ -41,7 +41,7 @@ fn program(seed: u64) -> Option<Json> {
     let rules = compile(&generated.source).ok()?;
     let name = &generated.entries[seed as usize % generated.entries.len()];
     let entry = rules.entry(name).ok()?;
-    let cases = (0..MESSAGES).map(|_| {
+    let cases = (0..MESSAGES_PER_PROGRAM).map(|_| {
         let message = message(&mut random);
         let answer = serde_json::to_string(&entry.decide(&message)).unwrap_or_default();
         json!({"message": message.to_string(), "answer": answer, "matched": entry.matched(&message)})
@@ -52,7 +52,7 @@ fn program(seed: u64) -> Option<Json> {
 
 fn main() -> std::io::Result<()> {
     let mut out = BufWriter::new(stdout().lock());
-    for program in seeds(PROGRAMS).filter_map(program) {
+    for program in seeds(PROGRAM_COUNT).filter_map(generate_program) {
         writeln!(out, "{program}")?;
     }
     out.flush()

@@ -5,7 +5,7 @@
 
 use arrow_array::RecordBatch;
 use rulec::Rules;
-use rulec_arrow::formats::{Format, open};
+use rulec_arrow::formats::{Format, open_source};
 use rulec_arrow::{Decider, Options};
 use std::error::Error;
 use std::fs::File;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [rules, file] = arguments.as_slice() else {
         return Err("usage: timed RULES FILE".into());
     };
-    let mut source = open(Format::Arrow, File::open(file)?)?;
+    let mut source = open_source(Format::Arrow, File::open(file)?)?;
     let mut decider = Decider::new(&Rules::from_path(rules)?, None, source.schema(), &Options::default())?;
     let mut batches: Vec<RecordBatch> = Vec::new();
     while let Some(part) = source.next()? {

@@ -2,7 +2,7 @@
 //! of the keys in the JSON output of `rulec run`. A column that the rules can never fill is left
 //! out.
 
-use crate::build::{Build, Names, Type};
+use crate::build::{AnswerType, ColumnBuilder, DictionaryTexts};
 use crate::rows::RowError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Builder of the answer columns of an entry.
 pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<LazyColumn>,
     rows: usize,
     /// Precomputed dictionary keys of the answers of each rule and each table's default. Empty
     /// unless the entry is a table of routes.
@@ -28,16 +28,16 @@ pub(crate) struct AnswerBuilder {
 }
 
 /// Builder of a column. Most cells are null, so nulls are appended lazily, many at once.
-struct Column {
-    role: Role,
-    build: Build,
+struct LazyColumn {
+    role: ColumnRole,
+    build: ColumnBuilder,
     /// Number of rows already in the builder.
     rows: usize,
 }
 
-impl Column {
+impl LazyColumn {
     /// Appends pending nulls and returns the builder for the value of this row.
-    fn at(&mut self, row: usize) -> &mut Build {
+    fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.rows < row {
             self.build.push_nulls(row - self.rows);
         }
@@ -63,7 +63,7 @@ struct Keys {
 }
 
 /// Name of the column that contains the error of a row.
-const ERROR: &str = "error";
+const ERROR_COLUMN: &str = "error";
 
 impl AnswerBuilder {
     /// Creates a builder for decisions of an entry; `matched` adds a column with all matching
@@ -71,35 +71,36 @@ impl AnswerBuilder {
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {
-            TableKind::Routes | TableKind::Requirements => routes(program),
-            TableKind::Choice => (choice(program), PrecomputedKeys::default()),
-            TableKind::Flows => (flows(program), PrecomputedKeys::default()),
-            TableKind::Router => {
-                (vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)], PrecomputedKeys::default())
-            }
+            TableKind::Routes | TableKind::Requirements => route_columns(program),
+            TableKind::Choice => (choice_columns(program), PrecomputedKeys::default()),
+            TableKind::Flows => (flow_columns(program), PrecomputedKeys::default()),
+            TableKind::Router => (
+                vec![("next", AnswerType::list(AnswerType::Text)), ("loopback", AnswerType::Bool)],
+                PrecomputedKeys::default(),
+            ),
         };
-        columns.insert(0, ("entry", names([entry.name()])));
-        columns.extend(common(program));
+        columns.insert(0, ("entry", dictionary_type([entry.name()])));
+        columns.extend(common_columns(program));
         if entry.kind() == TableKind::Choice {
-            columns.push(("failure", Type::Text));
-            columns.push(("skipped", Type::texts(&["branch", "condition", "reason"])));
-            columns.push(("reason", Type::Text));
+            columns.push(("failure", AnswerType::Text));
+            columns.push(("skipped", AnswerType::text_records(&["branch", "condition", "reason"])));
+            columns.push(("reason", AnswerType::Text));
         }
         if matched {
-            columns.push(("matched", Type::list(Type::Text)));
+            columns.push(("matched", AnswerType::list(AnswerType::Text)));
         }
         AnswerBuilder::new(columns, known)
     }
 
     /// Adds a column with the explanation of each decision if `explained`.
-    pub fn explained(mut self, explained: bool) -> AnswerBuilder {
+    pub fn with_explanations(mut self, explained: bool) -> AnswerBuilder {
         if explained {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
-            let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
+            let fields: Vec<Field> = fields.chain([AnswerType::Json.to_field("explanation")]).collect();
             self.schema = Arc::new(Schema::new(fields));
-            self.columns.push(Column {
-                role: Role::from_name("explanation"),
-                build: Build::new(&Type::Json),
+            self.columns.push(LazyColumn {
+                role: ColumnRole::from_name("explanation"),
+                build: ColumnBuilder::new(&AnswerType::Json),
                 rows: 0,
             });
         }
@@ -107,41 +108,52 @@ impl AnswerBuilder {
     }
 
     /// Sets the language of error messages about rows.
-    pub fn language(self, language: Language) -> AnswerBuilder {
+    pub fn with_language(self, language: Language) -> AnswerBuilder {
         AnswerBuilder { language, ..self }
     }
 
     /// Creates a builder for the results of payload checks.
     pub fn for_payloads() -> AnswerBuilder {
-        let violations = || Type::texts(&["rule", "path", "message", "repair"]);
+        let violations = || AnswerType::text_records(&["rule", "path", "message", "repair"]);
         let columns = vec![
-            ("decision", Type::Text),
-            ("valid", Type::Bool),
+            ("decision", AnswerType::Text),
+            ("valid", AnswerType::Bool),
             ("violations", violations()),
-            ("outcome", Type::Text),
-            ("event", Type::Text),
-            ("corrections", Type::texts(&["kind", "path"])),
+            ("outcome", AnswerType::Text),
+            ("event", AnswerType::Text),
+            ("corrections", AnswerType::text_records(&["kind", "path"])),
             ("remaining", violations()),
-            ("corrected", Type::Json),
-            ("fallback", Type::Text),
-            ("exceeded", exceeded()),
+            ("corrected", AnswerType::Json),
+            ("fallback", AnswerType::Text),
+            ("exceeded", exceeded_type()),
             ("warnings", violations()),
-            ("unchecked", Type::texts(&["rule", "path", "message"])),
+            ("unchecked", AnswerType::text_records(&["rule", "path", "message"])),
         ];
         AnswerBuilder::new(columns, PrecomputedKeys::default())
     }
 
-    fn new(mut columns: Columns, known: PrecomputedKeys) -> AnswerBuilder {
-        let error =
-            [("code", Type::Text), ("message", Type::Text), ("column", Type::Count), ("path", Type::Text)];
-        let error = error.into_iter().chain([("help", Type::Text)]);
-        columns.push((ERROR, Type::Record(error.map(|(name, ty)| (name.to_owned(), ty)).collect())));
-        let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name)).collect();
+    fn new(mut columns: ColumnTypes, known: PrecomputedKeys) -> AnswerBuilder {
+        let error = [
+            ("code", AnswerType::Text),
+            ("message", AnswerType::Text),
+            ("column", AnswerType::Count),
+            ("path", AnswerType::Text),
+        ];
+        let error = error.into_iter().chain([("help", AnswerType::Text)]);
+        columns.push((
+            ERROR_COLUMN,
+            AnswerType::Record(error.map(|(name, ty)| (name.to_owned(), ty)).collect()),
+        ));
+        let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.to_field(name)).collect();
         AnswerBuilder {
             schema: Arc::new(Schema::new(fields)),
             columns: columns
                 .iter()
-                .map(|(name, ty)| Column { role: Role::from_name(name), build: Build::new(ty), rows: 0 })
+                .map(|(name, ty)| LazyColumn {
+                    role: ColumnRole::from_name(name),
+                    build: ColumnBuilder::new(ty),
+                    rows: 0,
+                })
                 .collect(),
             rows: 0,
             known,
@@ -159,30 +171,30 @@ impl AnswerBuilder {
             return self.push_other(decision, matched);
         }
         let keys = self.known.for_decision(decision);
-        let plain = is_plain(decision);
+        let plain = is_plain_decision(decision);
         let row = self.rows;
         for column in &mut self.columns {
             match column.role {
-                Role::Entry => column.at(row).push_key(Some(0)),
-                Role::Chosen => column.at(row).push_key(keys.chosen),
-                Role::Target => column.at(row).push_key(keys.target),
-                Role::Metadata => column.at(row).push_key(keys.metadata),
-                Role::Args => column.at(row).push_record(decision.args()),
-                Role::Requires => match decision.required_permissions() {
+                ColumnRole::Entry => column.append_at(row).push_key(Some(0)),
+                ColumnRole::Chosen => column.append_at(row).push_key(keys.chosen),
+                ColumnRole::Target => column.append_at(row).push_key(keys.target),
+                ColumnRole::Metadata => column.append_at(row).push_key(keys.metadata),
+                ColumnRole::Args => column.append_at(row).push_record(decision.args()),
+                ColumnRole::Requires => match decision.required_permissions() {
                     [] => {}
-                    some => column.at(row).push_texts(some.iter().map(|one| &**one)),
+                    some => column.append_at(row).push_texts(some.iter().map(|one| &**one)),
                 },
-                Role::Path => match decision.path() {
+                ColumnRole::Path => match decision.path() {
                     path if path.len() < 2 => {}
-                    path => column.at(row).push_texts(path.into_iter()),
+                    path => column.append_at(row).push_texts(path.into_iter()),
                 },
-                Role::Matched => {
-                    column.at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
+                ColumnRole::Matched => {
+                    column.append_at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
                 }
-                Role::Other(_) if plain => {}
-                Role::Other(name) => {
-                    if let Some(value) = rest(name, decision) {
-                        column.at(row).push(Some(&value));
+                ColumnRole::Other(_) if plain => {}
+                ColumnRole::Other(name) => {
+                    if let Some(value) = rare_part(name, decision) {
+                        column.append_at(row).push(Some(&value));
                     }
                 }
             }
@@ -204,7 +216,7 @@ impl AnswerBuilder {
         let row = self.rows;
         for column in &mut self.columns {
             let value = answer.get(column.role.name());
-            column.at(row).push(value);
+            column.append_at(row).push(value);
         }
         self.rows += 1;
     }
@@ -213,13 +225,13 @@ impl AnswerBuilder {
     pub fn push_error(&mut self, error: &RowError) {
         let message = error.to_message();
         let message = message.localized(self.language);
-        self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
+        self.push_json(&json!({ ERROR_COLUMN: {"code": error.code().as_str(), "message": message} }));
     }
 
     /// Returns the answers so far as a batch and resets the builder.
     pub fn finish(&mut self) -> RecordBatch {
         let rows = std::mem::take(&mut self.rows);
-        let finish = |column: &mut Column| {
+        let finish = |column: &mut LazyColumn| {
             column.build.push_nulls(rows - column.rows);
             column.rows = 0;
             column.build.finish()
@@ -233,7 +245,7 @@ impl AnswerBuilder {
 
 /// The part of a decision that a column contains.
 #[derive(Clone, Copy)]
-enum Role {
+enum ColumnRole {
     Entry,
     Chosen,
     Target,
@@ -247,31 +259,38 @@ enum Role {
     Other(&'static str),
 }
 
-impl Role {
-    fn from_name(name: &'static str) -> Role {
-        let roles =
-            [Role::Entry, Role::Chosen, Role::Target, Role::Args, Role::Metadata, Role::Requires, Role::Path];
-        let mut roles = roles.into_iter().chain([Role::Matched]);
-        roles.find(|role| role.name() == name).unwrap_or(Role::Other(name))
+impl ColumnRole {
+    fn from_name(name: &'static str) -> ColumnRole {
+        let roles = [
+            ColumnRole::Entry,
+            ColumnRole::Chosen,
+            ColumnRole::Target,
+            ColumnRole::Args,
+            ColumnRole::Metadata,
+            ColumnRole::Requires,
+            ColumnRole::Path,
+        ];
+        let mut roles = roles.into_iter().chain([ColumnRole::Matched]);
+        roles.find(|role| role.name() == name).unwrap_or(ColumnRole::Other(name))
     }
 
     fn name(self) -> &'static str {
         match self {
-            Role::Entry => "entry",
-            Role::Chosen => "chosen",
-            Role::Target => "target",
-            Role::Args => "args",
-            Role::Metadata => "metadata",
-            Role::Requires => "requires",
-            Role::Path => "path",
-            Role::Matched => "matched",
-            Role::Other(name) => name,
+            ColumnRole::Entry => "entry",
+            ColumnRole::Chosen => "chosen",
+            ColumnRole::Target => "target",
+            ColumnRole::Args => "args",
+            ColumnRole::Metadata => "metadata",
+            ColumnRole::Requires => "requires",
+            ColumnRole::Path => "path",
+            ColumnRole::Matched => "matched",
+            ColumnRole::Other(name) => name,
         }
     }
 }
 
 /// True if a decision has none of the rare parts, such as violations or failures.
-fn is_plain(decision: &Decision) -> bool {
+fn is_plain_decision(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()
         && decision.exceeded().is_empty()
@@ -279,7 +298,7 @@ fn is_plain(decision: &Decision) -> bool {
 }
 
 /// Returns a rare part of a decision, as a JSON list; `None` if the part is empty.
-fn rest(name: &str, decision: &Decision) -> Option<Json> {
+fn rare_part(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
         "breaches" => serde_json::to_value(decision.breaches()).ok()?,
@@ -309,134 +328,140 @@ impl PrecomputedKeys {
 }
 
 /// Returns the type of a dictionary column that contains these texts.
-fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
-    let mut names = Names::default();
+fn dictionary_type<'n>(texts: impl IntoIterator<Item = &'n str>) -> AnswerType {
+    let mut names = DictionaryTexts::default();
     for text in texts {
-        names.add(text);
+        names.key_of_text(text);
     }
-    Type::Names(Arc::new(names))
+    AnswerType::DictionaryTexts(Arc::new(names))
 }
 
 /// Returns the columns for a table of routes, and the precomputed dictionary keys of each rule.
-fn routes(program: &Program) -> (Columns, PrecomputedKeys) {
-    let (mut chosen, mut target) = (Names::default(), Names::default());
-    let mut metadata = Names::of_json();
+fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
+    let (mut chosen, mut target) = (DictionaryTexts::default(), DictionaryTexts::default());
+    let mut metadata = DictionaryTexts::for_json();
     let mut keys = |name: &str, outcome: Option<&Outcome>| match outcome {
         Some(Outcome::Handler { name: handler, metadata: constants, .. }) => Keys {
-            chosen: Some(chosen.add(name)),
-            target: Some(target.add(handler)),
-            metadata: Some(metadata.add(&Json::Object((**constants).clone()).to_string())),
+            chosen: Some(chosen.key_of_text(name)),
+            target: Some(target.key_of_text(handler)),
+            metadata: Some(metadata.key_of_text(&Json::Object((**constants).clone()).to_string())),
         },
-        _ => Keys { chosen: Some(chosen.add(name)), target: None, metadata: Some(metadata.add("{}")) },
+        _ => Keys {
+            chosen: Some(chosen.key_of_text(name)),
+            target: None,
+            metadata: Some(metadata.key_of_text("{}")),
+        },
     };
     let mut known = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
         none: Keys::default(),
     };
-    known.none.metadata = Some(metadata.add("{}"));
-    let mut columns =
-        vec![("chosen", Type::Names(Arc::new(chosen))), ("target", Type::Names(Arc::new(target)))];
-    columns.extend(arguments(program).map(|args| ("args", args)));
-    columns.push(("metadata", Type::Names(Arc::new(metadata))));
+    known.none.metadata = Some(metadata.key_of_text("{}"));
+    let mut columns = vec![
+        ("chosen", AnswerType::DictionaryTexts(Arc::new(chosen))),
+        ("target", AnswerType::DictionaryTexts(Arc::new(target))),
+    ];
+    columns.extend(argument_type(program).map(|args| ("args", args)));
+    columns.push(("metadata", AnswerType::DictionaryTexts(Arc::new(metadata))));
     if program.handlers.iter().flatten().any(|handler| !handler.requires.is_empty()) {
-        columns.push(("requires", Type::list(Type::Text)));
+        columns.push(("requires", AnswerType::list(AnswerType::Text)));
     }
     (columns, known)
 }
 
-type Columns = Vec<(&'static str, Type)>;
+type ColumnTypes = Vec<(&'static str, AnswerType)>;
 
 /// Iterates over the outcomes of all rules and table defaults.
-fn outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
+fn all_outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
 }
 
 /// Returns one record type with the arguments of all handlers; `None` if no handler has arguments.
 /// An argument that has several types is JSON.
-fn arguments(program: &Program) -> Option<Type> {
-    let mut types: BTreeMap<&str, Type> = BTreeMap::new();
-    for outcome in outcomes(program) {
+fn argument_type(program: &Program) -> Option<AnswerType> {
+    let mut types: BTreeMap<&str, AnswerType> = BTreeMap::new();
+    for outcome in all_outcomes(program) {
         let Outcome::Handler { args, .. } = outcome else { continue };
         for argument in args {
             let kinds = program
                 .values
                 .get(argument.value.index())
                 .map_or(KindSet::ALL_WITH_VERSION, |value| value.ty.kinds);
-            let ty = of_kinds(kinds);
+            let ty = type_for_kinds(kinds);
             types
                 .entry(&argument.name)
                 .and_modify(|known| {
                     if *known != ty {
-                        *known = Type::Json
+                        *known = AnswerType::Json
                     }
                 })
                 .or_insert(ty);
         }
     }
     let fields = types.into_iter().map(|(name, ty)| (name.to_owned(), ty));
-    Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(Type::Record)
+    Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(AnswerType::Record)
 }
 
 /// Returns the column type for values of these kinds. Lists and dicts become JSON, because their
 /// elements may have any kind.
-fn of_kinds(kinds: KindSet) -> Type {
+fn type_for_kinds(kinds: KindSet) -> AnswerType {
     let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
     match kinds {
-        KindSet::BOOL => Type::Bool,
-        KindSet::INT => Type::Int,
-        KindSet::FLOAT => Type::Float,
-        kinds if !kinds.is_empty() && kinds.is_subset(texts) => Type::Text,
-        _ => Type::Json,
+        KindSet::BOOL => AnswerType::Bool,
+        KindSet::INT => AnswerType::Int,
+        KindSet::FLOAT => AnswerType::Float,
+        kinds if !kinds.is_empty() && kinds.is_subset(texts) => AnswerType::Text,
+        _ => AnswerType::Json,
     }
 }
 
-fn choice(program: &Program) -> Columns {
+fn choice_columns(program: &Program) -> ColumnTypes {
     let branches = program.rules.iter().map(|rule| &*rule.name).chain([""]);
-    vec![("branch", names(branches)), ("default", Type::Bool), ("to_user", Type::Bool)]
+    vec![("branch", dictionary_type(branches)), ("default", AnswerType::Bool), ("to_user", AnswerType::Bool)]
 }
 
-fn flows(program: &Program) -> Columns {
+fn flow_columns(program: &Program) -> ColumnTypes {
     let patterns = program.rules.iter().filter_map(|rule| match &rule.outcome {
         Outcome::Flow { pattern, .. } => Some(&**pattern),
         _ => None,
     });
-    let nearest = ["id", "name"].map(|name| (name.to_owned(), Type::Text));
-    let nearest = nearest.into_iter().chain([("score".to_owned(), Type::Float)]).collect();
+    let nearest = ["id", "name"].map(|name| (name.to_owned(), AnswerType::Text));
+    let nearest = nearest.into_iter().chain([("score".to_owned(), AnswerType::Float)]).collect();
     vec![
-        ("flow", names(program.flows.iter().map(|flow| &*flow.id))),
-        ("name", names(program.flows.iter().map(|flow| &*flow.name))),
-        ("pattern", names(patterns)),
-        ("score", Type::Float),
-        ("nearest", Type::list(Type::Record(nearest))),
+        ("flow", dictionary_type(program.flows.iter().map(|flow| &*flow.id))),
+        ("name", dictionary_type(program.flows.iter().map(|flow| &*flow.name))),
+        ("pattern", dictionary_type(patterns)),
+        ("score", AnswerType::Float),
+        ("nearest", AnswerType::list(AnswerType::Record(nearest))),
     ]
 }
 
-fn exceeded() -> Type {
-    let fields = [("limit", Type::Text), ("amount", Type::Count), ("most", Type::Count)];
-    Type::list(Type::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
+fn exceeded_type() -> AnswerType {
+    let fields = [("limit", AnswerType::Text), ("amount", AnswerType::Count), ("most", AnswerType::Count)];
+    AnswerType::list(AnswerType::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
 
 /// Returns the columns that every kind of entry has.
-fn common(program: &Program) -> Columns {
-    let mut columns: Columns = Vec::new();
-    if outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {
-        columns.push(("path", Type::list(Type::Text)));
+fn common_columns(program: &Program) -> ColumnTypes {
+    let mut columns: ColumnTypes = Vec::new();
+    if all_outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {
+        columns.push(("path", AnswerType::list(AnswerType::Text)));
     }
     let has_required = |outcome: &Outcome| match outcome {
         Outcome::Handler { args, .. } => args.iter().any(|argument| !argument.optional),
         _ => false,
     };
-    if outcomes(program).any(has_required) {
-        columns.push(("missing_args", Type::list(Type::Text)));
+    if all_outcomes(program).any(has_required) {
+        columns.push(("missing_args", AnswerType::list(AnswerType::Text)));
     }
     if program.input_contract().is_some() {
-        columns.push(("breaches", Type::texts(&["path", "expected", "found", "hint"])));
+        columns.push(("breaches", AnswerType::text_records(&["path", "expected", "found", "hint"])));
     }
-    columns.push(("exceeded", exceeded()));
+    columns.push(("exceeded", exceeded_type()));
     if !program.externs.is_empty() {
-        columns.push(("failures", Type::texts(&["function", "message"])));
+        columns.push(("failures", AnswerType::text_records(&["function", "message"])));
     }
     columns
 }

@@ -118,33 +118,33 @@ impl Options {
 pub(crate) struct Binding {
     schema: SchemaRef,
     /// Fields of the message, each with its column or columns.
-    columns: Vec<(String, Source)>,
-    /// Fields that the rules read. [`Bound::at`] is an index into `columns`.
-    pub bound: Vec<Bound>,
+    columns: Vec<(String, FieldSource)>,
+    /// Fields that the rules read. [`BoundField::at`] is an index into `columns`.
+    pub bound: Vec<BoundField>,
     /// Whether all bound fields can be filled column by column.
     pub lanes: bool,
 }
 
 /// The column or columns that a message field comes from.
 #[derive(Clone, Debug)]
-enum Source {
+enum FieldSource {
     Column(usize, TextFormat),
     /// Columns with a dotted name, such as `ctx.n`, which form an object.
-    Group(Vec<(String, Source)>),
+    Group(Vec<(String, FieldSource)>),
 }
 
-impl Source {
-    fn columns(&self, found: &mut Vec<usize>) {
+impl FieldSource {
+    fn collect_columns(&self, found: &mut Vec<usize>) {
         match self {
-            Source::Column(at, _) => found.push(*at),
-            Source::Group(inner) => inner.iter().for_each(|(_, source)| source.columns(found)),
+            FieldSource::Column(at, _) => found.push(*at),
+            FieldSource::Group(inner) => inner.iter().for_each(|(_, source)| source.collect_columns(found)),
         }
     }
 }
 
 /// A message field that the rules read, bound to its column.
 #[derive(Clone, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundField {
     /// Index of the field among the columns of its object.
     pub at: usize,
     pub place: PathId,
@@ -155,23 +155,25 @@ pub(crate) struct Bound {
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
     /// If the field is an object, its fields that the rules read.
-    pub inside: Vec<Bound>,
+    pub inside: Vec<BoundField>,
     /// Possible kinds of the field's values.
     given: KindSet,
     /// Whether the column type guarantees that all values have one type.
     plain: bool,
 }
 
-impl Bound {
+impl BoundField {
     /// True if every value of the field can be read as one of these kinds.
-    pub fn is_surely(&self, kinds: KindSet) -> bool {
+    pub fn is_always_of(&self, kinds: KindSet) -> bool {
         self.given.is_subset(kinds)
     }
 
     /// True if the field can be filled column by column, with all its subfields.
-    fn is_lane(&self) -> bool {
+    fn is_columnar(&self) -> bool {
         match self.is_object {
-            true => self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(Bound::is_lane),
+            true => {
+                self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(BoundField::is_columnar)
+            }
             false => self.plain,
         }
     }
@@ -181,11 +183,11 @@ impl Binding {
     /// Binds the columns of a schema to the fields that a session's rules read. If the session
     /// cannot fill slots directly, nothing is bound, and rows are read as JSON trees.
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
-        let Some(plan) = session.plan() else { return Ok(Binding::whole(schema, options)) };
+        let Some(plan) = session.plan() else { return Ok(Binding::bind_all(schema, options)) };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
-        let columns = binder.sources();
-        let bound = binder.places(ROOT_PATH, &columns, "");
-        let lanes = bound.iter().all(Bound::is_lane) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
+        let columns = binder.map_columns();
+        let bound = binder.bind_in(ROOT_PATH, &columns, "");
+        let lanes = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => Ok(Binding { columns, bound, lanes, schema }),
             problems => Err(BindError { problems }),
@@ -193,10 +195,10 @@ impl Binding {
     }
 
     /// Binds all columns as fields of a JSON object, regardless of what the rules read.
-    pub fn whole(schema: SchemaRef, options: &Options) -> Binding {
+    pub fn bind_all(schema: SchemaRef, options: &Options) -> Binding {
         let columns = schema.fields().iter().enumerate();
         let columns = columns.map(|(at, field)| {
-            (field.name().clone(), Source::Column(at, options.meaning(field, KindSet::ALL)))
+            (field.name().clone(), FieldSource::Column(at, options.text_format(field, KindSet::ALL)))
         });
         Binding { columns: columns.collect(), bound: Vec::new(), lanes: false, schema }
     }
@@ -207,13 +209,13 @@ impl Binding {
 
     /// Returns the schema indices of the columns that the rules read; all columns if nothing is
     /// bound.
-    pub fn reads(&self) -> Vec<usize> {
+    pub fn read_columns(&self) -> Vec<usize> {
         if self.bound.is_empty() {
             return (0..self.schema.fields().len()).collect();
         }
         let mut reads = Vec::new();
         for bound in &self.bound {
-            self.columns[bound.at].1.columns(&mut reads);
+            self.columns[bound.at].1.collect_columns(&mut reads);
         }
         reads.sort_unstable();
         reads
@@ -224,7 +226,7 @@ impl Binding {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
-    pub fn open<'b>(&'b self, batch: &'b RecordBatch) -> Result<TypedColumn<'b>, ColumnsError> {
+    pub fn open_batch<'b>(&'b self, batch: &'b RecordBatch) -> Result<TypedColumn<'b>, ColumnsError> {
         let (bound, found) = (self.schema.fields(), batch.schema_ref().fields());
         let same = |(one, other): (&FieldRef, &FieldRef)| {
             one.name() == other.name() && one.data_type() == other.data_type()
@@ -234,19 +236,19 @@ impl Binding {
                 found.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
             return Err(ColumnsError::Schema(names.join(", ")));
         }
-        Ok(TypedColumn::group(self.group(&self.columns, batch)))
+        Ok(TypedColumn::group(self.group_columns(&self.columns, batch)))
     }
 
-    fn group<'b>(
+    fn group_columns<'b>(
         &'b self,
-        sources: &'b [(String, Source)],
+        sources: &'b [(String, FieldSource)],
         batch: &'b RecordBatch,
     ) -> Vec<(&'b str, TypedColumn<'b>)> {
-        let read = |source: &'b Source| match source {
-            Source::Column(at, meaning) => {
+        let read = |source: &'b FieldSource| match source {
+            FieldSource::Column(at, meaning) => {
                 TypedColumn::new(batch.column(*at), self.schema.field(*at), *meaning)
             }
-            Source::Group(inner) => TypedColumn::group(self.group(inner, batch)),
+            FieldSource::Group(inner) => TypedColumn::group(self.group_columns(inner, batch)),
         };
         sources.iter().map(|(name, source)| (name.as_str(), read(source))).collect()
     }
@@ -254,7 +256,7 @@ impl Binding {
 
 impl Options {
     /// Returns how to interpret a column's texts if the rules read these kinds.
-    fn meaning(&self, field: &Field, kinds: KindSet) -> TextFormat {
+    fn text_format(&self, field: &Field, kinds: KindSet) -> TextFormat {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
         if self.json.contains(field.name()) {
             TextFormat::Json
@@ -276,7 +278,7 @@ struct Binder<'s> {
 impl Binder<'_> {
     /// Maps columns to message fields by name. A column with a dotted name becomes part of an
     /// object if the rules read that object and no column has the object's name.
-    fn sources(&mut self) -> Vec<(String, Source)> {
+    fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         for (at, field) in self.schema.fields().iter().enumerate() {
@@ -287,8 +289,9 @@ impl Binder<'_> {
             });
             let path: Vec<&str> = if is_part { name.split('.').collect() } else { vec![name] };
             let place = path.iter().fold(ROOT_PATH, |place, key| self.plan.child_named(place, key));
-            let column = Source::Column(at, self.options.meaning(field, self.plan.accepted_kinds(place)));
-            if insert(&mut sources, &path, column).is_none() {
+            let column =
+                FieldSource::Column(at, self.options.text_format(field, self.plan.accepted_kinds(place)));
+            if insert_column(&mut sources, &path, column).is_none() {
                 self.problems.push(message!("the column `{name}` exists twice; rename one of the two"));
             }
         }
@@ -296,21 +299,21 @@ impl Binder<'_> {
     }
 
     /// Binds the fields that the rules read inside an object to the object's columns.
-    fn places(&mut self, object: PathId, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
+    fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
         for (name, place) in self.plan.child_paths(object) {
-            let path = join(path, name);
+            let path = join_path(path, name);
             match find(name).map(|at| (at, &sources[at].1)) {
-                None => self.missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
-                Some((at, Source::Group(inner))) => {
-                    let inside = self.places(place, inner, &path);
-                    bound.push(self.bound(at, place, Some(inside), (KindSet::DICT, false)));
+                None => self.report_missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
+                Some((at, FieldSource::Group(inner))) => {
+                    let inside = self.bind_in(place, inner, &path);
+                    bound.push(self.bind_field(at, place, Some(inside), (KindSet::DICT, false)));
                 }
-                Some((at, Source::Column(column, meaning))) => {
+                Some((at, FieldSource::Column(column, meaning))) => {
                     let field = self.schema.field(*column);
-                    let inside = self.column(place, field, *meaning, &path);
-                    bound.push(self.bound(at, place, inside, given(field, *meaning)));
+                    let inside = self.check_column(place, field, *meaning, &path);
+                    bound.push(self.bind_field(at, place, inside, column_kinds(field, *meaning)));
                 }
             }
         }
@@ -319,17 +322,17 @@ impl Binder<'_> {
 
     /// Creates a bound field. If the field is an object with the same fields in every row, `inside`
     /// has the bound fields of the object.
-    fn bound(
+    fn bind_field(
         &self,
         at: usize,
         place: PathId,
-        inside: Option<Vec<Bound>>,
+        inside: Option<Vec<BoundField>>,
         (given, plain): (KindSet, bool),
-    ) -> Bound {
+    ) -> BoundField {
         let is_object = inside.is_some();
         let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(place, *kind));
         let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::single(kind)));
-        Bound {
+        BoundField {
             at,
             place,
             whole,
@@ -343,34 +346,35 @@ impl Binder<'_> {
 
     /// Checks a column, or a field of a struct column, and reports a type that the rules cannot
     /// read. Returns the bound fields of a struct; `None` for other types.
-    fn column(
+    fn check_column(
         &mut self,
         place: PathId,
         field: &Field,
         meaning: TextFormat,
         path: &str,
-    ) -> Option<Vec<Bound>> {
+    ) -> Option<Vec<BoundField>> {
         let is_object = self.plan.child_paths(place).next().is_some();
         let wanted = match self.plan.accepted_kinds(place) {
             kinds if is_object => kinds.union(KindSet::DICT),
             kinds => kinds,
         };
-        let kinds = kinds(field, meaning);
-        if !can_be_read(kinds, wanted) {
-            self.problems.push(unfit(field, meaning, path, wanted));
+        let kinds = possible_kinds(field, meaning);
+        if !can_be_read_as(kinds, wanted) {
+            self.problems.push(unfit_column_message(field, meaning, path, wanted));
             return None;
         }
         match field.data_type() {
             DataType::Struct(fields) if is_object => {
                 let mut bound = Vec::new();
                 for (name, inner) in self.plan.child_paths(place) {
-                    let path = join(path, name);
+                    let path = join_path(path, name);
                     match fields.find(name) {
                         Some((at, field)) => {
-                            let inside = self.column(inner, field, TextFormat::Text, &path);
-                            bound.push(self.bound(at, inner, inside, given(field, TextFormat::Text)));
+                            let inside = self.check_column(inner, field, TextFormat::Text, &path);
+                            let kinds = column_kinds(field, TextFormat::Text);
+                            bound.push(self.bind_field(at, inner, inside, kinds));
                         }
-                        None => self.missing(inner, &path, fields.iter().map(|field| field.name().as_str())),
+                        None => self.report_missing(inner, &path, fields.iter().map(|field| &**field.name())),
                     }
                 }
                 Some(bound)
@@ -380,7 +384,7 @@ impl Binder<'_> {
     }
 
     /// Reports a field that has no column, unless the rules allow the field to be missing.
-    fn missing<'n>(&mut self, place: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
+    fn report_missing<'n>(&mut self, place: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(place) {
             return;
         }
@@ -402,7 +406,7 @@ impl Binder<'_> {
 }
 
 /// Returns the possible kinds of a column's values, and whether all values have one type.
-fn given(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
+fn column_kinds(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
     let plain = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
         DataType::Dictionary(_, values) => {
@@ -410,34 +414,34 @@ fn given(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
         }
         _ => true,
     };
-    (kinds(field, meaning), plain && meaning == TextFormat::Text && !is_json(field))
+    (possible_kinds(field, meaning), plain && meaning == TextFormat::Text && !is_json(field))
 }
 
-fn join(path: &str, name: &str) -> String {
+fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// Inserts a column at its path; `None` if the path is already taken.
-fn insert(sources: &mut Vec<(String, Source)>, path: &[&str], column: Source) -> Option<()> {
+fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let at = sources.iter().position(|(known, _)| known == name);
     match (at.map(|at| &mut sources[at].1), rest) {
         (None, []) => sources.push(((*name).to_owned(), column)),
         (None, rest) => {
             let mut inner = Vec::new();
-            insert(&mut inner, rest, column)?;
-            sources.push(((*name).to_owned(), Source::Group(inner)));
+            insert_column(&mut inner, rest, column)?;
+            sources.push(((*name).to_owned(), FieldSource::Group(inner)));
         }
-        (Some(Source::Group(inner)), [_, ..]) => return insert(inner, rest, column),
+        (Some(FieldSource::Group(inner)), [_, ..]) => return insert_column(inner, rest, column),
         (Some(_), _) => return None,
     }
     Some(())
 }
 
 /// Returns the possible kinds of a column's values.
-fn kinds(field: &Field, meaning: TextFormat) -> KindSet {
+fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
     let meaning = if is_json(field) { TextFormat::Json } else { meaning };
-    let of = |ty: &DataType| kinds(&Field::new("", ty.clone(), true), meaning);
+    let of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), meaning);
     match field.data_type() {
         DataType::Null => KindSet::ALL,
         DataType::Boolean => KindSet::BOOL,
@@ -466,20 +470,20 @@ fn kinds(field: &Field, meaning: TextFormat) -> KindSet {
         },
         DataType::Union(members, _) => members
             .iter()
-            .fold(KindSet::EMPTY, |found, (_, member)| found.union(kinds(member, TextFormat::Text))),
+            .fold(KindSet::EMPTY, |found, (_, member)| found.union(possible_kinds(member, TextFormat::Text))),
         _ => KindSet::EMPTY,
     }
 }
 
 /// True if a value of a `given` kind can be read as a `wanted` kind.
-fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
+fn can_be_read_as(given: KindSet, wanted: KindSet) -> bool {
     given.overlaps(wanted)
         || (given.has(Kind::Int) && wanted.has(Kind::Float))
         || (given.has(Kind::String) && wanted.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.
-fn unfit(field: &Field, meaning: TextFormat, path: &str, wanted: KindSet) -> Message {
+fn unfit_column_message(field: &Field, meaning: TextFormat, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {
         DataType::Timestamp(_, None) => message!("give its times a time zone, such as UTC"),

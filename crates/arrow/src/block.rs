@@ -5,24 +5,24 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 
 /// Number of rows in a block, small enough that the block's values stay in the cache.
-pub(crate) const BLOCK: usize = 64;
+pub(crate) const BLOCK_ROWS: usize = 64;
 
 /// The slot values of a block of rows.
-pub(crate) struct Block<'v> {
+pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots: usize,
     /// Bit mask of the rows that cannot be decided from slots, only from a JSON tree.
     pub trees: u64,
 }
 
-impl<'v> Block<'v> {
+impl<'v> RowBlock<'v> {
     /// Creates an empty block.
-    pub fn new() -> Block<'v> {
-        Block { values: Vec::new(), slots: 0, trees: 0 }
+    pub fn new() -> RowBlock<'v> {
+        RowBlock { values: Vec::new(), slots: 0, trees: 0 }
     }
 
     /// Clears the block and sizes it for `rows` rows; all values are missing.
-    pub fn begin(&mut self, slots: usize, rows: usize) {
+    pub fn reset(&mut self, slots: usize, rows: usize) {
         self.values.clear();
         self.values.resize(slots * rows, Value::Missing);
         self.slots = slots;
@@ -30,19 +30,19 @@ impl<'v> Block<'v> {
     }
 
     /// Returns the cells of a slot in the rows whose bits are set in `there`.
-    pub fn cells(&mut self, slot: usize, there: u64) -> Cells<'_, 'v> {
+    pub fn cells_of_slot(&mut self, slot: usize, there: u64) -> Cells<'_, 'v> {
         Cells { values: &mut self.values, width: self.slots, slot, there }
     }
 
     /// Stores a value in the slot of a row.
-    pub fn put(&mut self, at: usize, slot: usize, value: Value<'v>) {
+    pub fn put_value(&mut self, at: usize, slot: usize, value: Value<'v>) {
         if let Some(cell) = self.values.get_mut(at * self.slots + slot) {
             *cell = value;
         }
     }
 
     /// Returns the values of a row; `None` if the row must be decided from a JSON tree.
-    pub fn slots(&self, at: usize) -> Option<&[Value<'v>]> {
+    pub fn row_slots(&self, at: usize) -> Option<&[Value<'v>]> {
         if self.trees >> at & 1 == 1 {
             return None;
         }
@@ -63,30 +63,30 @@ pub(crate) struct Cells<'c, 'v> {
 impl<'v> Cells<'_, 'v> {
     /// Stores values of one kind, converted to `kinds`, in the cells of the rows that have a value.
     #[inline(always)]
-    pub fn put(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
+    pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {
-            self.put_all(values);
+            self.store_all(values);
         } else {
-            self.put_all(values.map(|value| value.read_as(kinds)));
+            self.store_all(values.map(|value| value.read_as(kinds)));
         }
     }
 
     #[inline(always)]
-    fn put_all(self, values: impl Iterator<Item = Value<'v>>) {
+    fn store_all(self, values: impl Iterator<Item = Value<'v>>) {
         let Cells { slot, there, .. } = self;
         let rows = self.values.chunks_exact_mut(self.width.max(1)).zip(values);
         if there == u64::MAX {
-            rows.for_each(|(row, value)| set(row, slot, value));
+            rows.for_each(|(row, value)| set_slot(row, slot, value));
         } else {
             rows.enumerate()
                 .filter(|(at, _)| there >> at & 1 == 1)
-                .for_each(|(_, (row, value))| set(row, slot, value));
+                .for_each(|(_, (row, value))| set_slot(row, slot, value));
         }
     }
 }
 
 #[inline(always)]
-fn set<'v>(row: &mut [Value<'v>], slot: usize, value: Value<'v>) {
+fn set_slot<'v>(row: &mut [Value<'v>], slot: usize, value: Value<'v>) {
     if let Some(cell) = row.get_mut(slot) {
         *cell = value;
     }

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 /// Metadata key of a dictionary column that marks its texts as JSON. The extension type
 /// `arrow.json` does not apply to dictionaries.
-pub(crate) const JSON_TEXTS: &str = "rulec.json";
+pub(crate) const JSON_TEXTS_KEY: &str = "rulec.json";
 
 /// Type of an answer column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Type {
+pub(crate) enum AnswerType {
     Bool,
     Int,
     Count,
@@ -27,34 +27,34 @@ pub(crate) enum Type {
     Json,
     /// Text that is stored as a dictionary: each value is one of a few texts that are known in
     /// advance.
-    Names(Arc<Names>),
-    List(Box<Type>),
-    Record(Vec<(String, Type)>),
+    DictionaryTexts(Arc<DictionaryTexts>),
+    List(Box<AnswerType>),
+    Record(Vec<(String, AnswerType)>),
 }
 
 /// The distinct texts of a dictionary column.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
     keys: HashMap<String, i32>,
     /// Whether the texts are JSON.
     pub json: bool,
 }
 
-impl PartialEq for Names {
-    fn eq(&self, other: &Names) -> bool {
+impl PartialEq for DictionaryTexts {
+    fn eq(&self, other: &DictionaryTexts) -> bool {
         (&self.texts, self.json) == (&other.texts, other.json)
     }
 }
 
-impl Names {
+impl DictionaryTexts {
     /// Creates an empty set of JSON texts.
-    pub fn of_json() -> Names {
-        Names { json: true, ..Names::default() }
+    pub fn for_json() -> DictionaryTexts {
+        DictionaryTexts { json: true, ..DictionaryTexts::default() }
     }
 
     /// Returns the key of a text, and adds the text if it is new.
-    pub fn add(&mut self, text: &str) -> i32 {
+    pub fn key_of_text(&mut self, text: &str) -> i32 {
         if let Some(key) = self.keys.get(text) {
             return *key;
         }
@@ -65,23 +65,25 @@ impl Names {
     }
 }
 
-impl Type {
-    pub fn list(of: Type) -> Type {
-        Type::List(Box::new(of))
+impl AnswerType {
+    pub fn list(of: AnswerType) -> AnswerType {
+        AnswerType::List(Box::new(of))
     }
 
     /// Returns the type of a list of records with text fields.
-    pub fn texts(fields: &[&str]) -> Type {
-        Type::list(Type::Record(fields.iter().map(|name| ((*name).to_owned(), Type::Text)).collect()))
+    pub fn text_records(fields: &[&str]) -> AnswerType {
+        AnswerType::list(AnswerType::Record(
+            fields.iter().map(|name| ((*name).to_owned(), AnswerType::Text)).collect(),
+        ))
     }
 
     /// Returns an Arrow field of this type.
-    pub fn field(&self, name: &str) -> Field {
+    pub fn to_field(&self, name: &str) -> Field {
         let field = Field::new(name, self.data_type(), true);
         match self {
-            Type::Json => field.with_extension_type(JsonType::default()),
-            Type::Names(names) if names.json => {
-                field.with_metadata([(JSON_TEXTS.to_owned(), "true".to_owned())].into())
+            AnswerType::Json => field.with_extension_type(JsonType::default()),
+            AnswerType::DictionaryTexts(names) if names.json => {
+                field.with_metadata([(JSON_TEXTS_KEY.to_owned(), "true".to_owned())].into())
             }
             _ => field,
         }
@@ -89,53 +91,55 @@ impl Type {
 
     fn data_type(&self) -> DataType {
         match self {
-            Type::Bool => DataType::Boolean,
-            Type::Int => DataType::Int64,
-            Type::Count => DataType::UInt64,
-            Type::Float => DataType::Float64,
-            Type::Text | Type::Json => DataType::Utf8,
-            Type::Names(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-            Type::List(item) => DataType::List(item.item()),
-            Type::Record(fields) => DataType::Struct(fields_of(fields)),
+            AnswerType::Bool => DataType::Boolean,
+            AnswerType::Int => DataType::Int64,
+            AnswerType::Count => DataType::UInt64,
+            AnswerType::Float => DataType::Float64,
+            AnswerType::Text | AnswerType::Json => DataType::Utf8,
+            AnswerType::DictionaryTexts(_) => {
+                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+            }
+            AnswerType::List(item) => DataType::List(item.list_item_field()),
+            AnswerType::Record(fields) => DataType::Struct(record_fields(fields)),
         }
     }
 
-    fn item(&self) -> FieldRef {
-        Arc::new(self.field("item"))
+    fn list_item_field(&self) -> FieldRef {
+        Arc::new(self.to_field("item"))
     }
 }
 
-fn fields_of(fields: &[(String, Type)]) -> Fields {
-    fields.iter().map(|(name, ty)| ty.field(name)).collect()
+fn record_fields(fields: &[(String, AnswerType)]) -> Fields {
+    fields.iter().map(|(name, ty)| ty.to_field(name)).collect()
 }
 
 /// Builder of an answer column, by the type of the column.
-pub(crate) enum Build {
+pub(crate) enum ColumnBuilder {
     Bool(BooleanBuilder),
     Int(Int64Builder),
     Count(UInt64Builder),
     Float(Float64Builder),
     Text(StringBuilder),
     Json(StringBuilder),
-    Names(Arc<Names>, ArrayRef, Keys),
-    List { item: FieldRef, ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<Build> },
-    Record { fields: Fields, names: Vec<String>, columns: Vec<Build>, nulls: NullBufferBuilder },
+    DictionaryTexts(Arc<DictionaryTexts>, ArrayRef, KeyBuilder),
+    List { item: FieldRef, ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<ColumnBuilder> },
+    Record { fields: Fields, names: Vec<String>, columns: Vec<ColumnBuilder>, nulls: NullBufferBuilder },
 }
 
 /// Builder of the keys of a dictionary column. Each row has several such columns, so appending must
 /// be cheap.
-pub(crate) struct Keys {
+pub(crate) struct KeyBuilder {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
 }
 
-impl Default for Keys {
-    fn default() -> Keys {
-        Keys { keys: Vec::new(), nulls: NullBufferBuilder::new(0) }
+impl Default for KeyBuilder {
+    fn default() -> KeyBuilder {
+        KeyBuilder { keys: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 }
 
-impl Keys {
+impl KeyBuilder {
     #[inline]
     fn push(&mut self, key: Option<i32>) {
         self.keys.push(key.unwrap_or_default());
@@ -156,29 +160,29 @@ impl Keys {
     }
 }
 
-impl Build {
-    pub fn new(ty: &Type) -> Build {
+impl ColumnBuilder {
+    pub fn new(ty: &AnswerType) -> ColumnBuilder {
         match ty {
-            Type::Bool => Build::Bool(BooleanBuilder::new()),
-            Type::Int => Build::Int(Int64Builder::new()),
-            Type::Count => Build::Count(UInt64Builder::new()),
-            Type::Float => Build::Float(Float64Builder::new()),
-            Type::Text => Build::Text(StringBuilder::new()),
-            Type::Json => Build::Json(StringBuilder::new()),
-            Type::Names(names) => {
+            AnswerType::Bool => ColumnBuilder::Bool(BooleanBuilder::new()),
+            AnswerType::Int => ColumnBuilder::Int(Int64Builder::new()),
+            AnswerType::Count => ColumnBuilder::Count(UInt64Builder::new()),
+            AnswerType::Float => ColumnBuilder::Float(Float64Builder::new()),
+            AnswerType::Text => ColumnBuilder::Text(StringBuilder::new()),
+            AnswerType::Json => ColumnBuilder::Json(StringBuilder::new()),
+            AnswerType::DictionaryTexts(names) => {
                 let texts = StringArray::from_iter_values(&names.texts);
-                Build::Names(Arc::clone(names), Arc::new(texts), Keys::default())
+                ColumnBuilder::DictionaryTexts(Arc::clone(names), Arc::new(texts), KeyBuilder::default())
             }
-            Type::List(inner) => Build::List {
-                item: inner.item(),
+            AnswerType::List(inner) => ColumnBuilder::List {
+                item: inner.list_item_field(),
                 ends: vec![0],
                 nulls: NullBufferBuilder::new(0),
-                items: Box::new(Build::new(inner)),
+                items: Box::new(ColumnBuilder::new(inner)),
             },
-            Type::Record(fields) => Build::Record {
-                fields: fields_of(fields),
+            AnswerType::Record(fields) => ColumnBuilder::Record {
+                fields: record_fields(fields),
                 names: fields.iter().map(|(name, _)| name.clone()).collect(),
-                columns: fields.iter().map(|(_, ty)| Build::new(ty)).collect(),
+                columns: fields.iter().map(|(_, ty)| ColumnBuilder::new(ty)).collect(),
                 nulls: NullBufferBuilder::new(0),
             },
         }
@@ -188,13 +192,13 @@ impl Build {
     pub fn push(&mut self, value: Option<&Json>) {
         let value = value.filter(|value| !value.is_null());
         match self {
-            Build::Bool(build) => build.append_option(value.and_then(Json::as_bool)),
-            Build::Int(build) => build.append_option(value.and_then(Json::as_i64)),
-            Build::Count(build) => build.append_option(value.and_then(Json::as_u64)),
-            Build::Float(build) => build.append_option(value.and_then(Json::as_f64)),
-            Build::Text(build) => build.append_option(value.and_then(Json::as_str)),
-            Build::Json(build) => build.append_option(value.map(Json::to_string)),
-            Build::Names(names, _, build) => {
+            ColumnBuilder::Bool(build) => build.append_option(value.and_then(Json::as_bool)),
+            ColumnBuilder::Int(build) => build.append_option(value.and_then(Json::as_i64)),
+            ColumnBuilder::Count(build) => build.append_option(value.and_then(Json::as_u64)),
+            ColumnBuilder::Float(build) => build.append_option(value.and_then(Json::as_f64)),
+            ColumnBuilder::Text(build) => build.append_option(value.and_then(Json::as_str)),
+            ColumnBuilder::Json(build) => build.append_option(value.map(Json::to_string)),
+            ColumnBuilder::DictionaryTexts(names, _, build) => {
                 let text = match value {
                     Some(Json::String(text)) => names.keys.get(text),
                     Some(value) if names.json => names.keys.get(&value.to_string()),
@@ -202,14 +206,14 @@ impl Build {
                 };
                 build.push(text.copied());
             }
-            Build::List { items, .. } => match value {
+            ColumnBuilder::List { items, .. } => match value {
                 Some(Json::Array(list)) => {
                     list.iter().for_each(|value| items.push(Some(value)));
                     self.end_list(list.len(), true);
                 }
                 _ => self.end_list(0, false),
             },
-            Build::Record { columns, nulls, .. } => {
+            ColumnBuilder::Record { columns, nulls, .. } => {
                 match value {
                     Some(Json::Object(object)) => return self.push_record(object),
                     _ => columns.iter_mut().for_each(|column| column.push(None)),
@@ -222,18 +226,18 @@ impl Build {
     /// Appends `count` nulls.
     pub fn push_nulls(&mut self, count: usize) {
         match self {
-            Build::Bool(build) => build.append_nulls(count),
-            Build::Int(build) => build.append_nulls(count),
-            Build::Count(build) => build.append_nulls(count),
-            Build::Float(build) => build.append_nulls(count),
-            Build::Text(build) | Build::Json(build) => build.append_nulls(count),
-            Build::Names(_, _, build) => build.push_nulls(count),
-            Build::List { ends, nulls, .. } => {
+            ColumnBuilder::Bool(build) => build.append_nulls(count),
+            ColumnBuilder::Int(build) => build.append_nulls(count),
+            ColumnBuilder::Count(build) => build.append_nulls(count),
+            ColumnBuilder::Float(build) => build.append_nulls(count),
+            ColumnBuilder::Text(build) | ColumnBuilder::Json(build) => build.append_nulls(count),
+            ColumnBuilder::DictionaryTexts(_, _, build) => build.push_nulls(count),
+            ColumnBuilder::List { ends, nulls, .. } => {
                 let last = ends.last().copied().unwrap_or_default();
                 ends.resize(ends.len() + count, last);
                 nulls.append_n_nulls(count);
             }
-            Build::Record { columns, nulls, .. } => {
+            ColumnBuilder::Record { columns, nulls, .. } => {
                 columns.iter_mut().for_each(|column| column.push_nulls(count));
                 nulls.append_n_nulls(count);
             }
@@ -242,7 +246,7 @@ impl Build {
 
     /// Appends an object to a record column, one field per key.
     pub fn push_record(&mut self, object: &Map<String, Json>) {
-        let Build::Record { names, columns, nulls, .. } = self else { return self.push(None) };
+        let ColumnBuilder::Record { names, columns, nulls, .. } = self else { return self.push(None) };
         for (name, column) in names.iter().zip(columns) {
             column.push(object.get(name));
         }
@@ -251,7 +255,7 @@ impl Build {
 
     /// Appends a dictionary value by its key.
     pub fn push_key(&mut self, key: Option<i32>) {
-        if let Build::Names(_, _, build) = self {
+        if let ColumnBuilder::DictionaryTexts(_, _, build) = self {
             build.push(key);
         }
     }
@@ -259,15 +263,15 @@ impl Build {
     /// Appends a text.
     pub fn push_text(&mut self, text: &str) {
         match self {
-            Build::Text(build) => build.append_value(text),
-            Build::Names(names, _, build) => build.push(names.keys.get(text).copied()),
+            ColumnBuilder::Text(build) => build.append_value(text),
+            ColumnBuilder::DictionaryTexts(names, _, build) => build.push(names.keys.get(text).copied()),
             _ => self.push(None),
         }
     }
 
     /// Appends a list of texts.
     pub fn push_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
-        let Build::List { items, .. } = self else { return };
+        let ColumnBuilder::List { items, .. } = self else { return };
         let mut count = 0;
         for text in texts {
             items.push_text(text);
@@ -277,7 +281,7 @@ impl Build {
     }
 
     fn end_list(&mut self, count: usize, is_there: bool) {
-        if let Build::List { ends, nulls, .. } = self {
+        if let ColumnBuilder::List { ends, nulls, .. } = self {
             let last = ends.last().copied().unwrap_or_default();
             ends.push(last + i32::try_from(count).unwrap_or(0));
             nulls.append(is_there);
@@ -287,22 +291,22 @@ impl Build {
     /// Returns the column so far and resets the builder.
     pub fn finish(&mut self) -> ArrayRef {
         match self {
-            Build::Bool(build) => Arc::new(build.finish()),
-            Build::Int(build) => Arc::new(build.finish()),
-            Build::Count(build) => Arc::new(build.finish()),
-            Build::Float(build) => Arc::new(build.finish()),
-            Build::Text(build) | Build::Json(build) => Arc::new(build.finish()),
-            Build::Names(_, texts, build) => {
-                // All keys are valid, because `Names` created them.
+            ColumnBuilder::Bool(build) => Arc::new(build.finish()),
+            ColumnBuilder::Int(build) => Arc::new(build.finish()),
+            ColumnBuilder::Count(build) => Arc::new(build.finish()),
+            ColumnBuilder::Float(build) => Arc::new(build.finish()),
+            ColumnBuilder::Text(build) | ColumnBuilder::Json(build) => Arc::new(build.finish()),
+            ColumnBuilder::DictionaryTexts(_, texts, build) => {
+                // All keys are valid, because `DictionaryTexts` created them.
                 let keys = build.finish();
                 Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(texts)))
             }
-            Build::List { item, ends, nulls, items } => {
+            ColumnBuilder::List { item, ends, nulls, items } => {
                 let ends = OffsetBuffer::new(std::mem::replace(ends, vec![0]).into());
                 Arc::new(ListArray::new(Arc::clone(item), ends, items.finish(), nulls.finish()))
             }
-            Build::Record { fields, columns, nulls, .. } => {
-                let columns: Vec<ArrayRef> = columns.iter_mut().map(Build::finish).collect();
+            ColumnBuilder::Record { fields, columns, nulls, .. } => {
+                let columns: Vec<ArrayRef> = columns.iter_mut().map(ColumnBuilder::finish).collect();
                 let length = nulls.len();
                 match StructArray::try_new_with_length(fields.clone(), columns, nulls.finish(), length) {
                     Ok(array) => Arc::new(array),
@@ -321,14 +325,14 @@ mod tests {
 
     #[test]
     fn what_is_built_is_read_again() {
-        let mut names = Names::default();
-        names.add("a");
-        names.add("b");
-        let record = |fields: &[(&str, Type)]| {
-            Type::Record(fields.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone())).collect())
+        let mut names = DictionaryTexts::default();
+        names.key_of_text("a");
+        names.key_of_text("b");
+        let record = |fields: &[(&str, AnswerType)]| {
+            AnswerType::Record(fields.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone())).collect())
         };
-        let check = |ty: Type, values: Json| {
-            let (mut build, field) = (Build::new(&ty), ty.field("x"));
+        let check = |ty: AnswerType, values: Json| {
+            let (mut build, field) = (ColumnBuilder::new(&ty), ty.to_field("x"));
             for _ in 0..2 {
                 let values = values.as_array().expect("a list");
                 values.iter().for_each(|value| build.push(Some(value)));
@@ -340,15 +344,15 @@ mod tests {
                 }
             }
         };
-        check(Type::Bool, json!([true, null, false]));
-        check(Type::Int, json!([1, null, -5]));
-        check(Type::Count, json!([u64::MAX, null, 0]));
-        check(Type::Float, json!([1.5, null, -2.0]));
-        check(Type::Text, json!(["", null, "x"]));
-        check(Type::Json, json!([{"a": [1, 2.0, null]}, null, "text", 7]));
-        check(Type::Names(Arc::new(names)), json!(["b", null, "a", "b"]));
-        check(Type::list(Type::Text), json!([["a"], null, [], ["b", "c"]]));
-        let inner = record(&[("n", Type::Int), ("t", Type::list(Type::Json))]);
-        check(Type::list(inner), json!([[{"n": 1}, {"t": [[], {}]}], null, []]));
+        check(AnswerType::Bool, json!([true, null, false]));
+        check(AnswerType::Int, json!([1, null, -5]));
+        check(AnswerType::Count, json!([u64::MAX, null, 0]));
+        check(AnswerType::Float, json!([1.5, null, -2.0]));
+        check(AnswerType::Text, json!(["", null, "x"]));
+        check(AnswerType::Json, json!([{"a": [1, 2.0, null]}, null, "text", 7]));
+        check(AnswerType::DictionaryTexts(Arc::new(names)), json!(["b", null, "a", "b"]));
+        check(AnswerType::list(AnswerType::Text), json!([["a"], null, [], ["b", "c"]]));
+        let inner = record(&[("n", AnswerType::Int), ("t", AnswerType::list(AnswerType::Json))]);
+        check(AnswerType::list(inner), json!([[{"n": 1}, {"t": [[], {}]}], null, []]));
     }
 }

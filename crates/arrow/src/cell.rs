@@ -1,9 +1,9 @@
-//! Cells of Arrow columns. A column's type is resolved once per batch. [`Cell`] is a borrowed view
-//! of a value, used to fill slots, build JSON trees and write answers.
+//! Cells of Arrow columns. A column's type is resolved once per batch. [`CellValue`] is a borrowed
+//! view of a value, used to fill slots, build JSON trees and write answers.
 
 use crate::block::Cells;
-use crate::build::JSON_TEXTS;
-use crate::moment::{Zone, day};
+use crate::build::JSON_TEXTS_KEY;
+use crate::moment::{Zone, format_day};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type, Float64Type,
@@ -25,7 +25,7 @@ use time::OffsetDateTime;
 
 /// The value of a cell.
 #[derive(Clone, Copy)]
-pub(crate) enum Cell<'b> {
+pub(crate) enum CellValue<'b> {
     /// No value: null, a non-finite number, or a time that has no text form.
     Null,
     Bool(bool),
@@ -60,22 +60,22 @@ pub(crate) enum TextFormat {
 /// A column whose type has been resolved.
 pub(crate) struct TypedColumn<'b> {
     nulls: Option<&'b NullBuffer>,
-    values: Values<'b>,
+    values: ColumnValues<'b>,
 }
 
-enum Strings<'b> {
+enum StringColumn<'b> {
     Small(&'b StringArray),
     Large(&'b LargeStringArray),
     View(&'b StringViewArray),
 }
 
-enum Offsets<'b> {
+enum ListOffsets<'b> {
     Small(&'b [i32]),
     Large(&'b [i64]),
     Fixed(&'b FixedSizeListArray),
 }
 
-enum Values<'b> {
+enum ColumnValues<'b> {
     /// A column of a type that rules cannot read, or of nulls only.
     Nothing,
     Bool(&'b BooleanBuffer),
@@ -91,13 +91,13 @@ enum Values<'b> {
     F32(&'b [f32]),
     F64(&'b [f64]),
     Decimal(&'b [i128], i8),
-    Text(Strings<'b>, TextFormat),
+    Text(StringColumn<'b>, TextFormat),
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
     /// The keys and the dictionary values.
     Dictionary(Box<(TypedColumn<'b>, TypedColumn<'b>)>),
-    List(Offsets<'b>, Box<TypedColumn<'b>>),
+    List(ListOffsets<'b>, Box<TypedColumn<'b>>),
     Struct(Vec<(&'b str, TypedColumn<'b>)>),
     /// Columns with dotted names, such as `ctx.n`, which form an object. The object exists if any
     /// of the columns has a value.
@@ -111,19 +111,19 @@ impl<'b> TypedColumn<'b> {
     /// marked as JSON.
     pub fn new(array: &'b dyn Array, field: &Field, texts: TextFormat) -> TypedColumn<'b> {
         let texts = if is_json(field) { TextFormat::Json } else { texts };
-        TypedColumn { nulls: array.nulls(), values: Values::new(array, texts) }
+        TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, texts) }
     }
 
     /// Creates a reader of columns that form one object.
     pub fn group(columns: Vec<(&'b str, TypedColumn<'b>)>) -> TypedColumn<'b> {
-        TypedColumn { nulls: None, values: Values::Group(columns) }
+        TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
     /// Returns the fields of an object that has the same fields in every row; otherwise an empty
     /// slice.
     pub fn fields(&self) -> &[(&'b str, TypedColumn<'b>)] {
         match &self.values {
-            Values::Struct(fields) | Values::Group(fields) => fields,
+            ColumnValues::Struct(fields) | ColumnValues::Group(fields) => fields,
             _ => &[],
         }
     }
@@ -136,15 +136,19 @@ impl<'b> TypedColumn<'b> {
 
     /// Returns the cell of a row. Panics if the row is out of range.
     #[inline]
-    pub fn cell(&self, row: usize) -> Cell<'_> {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) { Cell::Null } else { self.values.cell(row) }
+    pub fn cell(&self, row: usize) -> CellValue<'_> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            CellValue::Null
+        } else {
+            self.values.cell(row)
+        }
     }
 }
 
 impl TypedColumn<'_> {
     /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
     /// false, and fills nothing, if the column's type is not one of the common ones.
-    pub fn spread<'c>(
+    pub fn spread_to_slots<'c>(
         &'c self,
         rows: Range<usize>,
         bump: &'c Bump,
@@ -152,27 +156,35 @@ impl TypedColumn<'_> {
         cells: Cells<'_, 'c>,
     ) -> bool {
         match &self.values {
-            Values::Bool(bits) => cells.put(Kind::Bool, kinds, rows.map(|row| Value::Bool(bits.value(row)))),
-            Values::I32(values) => {
-                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int((*value).into())));
+            ColumnValues::Bool(bits) => {
+                cells.put_values(Kind::Bool, kinds, rows.map(|row| Value::Bool(bits.value(row))))
             }
-            Values::I64(values) => {
-                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int(*value)));
+            ColumnValues::I32(values) => {
+                cells.put_values(
+                    Kind::Int,
+                    kinds,
+                    values[rows].iter().map(|value| Value::Int((*value).into())),
+                );
             }
-            Values::Text(Strings::Small(array), TextFormat::Text) => {
-                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
+            ColumnValues::I64(values) => {
+                cells.put_values(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int(*value)));
             }
-            Values::Text(Strings::View(array), TextFormat::Text) => {
-                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
+            ColumnValues::Text(StringColumn::Small(array), TextFormat::Text) => {
+                cells.put_values(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
-            Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
+            ColumnValues::Text(StringColumn::View(array), TextFormat::Text) => {
+                cells.put_values(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
+            }
+            ColumnValues::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
                 // `from_float` converts negative zero to the integer 0, as in a JSON message.
                 let value = |value: &f64| Value::from_float(*value).read_as(kinds);
-                cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
+                cells.put_values(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
-            Values::Dictionary(inner) => {
-                let (Values::I32(keys), Values::Text(Strings::Small(texts), TextFormat::Text)) =
-                    (&inner.0.values, &inner.1.values)
+            ColumnValues::Dictionary(inner) => {
+                let (
+                    ColumnValues::I32(keys),
+                    ColumnValues::Text(StringColumn::Small(texts), TextFormat::Text),
+                ) = (&inner.0.values, &inner.1.values)
                 else {
                     return false;
                 };
@@ -182,10 +194,10 @@ impl TypedColumn<'_> {
                 // The key of a null may be out of range.
                 let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
                 let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
-                cells.put(Kind::String, kinds, keys[rows].iter().map(value));
+                cells.put_values(Kind::String, kinds, keys[rows].iter().map(value));
             }
-            Values::List(offsets, items) => {
-                let (Values::Text(Strings::Small(texts), TextFormat::Text), None) =
+            ColumnValues::List(offsets, items) => {
+                let (ColumnValues::Text(StringColumn::Small(texts), TextFormat::Text), None) =
                     (&items.values, items.nulls)
                 else {
                     return false;
@@ -193,7 +205,7 @@ impl TypedColumn<'_> {
                 let list = |(start, end): (usize, usize)| {
                     Value::list_in(bump, (start..end).map(|item| Value::Str(texts.value(item))))
                 };
-                cells.put(Kind::List, kinds, rows.map(|row| list(offsets.range(row))));
+                cells.put_values(Kind::List, kinds, rows.map(|row| list(offsets.element_range(row))));
             }
             _ => return false,
         }
@@ -204,60 +216,66 @@ impl TypedColumn<'_> {
 /// True if a field marks its texts as JSON, with the extension type `arrow.json` or the metadata of
 /// a dictionary. Parquet's logical type JSON is read as `arrow.json`.
 pub(crate) fn is_json(field: &Field) -> bool {
-    field.extension_type_name() == Some("arrow.json") || field.metadata().contains_key(JSON_TEXTS)
+    field.extension_type_name() == Some("arrow.json") || field.metadata().contains_key(JSON_TEXTS_KEY)
 }
 
-impl<'b> Values<'b> {
-    fn new(array: &'b dyn Array, texts: TextFormat) -> Values<'b> {
-        let strings = |strings| Values::Text(strings, texts);
+impl<'b> ColumnValues<'b> {
+    fn new(array: &'b dyn Array, texts: TextFormat) -> ColumnValues<'b> {
+        let strings = |strings| ColumnValues::Text(strings, texts);
         let inner = |array: &'b ArrayRef, field: &Field| TypedColumn::new(array, field, TextFormat::Text);
         match array.data_type() {
-            DataType::Boolean => Values::Bool(array.as_boolean().values()),
-            DataType::Int8 => Values::I8(array.as_primitive::<Int8Type>().values()),
-            DataType::Int16 => Values::I16(array.as_primitive::<Int16Type>().values()),
-            DataType::Int32 => Values::I32(array.as_primitive::<Int32Type>().values()),
-            DataType::Int64 => Values::I64(array.as_primitive::<Int64Type>().values()),
-            DataType::UInt8 => Values::U8(array.as_primitive::<UInt8Type>().values()),
-            DataType::UInt16 => Values::U16(array.as_primitive::<UInt16Type>().values()),
-            DataType::UInt32 => Values::U32(array.as_primitive::<UInt32Type>().values()),
-            DataType::UInt64 => Values::U64(array.as_primitive::<UInt64Type>().values()),
-            DataType::Float16 => Values::F16(array.as_primitive::<Float16Type>().values()),
-            DataType::Float32 => Values::F32(array.as_primitive::<Float32Type>().values()),
-            DataType::Float64 => Values::F64(array.as_primitive::<Float64Type>().values()),
+            DataType::Boolean => ColumnValues::Bool(array.as_boolean().values()),
+            DataType::Int8 => ColumnValues::I8(array.as_primitive::<Int8Type>().values()),
+            DataType::Int16 => ColumnValues::I16(array.as_primitive::<Int16Type>().values()),
+            DataType::Int32 => ColumnValues::I32(array.as_primitive::<Int32Type>().values()),
+            DataType::Int64 => ColumnValues::I64(array.as_primitive::<Int64Type>().values()),
+            DataType::UInt8 => ColumnValues::U8(array.as_primitive::<UInt8Type>().values()),
+            DataType::UInt16 => ColumnValues::U16(array.as_primitive::<UInt16Type>().values()),
+            DataType::UInt32 => ColumnValues::U32(array.as_primitive::<UInt32Type>().values()),
+            DataType::UInt64 => ColumnValues::U64(array.as_primitive::<UInt64Type>().values()),
+            DataType::Float16 => ColumnValues::F16(array.as_primitive::<Float16Type>().values()),
+            DataType::Float32 => ColumnValues::F32(array.as_primitive::<Float32Type>().values()),
+            DataType::Float64 => ColumnValues::F64(array.as_primitive::<Float64Type>().values()),
             DataType::Decimal128(_, scale) => {
-                Values::Decimal(array.as_primitive::<Decimal128Type>().values(), *scale)
+                ColumnValues::Decimal(array.as_primitive::<Decimal128Type>().values(), *scale)
             }
-            DataType::Utf8 => strings(Strings::Small(array.as_string())),
-            DataType::LargeUtf8 => strings(Strings::Large(array.as_string())),
-            DataType::Utf8View => strings(Strings::View(array.as_string_view())),
+            DataType::Utf8 => strings(StringColumn::Small(array.as_string())),
+            DataType::LargeUtf8 => strings(StringColumn::Large(array.as_string())),
+            DataType::Utf8View => strings(StringColumn::View(array.as_string_view())),
             DataType::Timestamp(unit, Some(zone)) => match Zone::from_name(zone) {
-                Some(zone) => Values::Time(timestamps(array, *unit), *unit, zone),
-                None => Values::Nothing,
+                Some(zone) => ColumnValues::Time(timestamp_values(array, *unit), *unit, zone),
+                None => ColumnValues::Nothing,
             },
-            DataType::Date32 => Values::Day32(array.as_primitive::<Date32Type>().values()),
-            DataType::Date64 => Values::Day64(array.as_primitive::<Date64Type>().values()),
+            DataType::Date32 => ColumnValues::Day32(array.as_primitive::<Date32Type>().values()),
+            DataType::Date64 => ColumnValues::Day64(array.as_primitive::<Date64Type>().values()),
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let (keys, values) = (dictionary.keys(), dictionary.values());
-                let values = TypedColumn { nulls: values.nulls(), values: Values::new(values, texts) };
-                let keys = TypedColumn { nulls: keys.nulls(), values: Values::new(keys, texts) };
-                Values::Dictionary(Box::new((keys, values)))
+                let values = TypedColumn { nulls: values.nulls(), values: ColumnValues::new(values, texts) };
+                let keys = TypedColumn { nulls: keys.nulls(), values: ColumnValues::new(keys, texts) };
+                ColumnValues::Dictionary(Box::new((keys, values)))
             }
             DataType::List(item) => {
                 let list = array.as_list::<i32>();
-                Values::List(Offsets::Small(list.value_offsets()), Box::new(inner(list.values(), item)))
+                ColumnValues::List(
+                    ListOffsets::Small(list.value_offsets()),
+                    Box::new(inner(list.values(), item)),
+                )
             }
             DataType::LargeList(item) => {
                 let list = array.as_list::<i64>();
-                Values::List(Offsets::Large(list.value_offsets()), Box::new(inner(list.values(), item)))
+                ColumnValues::List(
+                    ListOffsets::Large(list.value_offsets()),
+                    Box::new(inner(list.values(), item)),
+                )
             }
             DataType::FixedSizeList(item, _) => {
                 let list = array.as_fixed_size_list();
-                Values::List(Offsets::Fixed(list), Box::new(inner(list.values(), item)))
+                ColumnValues::List(ListOffsets::Fixed(list), Box::new(inner(list.values(), item)))
             }
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns().iter().zip(fields);
-                Values::Struct(
+                ColumnValues::Struct(
                     columns.map(|(column, field)| (field.name().as_str(), inner(column, field))).collect(),
                 )
             }
@@ -265,73 +283,77 @@ impl<'b> Values<'b> {
                 let map = array.as_map();
                 let (keys, values) = map.entries_fields();
                 let inner = (inner(map.keys(), keys), inner(map.values(), values));
-                Values::Map(map.value_offsets(), Box::new(inner))
+                ColumnValues::Map(map.value_offsets(), Box::new(inner))
             }
             DataType::Union(fields, _) => {
                 let union: &UnionArray = array.as_union();
-                Values::Union(
+                ColumnValues::Union(
                     union,
                     fields.iter().map(|(id, field)| (id, inner(union.child(id), field))).collect(),
                 )
             }
-            _ => Values::Nothing,
+            _ => ColumnValues::Nothing,
         }
     }
 
     #[inline]
-    fn cell(&self, row: usize) -> Cell<'_> {
+    fn cell(&self, row: usize) -> CellValue<'_> {
         match self {
-            Values::Nothing => Cell::Null,
-            Values::Bool(bits) => Cell::Bool(bits.value(row)),
-            Values::I8(values) => Cell::Int(values[row].into()),
-            Values::I16(values) => Cell::Int(values[row].into()),
-            Values::I32(values) => Cell::Int(values[row].into()),
-            Values::I64(values) => Cell::Int(values[row]),
-            Values::U8(values) => Cell::Int(values[row].into()),
-            Values::U16(values) => Cell::Int(values[row].into()),
-            Values::U32(values) => Cell::Int(values[row].into()),
-            Values::U64(values) => whole(values[row]),
-            Values::F16(values) => float(values[row].to_f64()),
-            Values::F32(values) => float(values[row].into()),
-            Values::F64(values) => float(values[row]),
-            Values::Decimal(values, scale) => decimal(values[row], *scale),
-            Values::Text(strings, meaning) => meaning.cell(match strings {
-                Strings::Small(array) => array.value(row),
-                Strings::Large(array) => array.value(row),
-                Strings::View(array) => array.value(row),
+            ColumnValues::Nothing => CellValue::Null,
+            ColumnValues::Bool(bits) => CellValue::Bool(bits.value(row)),
+            ColumnValues::I8(values) => CellValue::Int(values[row].into()),
+            ColumnValues::I16(values) => CellValue::Int(values[row].into()),
+            ColumnValues::I32(values) => CellValue::Int(values[row].into()),
+            ColumnValues::I64(values) => CellValue::Int(values[row]),
+            ColumnValues::U8(values) => CellValue::Int(values[row].into()),
+            ColumnValues::U16(values) => CellValue::Int(values[row].into()),
+            ColumnValues::U32(values) => CellValue::Int(values[row].into()),
+            ColumnValues::U64(values) => unsigned_cell(values[row]),
+            ColumnValues::F16(values) => float_cell(values[row].to_f64()),
+            ColumnValues::F32(values) => float_cell(values[row].into()),
+            ColumnValues::F64(values) => float_cell(values[row]),
+            ColumnValues::Decimal(values, scale) => decimal_cell(values[row], *scale),
+            ColumnValues::Text(strings, meaning) => meaning.to_cell(match strings {
+                StringColumn::Small(array) => array.value(row),
+                StringColumn::Large(array) => array.value(row),
+                StringColumn::View(array) => array.value(row),
             }),
-            Values::Time(values, unit, zone) => zone.time(values[row], *unit).map_or(Cell::Null, Cell::Time),
-            Values::Day32(values) => Cell::Day(values[row].into()),
-            Values::Day64(values) => Cell::Day(values[row].div_euclid(86_400_000)),
-            Values::Dictionary(inner) => match inner.0.cell(row) {
-                Cell::Int(key) => usize::try_from(key).map_or(Cell::Null, |key| inner.1.cell(key)),
-                _ => Cell::Null,
+            ColumnValues::Time(values, unit, zone) => {
+                zone.to_datetime(values[row], *unit).map_or(CellValue::Null, CellValue::Time)
+            }
+            ColumnValues::Day32(values) => CellValue::Day(values[row].into()),
+            ColumnValues::Day64(values) => CellValue::Day(values[row].div_euclid(86_400_000)),
+            ColumnValues::Dictionary(inner) => match inner.0.cell(row) {
+                CellValue::Int(key) => usize::try_from(key).map_or(CellValue::Null, |key| inner.1.cell(key)),
+                _ => CellValue::Null,
             },
-            Values::List(offsets, items) => {
-                let (start, end) = offsets.range(row);
-                Cell::List(items, start, end)
+            ColumnValues::List(offsets, items) => {
+                let (start, end) = offsets.element_range(row);
+                CellValue::List(items, start, end)
             }
-            Values::Struct(fields) => Cell::Struct(fields, row),
-            Values::Group(fields) => {
-                let any = fields.iter().any(|(_, field)| !matches!(field.cell(row), Cell::Null));
-                if any { Cell::Struct(fields, row) } else { Cell::Null }
+            ColumnValues::Struct(fields) => CellValue::Struct(fields, row),
+            ColumnValues::Group(fields) => {
+                let any = fields.iter().any(|(_, field)| !matches!(field.cell(row), CellValue::Null));
+                if any { CellValue::Struct(fields, row) } else { CellValue::Null }
             }
-            Values::Map(offsets, inner) => Cell::Map(inner, offsets[row] as usize, offsets[row + 1] as usize),
-            Values::Union(union, members) => {
+            ColumnValues::Map(offsets, inner) => {
+                CellValue::Map(inner, offsets[row] as usize, offsets[row + 1] as usize)
+            }
+            ColumnValues::Union(union, members) => {
                 let id = union.type_id(row);
                 let member = members.iter().find(|(member, _)| *member == id);
-                member.map_or(Cell::Null, |(_, reader)| reader.cell(union.value_offset(row)))
+                member.map_or(CellValue::Null, |(_, reader)| reader.cell(union.value_offset(row)))
             }
         }
     }
 }
 
-impl Offsets<'_> {
-    fn range(&self, row: usize) -> (usize, usize) {
+impl ListOffsets<'_> {
+    fn element_range(&self, row: usize) -> (usize, usize) {
         match self {
-            Offsets::Small(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
-            Offsets::Large(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
-            Offsets::Fixed(list) => {
+            ListOffsets::Small(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
+            ListOffsets::Large(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
+            ListOffsets::Fixed(list) => {
                 let (start, length) = (list.value_offset(row) as usize, list.value_length() as usize);
                 (start, start + length)
             }
@@ -341,13 +363,13 @@ impl Offsets<'_> {
 
 impl TextFormat {
     #[inline]
-    fn cell(self, text: &str) -> Cell<'_> {
+    fn to_cell(self, text: &str) -> CellValue<'_> {
         match self {
-            TextFormat::Text => Cell::Str(text),
-            TextFormat::Json => Cell::Json(text),
+            TextFormat::Text => CellValue::Str(text),
+            TextFormat::Json => CellValue::Json(text),
             // A check of the first character avoids parsing most texts.
-            TextFormat::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
-            TextFormat::Untyped => Cell::Str(text),
+            TextFormat::Untyped if may_be_json(text) && json::parse(text).is_ok() => CellValue::Json(text),
+            TextFormat::Untyped => CellValue::Str(text),
         }
     }
 }
@@ -357,36 +379,36 @@ fn may_be_json(text: &str) -> bool {
     first.is_some_and(|byte| matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
 }
 
-fn whole(value: u64) -> Cell<'static> {
-    i64::try_from(value).map_or(Cell::Wide(value), Cell::Int)
+fn unsigned_cell(value: u64) -> CellValue<'static> {
+    i64::try_from(value).map_or(CellValue::Wide(value), CellValue::Int)
 }
 
 /// Converts a float; JSON has no non-finite numbers, so they become null.
-fn float(value: f64) -> Cell<'static> {
-    if value.is_finite() { Cell::Float(value) } else { Cell::Null }
+fn float_cell(value: f64) -> CellValue<'static> {
+    if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }
 
 /// Converts a decimal: an integer if its scale is not positive, otherwise the nearest float.
-fn decimal(value: i128, scale: i8) -> Cell<'static> {
+fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
     if scale <= 0 {
         let value =
             10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
         return match value.map(i64::try_from) {
-            Some(Ok(value)) => Cell::Int(value),
-            Some(Err(_)) => float(value.unwrap_or_default() as f64),
-            None => Cell::Null,
+            Some(Ok(value)) => CellValue::Int(value),
+            Some(Err(_)) => float_cell(value.unwrap_or_default() as f64),
+            None => CellValue::Null,
         };
     }
     // If both operands are exact as floats, the quotient is rounded only once.
-    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
-    const POWERS: u8 = 22;
-    if value.unsigned_abs() < EXACT && scale.unsigned_abs() <= POWERS {
-        return Cell::Float(value as f64 / 10_f64.powi(scale.into()));
+    const MAX_EXACT_INT: u128 = 1 << f64::MANTISSA_DIGITS;
+    const MAX_EXACT_POWER: u8 = 22;
+    if value.unsigned_abs() < MAX_EXACT_INT && scale.unsigned_abs() <= MAX_EXACT_POWER {
+        return CellValue::Float(value as f64 / 10_f64.powi(scale.into()));
     }
-    format!("{value}e-{scale}").parse().map_or(Cell::Null, float)
+    format!("{value}e-{scale}").parse().map_or(CellValue::Null, float_cell)
 }
 
-fn timestamps(array: &dyn Array, unit: TimeUnit) -> &[i64] {
+fn timestamp_values(array: &dyn Array, unit: TimeUnit) -> &[i64] {
     match unit {
         TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
         TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
@@ -397,34 +419,34 @@ fn timestamps(array: &dyn Array, unit: TimeUnit) -> &[i64] {
 
 /// Serializes the cell as JSON. Null fields of an object are left out, because columns cannot
 /// distinguish null from missing.
-impl Serialize for Cell<'_> {
+impl Serialize for CellValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
-            Cell::Null => serializer.serialize_unit(),
-            Cell::Bool(value) => serializer.serialize_bool(value),
-            Cell::Int(value) => serializer.serialize_i64(value),
-            Cell::Wide(value) => serializer.serialize_u64(value),
-            Cell::Float(value) => serializer.serialize_f64(value),
-            Cell::Str(text) => serializer.serialize_str(text),
-            Cell::Json(text) => json::parse(text).map_err(S::Error::custom)?.serialize(serializer),
-            Cell::Time(time) => serializer.serialize_str(&format_datetime(time)),
-            Cell::Day(count) => day(count).serialize(serializer),
-            Cell::List(items, start, end) => {
+            CellValue::Null => serializer.serialize_unit(),
+            CellValue::Bool(value) => serializer.serialize_bool(value),
+            CellValue::Int(value) => serializer.serialize_i64(value),
+            CellValue::Wide(value) => serializer.serialize_u64(value),
+            CellValue::Float(value) => serializer.serialize_f64(value),
+            CellValue::Str(text) => serializer.serialize_str(text),
+            CellValue::Json(text) => json::parse(text).map_err(S::Error::custom)?.serialize(serializer),
+            CellValue::Time(time) => serializer.serialize_str(&format_datetime(time)),
+            CellValue::Day(count) => format_day(count).serialize(serializer),
+            CellValue::List(items, start, end) => {
                 let mut list = serializer.serialize_seq(Some(end - start))?;
                 (start..end).try_for_each(|row| list.serialize_element(&items.cell(row)))?;
                 list.end()
             }
-            Cell::Struct(fields, row) => {
+            CellValue::Struct(fields, row) => {
                 let mut map = serializer.serialize_map(None)?;
                 for (name, field) in fields {
                     match field.cell(row) {
-                        Cell::Null => {}
+                        CellValue::Null => {}
                         cell => map.serialize_entry(name, &cell)?,
                     }
                 }
                 map.end()
             }
-            Cell::Map(inner, start, end) => {
+            CellValue::Map(inner, start, end) => {
                 let mut map = serializer.serialize_map(Some(end - start))?;
                 for row in start..end {
                     map.serialize_entry(&inner.0.cell(row), &inner.1.cell(row))?;
@@ -442,7 +464,7 @@ mod tests {
     #[test]
     fn a_decimal_is_the_number_that_its_text_is() {
         let check = |value: i128, scale: i8, expected: &str| {
-            let found = serde_json::to_string(&decimal(value, scale)).expect("a number");
+            let found = serde_json::to_string(&decimal_cell(value, scale)).expect("a number");
             assert_eq!(found, expected, "{value} {scale}");
         };
         check(1250, 2, "12.5");

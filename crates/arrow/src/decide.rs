@@ -2,7 +2,7 @@
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
-use crate::block::{BLOCK, Block};
+use crate::block::{BLOCK_ROWS, RowBlock};
 use crate::cell::TypedColumn;
 use crate::rows::{self, Part, RowError};
 use crate::typed_columns::ColumnFill;
@@ -60,8 +60,8 @@ impl Decider {
         let by = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
         let session = by.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers =
-            AnswerBuilder::for_entry(rules, by, options.wants_matched()).language(options.error_language());
+        let answers = AnswerBuilder::for_entry(rules, by, options.wants_matched())
+            .with_language(options.error_language());
         let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
@@ -78,13 +78,13 @@ impl Decider {
 
     /// Returns the indices of the input columns that the rules read; all if rows are read as JSON
     /// trees.
-    pub fn reads(&self) -> Vec<usize> {
-        self.binding.reads()
+    pub fn read_columns(&self) -> Vec<usize> {
+        self.binding.read_columns()
     }
 
     /// Returns another decider for another thread. It shares the column binding.
     #[must_use]
-    pub fn another(&self) -> Decider {
+    pub fn clone_for_thread(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
         let entry = entry.unwrap_or_else(|_| self.rules.main());
         Decider {
@@ -94,7 +94,7 @@ impl Decider {
             options: self.options.clone(),
             session: entry.session(),
             answers: AnswerBuilder::for_entry(&self.rules, entry, self.options.wants_matched())
-                .language(self.options.error_language()),
+                .with_language(self.options.error_language()),
         }
     }
 
@@ -118,15 +118,19 @@ impl Decider {
         mut seen: impl FnMut(&Decision),
     ) -> Result<RecordBatch, ColumnsError> {
         let Decider { rules, binding, options, session, answers, .. } = self;
-        let message = binding.open(&part.batch)?;
+        let message = binding.open_batch(&part.batch)?;
         if options.wants_matched() {
             for row in 0..part.batch.num_rows() {
-                let decision = part.error(row).map_or_else(|| row_of(session, binding, &message, row), Err);
-                let matched = decision.is_ok().then(|| matched(session, rules, binding, &message, row));
-                answer(answers, decision, matched.as_deref(), &mut seen);
+                let decision =
+                    part.error(row).map_or_else(|| decide_row(session, binding, &message, row), Err);
+                let matched =
+                    decision.is_ok().then(|| matching_routes(session, rules, binding, &message, row));
+                append_answer(answers, decision, matched.as_deref(), &mut seen);
             }
         } else {
-            each(session, binding, &message, part, |_, decision| answer(answers, decision, None, &mut seen));
+            decide_rows(session, binding, &message, part, |_, decision| {
+                append_answer(answers, decision, None, &mut seen)
+            });
         }
         Ok(answers.finish())
     }
@@ -136,19 +140,19 @@ impl Decider {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
-    pub fn each(
+    pub fn decide_each(
         &mut self,
         part: &Part,
         take: impl FnMut(usize, Result<Decision, RowError>),
     ) -> Result<(), ColumnsError> {
-        let message = self.binding.open(&part.batch)?;
-        each(&mut self.session, &self.binding, &message, part, take);
+        let message = self.binding.open_batch(&part.batch)?;
+        decide_rows(&mut self.session, &self.binding, &message, part, take);
         Ok(())
     }
 }
 
 /// Appends the answer for a row.
-fn answer(
+fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
     matched: Option<&[Cow<'_, str>]>,
@@ -165,7 +169,7 @@ fn answer(
 
 /// Decides every row. If each column has a single type, slots are filled column by column,
 /// otherwise row by row.
-fn each(
+fn decide_rows(
     session: &mut Session,
     binding: &Binding,
     message: &TypedColumn<'_>,
@@ -176,44 +180,48 @@ fn each(
     let lanes = session.plan().filter(|_| binding.lanes && part.broken.is_empty());
     let Some(lanes) = lanes.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
         for row in 0..rows {
-            take(row, part.error(row).map_or_else(|| row_of(session, binding, message, row), Err));
+            take(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
         }
         return;
     };
     let mut bump = Bump::new();
-    for start in (0..rows).step_by(BLOCK) {
+    for start in (0..rows).step_by(BLOCK_ROWS) {
         bump.reset();
-        let (block_rows, mut block) = (start..rows.min(start + BLOCK), Block::new());
-        lanes.fill(block_rows.clone(), &bump, &mut block);
+        let (block_rows, mut block) = (start..rows.min(start + BLOCK_ROWS), RowBlock::new());
+        lanes.fill_block(block_rows.clone(), &bump, &mut block);
         for (at, row) in block_rows.enumerate() {
-            let decision = block.slots(at).and_then(|slots| session.decide_slots(slots));
-            take(row, decision.map_or_else(|| tree_of(session, message, row), Ok));
+            let decision = block.row_slots(at).and_then(|slots| session.decide_slots(slots));
+            take(row, decision.map_or_else(|| decide_as_tree(session, message, row), Ok));
         }
     }
 }
 
 /// Decides a row from its JSON tree.
-fn tree_of(session: &mut Session, message: &TypedColumn<'_>, row: usize) -> Result<Decision, RowError> {
-    rows::tree(message, row).map(|tree| session.decide(&tree))
+fn decide_as_tree(
+    session: &mut Session,
+    message: &TypedColumn<'_>,
+    row: usize,
+) -> Result<Decision, RowError> {
+    rows::row_to_json(message, row).map(|tree| session.decide(&tree))
 }
 
 /// Decides a row from its slots, or from its JSON tree if slots cannot represent the row.
-fn row_of(
+fn decide_row(
     session: &mut Session,
     binding: &Binding,
     message: &TypedColumn<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
     if let Some(decision) =
-        session.decide_from(message, |fill, message| rows::fill(fill, &binding.bound, message, row))
+        session.decide_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
     {
         return Ok(decision);
     }
-    tree_of(session, message, row)
+    decide_as_tree(session, message, row)
 }
 
 /// Returns the names of all routes that match a row.
-fn matched<'r>(
+fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,
     binding: &Binding,
@@ -221,11 +229,11 @@ fn matched<'r>(
     row: usize,
 ) -> Vec<Cow<'r, str>> {
     if let Some(found) =
-        session.matched_from(message, |fill, message| rows::fill(fill, &binding.bound, message, row))
+        session.matched_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
     {
         return found.into_iter().map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name)).collect();
     }
-    let Ok(tree) = rows::tree(message, row) else { return Vec::new() };
+    let Ok(tree) = rows::row_to_json(message, row) else { return Vec::new() };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
 }
 
@@ -240,7 +248,7 @@ impl PayloadJudge {
     /// Creates a checker for batches of a schema. No column is required: the payload's rules report
     /// missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
-        let answers = AnswerBuilder::for_payloads().language(options.error_language());
+        let answers = AnswerBuilder::for_payloads().with_language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
@@ -255,7 +263,7 @@ impl PayloadJudge {
     /// Returns an error if the batch's columns differ from the bound schema.
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         let PayloadJudge { judge, messages, answers } = self;
-        messages.each(&Part::from(batch.clone()), |_, payload| match payload {
+        messages.convert_each(&Part::from(batch.clone()), |_, payload| match payload {
             Ok(payload) => {
                 answers.push_json(&serde_json::to_value(judge.judge(&payload)).unwrap_or_default())
             }
@@ -273,7 +281,7 @@ pub struct Messages {
 impl Messages {
     /// Creates a converter for batches of a schema.
     pub fn new(schema: SchemaRef, options: &Options) -> Messages {
-        Messages { binding: Binding::whole(schema, options) }
+        Messages { binding: Binding::bind_all(schema, options) }
     }
 
     /// Converts every row of a part, which is a batch with errors for unreadable rows. `take`
@@ -281,14 +289,14 @@ impl Messages {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the schema.
-    pub fn each(
+    pub fn convert_each(
         &self,
         part: &Part,
         mut take: impl FnMut(usize, Result<Json, RowError>),
     ) -> Result<(), ColumnsError> {
-        let message = self.binding.open(&part.batch)?;
+        let message = self.binding.open_batch(&part.batch)?;
         for row in 0..part.batch.num_rows() {
-            take(row, part.error(row).map_or_else(|| rows::tree(&message, row), Err));
+            take(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row), Err));
         }
         Ok(())
     }
@@ -303,7 +311,9 @@ pub struct AnswerColumns {
 impl AnswerColumns {
     /// Creates a builder for answers of an entry; `matched` and `explained` add optional columns.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
-        AnswerColumns { answers: AnswerBuilder::for_entry(rules, entry, matched).explained(explained) }
+        AnswerColumns {
+            answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),
+        }
     }
 
     /// Creates a builder for the results of payload checks.

@@ -18,15 +18,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Number of rows per batch.
-const ROWS: usize = 8_192;
+const ROWS_PER_BATCH: usize = 8_192;
 
 /// Bytes to which a compressed unit, such as a page, may always expand, however small its
 /// compressed size.
-const DECOMPRESSED: i64 = 256 << 20;
+const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
-/// Maximum compression ratio of a unit that expands to more than [`DECOMPRESSED`] bytes: the
+/// Maximum compression ratio of a unit that expands to more than [`MAX_UNCHECKED_BYTES`] bytes: the
 /// highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
-const RATIO: i64 = 255;
+const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A columnar file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct FormatError(pub(crate) Message);
 impl FormatError {
     /// Prefixes the error with a file name.
     #[must_use]
-    pub fn in_file(self, name: &str) -> FormatError {
+    pub fn with_file_name(self, name: &str) -> FormatError {
         FormatError(message!("`{name}`: {}", self.0))
     }
 
@@ -140,12 +140,12 @@ pub trait Sink {
 ///
 /// # Errors
 /// Returns an error if the file does not have the format.
-pub fn open(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> {
+pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> {
     Ok(match format {
-        Format::Parquet => Box::new(parquet::Reader::open(file)?),
+        Format::Parquet => Box::new(parquet::ParquetSource::open(file)?),
         Format::Arrow | Format::Csv => {
             let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-            return stream(format, file, size);
+            return open_stream(format, file, size);
         }
     })
 }
@@ -155,7 +155,7 @@ pub fn open(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> 
 ///
 /// # Errors
 /// Returns an error if the stream does not have the format.
-pub fn stream(
+pub fn open_stream(
     format: Format,
     input: impl Read + Send + 'static,
     size: Option<u64>,
@@ -164,8 +164,8 @@ pub fn stream(
         Format::Parquet => {
             Err(FormatError(message!("Parquet files are read from the end; give a file instead of a stream")))
         }
-        Format::Arrow => Ok(Box::new(ipc::Reader::open(Counted::new(input, size))?)),
-        Format::Csv => Ok(Box::new(csv::Reader::open(Counted::new(input, size))?)),
+        Format::Arrow => Ok(Box::new(ipc::IpcSource::open(CountingReader::new(input, size))?)),
+        Format::Csv => Ok(Box::new(csv::CsvSource::open(CountingReader::new(input, size))?)),
     }
 }
 
@@ -173,45 +173,45 @@ pub fn stream(
 ///
 /// # Errors
 /// Returns an error if the format cannot represent the columns.
-pub fn create(
+pub fn create_sink(
     format: Format,
     schema: &SchemaRef,
     out: impl Write + Send + 'static,
 ) -> Result<Box<dyn Sink>, FormatError> {
     Ok(match format {
-        Format::Parquet => Box::new(parquet::Writer::create(schema, out)?),
-        Format::Arrow => Box::new(ipc::Writer::create(schema, out)?),
-        Format::Csv => Box::new(csv::Writer::create(schema, out)?),
+        Format::Parquet => Box::new(parquet::ParquetSink::create(schema, out)?),
+        Format::Arrow => Box::new(ipc::IpcSink::create(schema, out)?),
+        Format::Csv => Box::new(csv::CsvSink::create(schema, out)?),
     })
 }
 
 /// Calls a reader of the Arrow or Parquet library. The libraries panic on some corrupt files, so
 /// panics become errors.
-fn caught<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
+fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
     let read = catch_unwind(AssertUnwindSafe(read));
     let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
     read.map_err(|error| Message::verbatim(error.to_string()))
 }
 
 /// An input that counts the bytes read.
-struct Counted {
+struct CountingReader {
     input: Box<dyn Read + Send>,
     read: u64,
     size: Option<u64>,
 }
 
-impl Counted {
-    fn new(input: impl Read + Send + 'static, size: Option<u64>) -> Counted {
-        Counted { input: Box::new(input), read: 0, size }
+impl CountingReader {
+    fn new(input: impl Read + Send + 'static, size: Option<u64>) -> CountingReader {
+        CountingReader { input: Box::new(input), read: 0, size }
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
-    fn share(&self) -> Option<f64> {
+    fn fraction_read(&self) -> Option<f64> {
         self.size.filter(|size| *size > 0).map(|size| self.read as f64 / size as f64)
     }
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.read += read as u64;
@@ -220,7 +220,7 @@ impl Read for Counted {
 }
 
 /// Reads the bytes of a file from an offset to the end.
-fn tail(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
+fn read_from(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(from))?;
     file.read_to_end(&mut bytes)?;

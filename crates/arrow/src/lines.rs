@@ -1,12 +1,12 @@
 //! Writes answers as JSON lines, byte for byte equal to the output of `rulec run`.
 
-use crate::cell::{Cell, TextFormat, TypedColumn};
+use crate::cell::{CellValue, TextFormat, TypedColumn};
 use arrow_array::RecordBatch;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
 /// Columns whose nulls are written as `null`; other nulls are left out.
-const NULLS: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
+const COLUMNS_WRITTEN_AS_NULL: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 
 /// Writes answers as JSON lines; `first` is the number of the first line.
 ///
@@ -21,7 +21,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         .map(|(field, column)| (field.name().as_str(), TypedColumn::new(column, field, TextFormat::Text)))
         .collect();
     for row in 0..answers.num_rows() {
-        let line = Line { columns: &columns, row, number: first + row as u64 };
+        let line = AnswerLine { columns: &columns, row, number: first + row as u64 };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
     }
@@ -29,39 +29,39 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
 }
 
 /// The answer of one row.
-struct Line<'a> {
+struct AnswerLine<'a> {
     columns: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,
     number: u64,
 }
 
-impl Line<'_> {
-    fn cell(&self, name: &str) -> Cell<'_> {
+impl AnswerLine<'_> {
+    fn cell(&self, name: &str) -> CellValue<'_> {
         let column = self.columns.iter().find(|(known, _)| *known == name);
-        column.map_or(Cell::Null, |(_, reader)| reader.cell(self.row))
+        column.map_or(CellValue::Null, |(_, reader)| reader.cell(self.row))
     }
 
     /// True if an argument is required and its value is missing. Such an argument is written as
     /// null; an optional argument without a value is left out.
     fn is_missing(&self, name: &str) -> bool {
-        let Cell::List(names, start, end) = self.cell("missing_args") else { return false };
-        (start..end).any(|row| matches!(names.cell(row), Cell::Str(known) if known == name))
+        let CellValue::List(names, start, end) = self.cell("missing_args") else { return false };
+        (start..end).any(|row| matches!(names.cell(row), CellValue::Str(known) if known == name))
     }
 }
 
-impl Serialize for Line<'_> {
+impl Serialize for AnswerLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("line", &self.number)?;
-        let failed = !matches!(self.cell("error"), Cell::Null);
+        let failed = !matches!(self.cell("error"), CellValue::Null);
         let has_args = self.columns.iter().any(|(name, _)| *name == "args");
         for (name, reader) in self.columns {
             match (*name, reader.cell(self.row)) {
                 ("line", _) => {}
-                ("args", Cell::Struct(args, row)) => {
-                    map.serialize_entry("args", &Arguments { line: self, args, row })?;
+                ("args", CellValue::Struct(args, row)) => {
+                    map.serialize_entry("args", &AnswerArguments { line: self, args, row })?;
                 }
-                (name, Cell::Null) if !NULLS.contains(&name) || failed => {}
+                (name, CellValue::Null) if !COLUMNS_WRITTEN_AS_NULL.contains(&name) || failed => {}
                 (name, cell) => map.serialize_entry(name, &cell)?,
             }
             // If no handler has arguments, there is no column `args`, and an empty `args` is
@@ -74,18 +74,18 @@ impl Serialize for Line<'_> {
     }
 }
 
-struct Arguments<'a> {
-    line: &'a Line<'a>,
+struct AnswerArguments<'a> {
+    line: &'a AnswerLine<'a>,
     args: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,
 }
 
-impl Serialize for Arguments<'_> {
+impl Serialize for AnswerArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, reader) in self.args {
             match reader.cell(self.row) {
-                Cell::Null if !self.line.is_missing(name) => {}
+                CellValue::Null if !self.line.is_missing(name) => {}
                 cell => map.serialize_entry(name, &cell)?,
             }
         }

@@ -20,12 +20,12 @@ impl Zone {
     pub fn from_name(name: &str) -> Option<Zone> {
         match name {
             "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
-            _ if name.starts_with(['+', '-']) => offset(name).map(Zone::Fixed),
+            _ if name.starts_with(['+', '-']) => parse_offset(name).map(Zone::Fixed),
             _ => zone::is_zone(name).then(|| Zone::Named(name.into())),
         }
     }
 
-    fn offset(&self, seconds: i64) -> Option<UtcOffset> {
+    fn offset_at(&self, seconds: i64) -> Option<UtcOffset> {
         match self {
             Zone::Fixed(offset) => Some(*offset),
             Zone::Named(name) => UtcOffset::from_whole_seconds(zone::utc_offset(name, seconds)?).ok(),
@@ -33,7 +33,7 @@ impl Zone {
     }
 
     /// Converts a timestamp, a number of units since 1970; `None` outside the years 0 to 9999.
-    pub fn time(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
+    pub fn to_datetime(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
         let nanoseconds = i128::from(count)
             * match unit {
                 TimeUnit::Second => 1_000_000_000,
@@ -42,14 +42,14 @@ impl Zone {
                 TimeUnit::Nanosecond => 1,
             };
         let time = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
-        let time = time.checked_to_offset(self.offset(time.unix_timestamp())?)?;
+        let time = time.checked_to_offset(self.offset_at(time.unix_timestamp())?)?;
         // A message cannot contain a time that RFC 3339 cannot represent.
         (0..=9999).contains(&time.year()).then_some(time)
     }
 }
 
 /// Parses `+02:00`, `+0200` or `+02`.
-fn offset(text: &str) -> Option<UtcOffset> {
+fn parse_offset(text: &str) -> Option<UtcOffset> {
     let (sign, digits) = (if text.starts_with('-') { -1 } else { 1 }, text.get(1..)?.replace(':', ""));
     if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -60,7 +60,7 @@ fn offset(text: &str) -> Option<UtcOffset> {
 }
 
 /// Formats a count of days since 1970-01-01 as `2026-01-31`; `None` outside the years 0 to 9999.
-pub(crate) fn day(count: i64) -> Option<String> {
+pub(crate) fn format_day(count: i64) -> Option<String> {
     const FIRST: i32 = 2_440_588;
     let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
     (0..=9999).contains(&date.year()).then(|| date.to_string())
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_time_has_the_offset_of_its_zone() {
         let check = |zone: &str, count, unit, expected: Option<&str>| {
-            let time = Zone::from_name(zone).and_then(|zone| zone.time(count, unit));
+            let time = Zone::from_name(zone).and_then(|zone| zone.to_datetime(count, unit));
             assert_eq!(time.map(format_datetime).as_deref(), expected, "{zone} {count}");
         };
         check("UTC", 0, TimeUnit::Second, Some("1970-01-01T00:00:00Z"));
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn a_day_is_written_with_dashes() {
-        assert_eq!(day(0).as_deref(), Some("1970-01-01"));
-        assert_eq!(day(-1).as_deref(), Some("1969-12-31"));
-        assert_eq!(day(i64::MAX), None);
+        assert_eq!(format_day(0).as_deref(), Some("1970-01-01"));
+        assert_eq!(format_day(-1).as_deref(), Some("1969-12-31"));
+        assert_eq!(format_day(i64::MAX), None);
     }
 }

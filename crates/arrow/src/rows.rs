@@ -1,8 +1,8 @@
 //! Converts rows of a batch to messages. Values are written directly into the engine's slots,
 //! borrowed from the columns. A JSON tree is built only where slots cannot represent the row.
 
-use crate::bind::Bound;
-use crate::cell::{Cell, TypedColumn};
+use crate::bind::BoundField;
+use crate::cell::{CellValue, TypedColumn};
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::{JsonError, Message};
@@ -14,68 +14,68 @@ use rulec_vm::input::{ROOT_PATH, SlotFiller};
 use serde_json::{Map, Value as Json};
 
 /// Fills the slots of a row; `None` if the row must be decided from a JSON tree.
-pub(crate) fn fill<'b>(
+pub(crate) fn fill_row<'b>(
     fill: &mut SlotFiller<'b>,
-    bound: &[Bound],
+    bound: &[BoundField],
     message: &'b TypedColumn<'b>,
     row: usize,
 ) -> Option<()> {
     if fill.plan().reads_kind(ROOT_PATH, Kind::Dict) {
         return None;
     }
-    let given = fields(fill, bound, message.fields(), row)?;
+    let given = fill_fields(fill, bound, message.fields(), row)?;
     fill.end_object(ROOT_PATH, given);
     Some(())
 }
 
 /// Fills the slots of an object's fields. Returns the number of required fields that the object
 /// has; `None` if the row must be decided from a JSON tree.
-fn fields<'b>(
+fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
-    bound: &[Bound],
+    bound: &[BoundField],
     columns: &'b [(&'b str, TypedColumn<'b>)],
     row: usize,
 ) -> Option<u32> {
     let mut given = 0;
     for field in bound {
         let Some((_, column)) = columns.get(field.at) else { continue };
-        given += put(fill, field, column.cell(row))?;
+        given += fill_field(fill, field, column.cell(row))?;
     }
     Some(given)
 }
 
 #[inline]
-fn put<'b>(fill: &mut SlotFiller<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let place = field.place;
     let value = match cell {
-        Cell::Null => return Some(0),
-        Cell::Json(text) => return fill.read_json(place, text),
-        Cell::List(..) if field.whole.has(Kind::List) => {
-            let list = whole(fill.bump(), cell)?;
+        CellValue::Null => return Some(0),
+        CellValue::Json(text) => return fill.read_json(place, text),
+        CellValue::List(..) if field.whole.has(Kind::List) => {
+            let list = cell_to_value(fill.bump(), cell)?;
             return Some(fill.put_built(place, list));
         }
-        Cell::Struct(..) | Cell::Map(..) if field.whole.has(Kind::Dict) => {
-            let dict = whole(fill.bump(), cell)?;
+        CellValue::Struct(..) | CellValue::Map(..) if field.whole.has(Kind::Dict) => {
+            let dict = cell_to_value(fill.bump(), cell)?;
             return Some(fill.put_built(place, dict));
         }
-        Cell::List(..) => return Some(fill.put_unread(place, Kind::List)),
-        Cell::Struct(columns, row) if field.is_object => {
-            let given = fields(fill, &field.inside, columns, row)?;
+        CellValue::List(..) => return Some(fill.put_unread(place, Kind::List)),
+        CellValue::Struct(columns, row) if field.is_object => {
+            let given = fill_fields(fill, &field.inside, columns, row)?;
             fill.end_object(place, given);
             return Some(fill.put_unread(place, Kind::Dict));
         }
-        Cell::Struct(..) | Cell::Map(..) => return object(fill, field, cell),
-        Cell::Wide(value) => Value::Float(value as f64),
-        Cell::Float(value) => Value::from_float(value),
-        Cell::Time(time) if !field.as_text => Value::DateTime(time),
-        cell => whole(fill.bump(), cell)?,
+        CellValue::Struct(..) | CellValue::Map(..) => return fill_object(fill, field, cell),
+        CellValue::Wide(value) => Value::Float(value as f64),
+        CellValue::Float(value) => Value::from_float(value),
+        CellValue::Time(time) if !field.as_text => Value::DateTime(time),
+        cell => cell_to_value(fill.bump(), cell)?,
     };
     Some(fill.put_value(place, value))
 }
 
 /// Fills the slots inside an object whose keys differ between rows, such as a map.
-fn object<'b>(fill: &mut SlotFiller<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
-    let value = whole(fill.bump(), cell)?;
+fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
+    let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
     let (plan, mut given) = (fill.plan(), 0);
     for (key, value) in entries {
@@ -87,40 +87,43 @@ fn object<'b>(fill: &mut SlotFiller<'b>, field: &Bound, cell: Cell<'b>) -> Optio
 
 /// Converts a cell to a value with all its parts; `None` if only a JSON tree can represent the
 /// cell.
-pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
+pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<Value<'b>> {
     Some(match cell {
-        Cell::Null => Value::Missing,
-        Cell::Bool(value) => Value::Bool(value),
-        Cell::Int(value) => Value::Int(value),
-        Cell::Str(text) => Value::Str(text),
+        CellValue::Null => Value::Missing,
+        CellValue::Bool(value) => Value::Bool(value),
+        CellValue::Int(value) => Value::Int(value),
+        CellValue::Str(text) => Value::Str(text),
         // An argument may print the list or dict that contains this number, and `-0` prints
         // differently from 0.
-        Cell::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
-        Cell::Float(value) => Value::Float(value),
-        Cell::Wide(_) | Cell::Json(_) => return None,
-        Cell::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
-        Cell::Day(count) => {
-            crate::moment::day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
+        CellValue::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
+        CellValue::Float(value) => Value::Float(value),
+        CellValue::Wide(_) | CellValue::Json(_) => return None,
+        CellValue::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
+        CellValue::Day(count) => {
+            crate::moment::format_day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
         }
-        Cell::List(items, start, end) => {
+        CellValue::List(items, start, end) => {
             let mut entire = Some(());
-            let list = Value::list_in(bump, (start..end).map(|row| part(bump, items.cell(row), &mut entire)));
+            let list = Value::list_in(
+                bump,
+                (start..end).map(|row| inner_cell_to_value(bump, items.cell(row), &mut entire)),
+            );
             entire.map(|()| list)?
         }
-        Cell::Struct(columns, row) => {
+        CellValue::Struct(columns, row) => {
             let mut entire = Some(());
             let there = columns.iter().filter_map(|(name, column)| match column.cell(row) {
-                Cell::Null => None,
+                CellValue::Null => None,
                 cell => Some((*name, cell)),
             });
-            let entries = there.map(|(name, cell)| (name, part(bump, cell, &mut entire)));
+            let entries = there.map(|(name, cell)| (name, inner_cell_to_value(bump, cell, &mut entire)));
             let dict = Value::dict_in(bump, entries);
             entire.map(|()| dict)?
         }
-        Cell::Map(inner, start, end) => {
+        CellValue::Map(inner, start, end) => {
             let mut entire = Some(());
             let entries = (start..end).map(|row| match inner.0.cell(row) {
-                Cell::Str(key) => (key, part(bump, inner.1.cell(row), &mut entire)),
+                CellValue::Str(key) => (key, inner_cell_to_value(bump, inner.1.cell(row), &mut entire)),
                 _ => ("", Value::Missing),
             });
             let dict = Value::dict_in(bump, entries);
@@ -137,8 +140,8 @@ pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
 
 /// Converts a cell inside a list or dict; clears `entire` if only a JSON tree can represent the
 /// cell.
-fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b> {
-    whole(bump, cell).unwrap_or_else(|| {
+fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, entire: &mut Option<()>) -> Value<'b> {
+    cell_to_value(bump, cell).unwrap_or_else(|| {
         *entire = None;
         Value::Missing
     })
@@ -148,17 +151,18 @@ fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.
-pub(crate) fn tree(message: &TypedColumn<'_>, row: usize) -> Result<Json, RowError> {
+pub(crate) fn row_to_json(message: &TypedColumn<'_>, row: usize) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
         match column.cell(row) {
-            Cell::Null => {}
-            Cell::Json(text) => {
-                let value = json::parse(text).map_err(|error| RowError::json(name, &error))?;
+            CellValue::Null => {}
+            CellValue::Json(text) => {
+                let value = json::parse(text).map_err(|error| RowError::from_json_error(name, &error))?;
                 object.insert((*name).to_owned(), value);
             }
             cell => {
-                let value = serde_json::to_value(cell).map_err(|error| RowError::other(name, &error))?;
+                let value =
+                    serde_json::to_value(cell).map_err(|error| RowError::from_serde_error(name, &error))?;
                 object.insert((*name).to_owned(), value);
             }
         }
@@ -198,14 +202,14 @@ pub struct RowError {
 }
 
 impl RowError {
-    fn json(column: &str, error: &JsonError) -> RowError {
+    fn from_json_error(column: &str, error: &JsonError) -> RowError {
         RowError {
             code: error.kind().code(),
             message: message!("the value in the column `{column}` is not valid JSON: {}", error.to_message()),
         }
     }
 
-    fn other(column: &str, error: &serde_json::Error) -> RowError {
+    fn from_serde_error(column: &str, error: &serde_json::Error) -> RowError {
         let code = rulec::JsonErrorKind::Syntax.code();
         RowError { code, message: message!("the column `{column}` cannot be read here: {error}") }
     }

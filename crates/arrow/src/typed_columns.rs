@@ -1,10 +1,10 @@
 //! Fills slots column by column, for columns with a single value type. Checks of types, nulls and
 //! the declared input run once per column, not once per row.
 
-use crate::bind::Bound;
-use crate::block::Block;
-use crate::cell::{Cell, TypedColumn};
-use crate::rows::whole;
+use crate::bind::BoundField;
+use crate::block::RowBlock;
+use crate::cell::{CellValue, TypedColumn};
+use crate::rows::cell_to_value;
 use arrow_buffer::bit_chunk_iterator::BitChunks;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use bumpalo::Bump;
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// The columns of a batch, each with the slots that it fills.
 pub(crate) struct ColumnFill<'b> {
-    lanes: Vec<Lane<'b>>,
+    lanes: Vec<ColumnSlot<'b>>,
     slots: usize,
     /// Number of rows in the batch.
     rows: usize,
@@ -23,7 +23,7 @@ pub(crate) struct ColumnFill<'b> {
     kept: Option<BooleanBuffer>,
 }
 
-struct Lane<'b> {
+struct ColumnSlot<'b> {
     reader: &'b TypedColumn<'b>,
     /// Nulls of the column and of its enclosing objects.
     nulls: Option<NullBuffer>,
@@ -38,22 +38,22 @@ impl<'b> ColumnFill<'b> {
     /// Pairs the columns of a batch with the slots that they fill.
     pub fn new(
         plan: &InputPlan,
-        bound: &[Bound],
+        bound: &[BoundField],
         message: &'b TypedColumn<'b>,
         rows: usize,
     ) -> ColumnFill<'b> {
         let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slot_count(), rows, kept: None };
-        lanes.object(plan, ROOT_PATH, bound, message.fields(), None);
+        lanes.add_object(plan, ROOT_PATH, bound, message.fields(), None);
         lanes
     }
 
     /// Adds the fields of an object, and of objects inside it; `around` is the object's null
     /// buffer.
-    fn object(
+    fn add_object(
         &mut self,
         plan: &InputPlan,
         place: PathId,
-        bound: &[Bound],
+        bound: &[BoundField],
         columns: &'b [(&'b str, TypedColumn<'b>)],
         around: Option<&NullBuffer>,
     ) {
@@ -63,31 +63,33 @@ impl<'b> ColumnFill<'b> {
             let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
             let Some((field, reader)) = column else {
                 if wanted {
-                    self.keep(around, Some(&BooleanBuffer::new_unset(self.rows)));
+                    self.keep_rows_with(around, Some(&BooleanBuffer::new_unset(self.rows)));
                 }
                 continue;
             };
             let nulls = NullBuffer::union(around, reader.nulls());
             if wanted {
-                self.keep(around, nulls.as_ref().map(NullBuffer::inner));
+                self.keep_rows_with(around, nulls.as_ref().map(NullBuffer::inner));
             }
             if field.is_object {
-                self.object(plan, inside, &field.inside, reader.fields(), nulls.as_ref());
+                self.add_object(plan, inside, &field.inside, reader.fields(), nulls.as_ref());
                 continue;
             }
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
-            let contract =
-                plan.input_contract(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+            let contract = plan
+                .input_contract(inside)
+                .map(|(kinds, _)| kinds)
+                .filter(|kinds| !field.is_always_of(*kinds));
             if !slots.is_empty() || contract.is_some() {
-                self.lanes.push(Lane { reader, nulls, slots, contract, as_text: field.as_text });
+                self.lanes.push(ColumnSlot { reader, nulls, slots, contract, as_text: field.as_text });
             }
         }
     }
 
     /// Removes the rows from `kept` in which a required field is missing although its object is
     /// present.
-    fn keep(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
+    fn keep_rows_with(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
         let Some(there) = there else { return };
         let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);
         self.kept = Some(match self.kept.take() {
@@ -96,32 +98,32 @@ impl<'b> ColumnFill<'b> {
         });
     }
 
-    /// Fills the slots of a range of at most [`BLOCK`](crate::block::BLOCK) rows.
-    pub fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
-        block.begin(self.slots, rows.len());
+    /// Fills the slots of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
+    pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
+        block.reset(self.slots, rows.len());
         if let Some(kept) = &self.kept {
-            block.trees = !bits(kept, &rows);
+            block.trees = !row_bits(kept, &rows);
         }
         for lane in &self.lanes {
-            lane.fill(rows.clone(), bump, block);
+            lane.fill_slot(rows.clone(), bump, block);
         }
     }
 }
 
-/// Returns the bits of at most [`BLOCK`](crate::block::BLOCK) rows; the first row has the lowest
-/// bit.
-fn bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
+/// Returns the bits of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows; the first row has the
+/// lowest bit.
+fn row_bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
     let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
     chunks.iter_padded().next().unwrap_or_default()
 }
 
-impl Lane<'_> {
-    fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
+impl ColumnSlot<'_> {
+    fn fill_slot<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
-        let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
+        let there = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
         let simple = self.contract.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
-                self.reader.spread(rows.clone(), bump, *kinds, block.cells(*slot, there))
+                self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, there))
             });
         if simple {
             return;
@@ -133,24 +135,24 @@ impl Lane<'_> {
             let value = match self.reader.cell(row) {
                 // A null dictionary value or a non-finite number: deciding from the JSON tree
                 // reports the missing field.
-                Cell::Null => None,
-                Cell::Float(value) => Some(Value::from_float(value)),
-                Cell::Wide(value) => Some(Value::Float(value as f64)),
-                Cell::Time(time) if !self.as_text => Some(Value::DateTime(time)),
-                cell => whole(bump, cell),
+                CellValue::Null => None,
+                CellValue::Float(value) => Some(Value::from_float(value)),
+                CellValue::Wide(value) => Some(Value::Float(value as f64)),
+                CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
+                cell => cell_to_value(bump, cell),
             };
             let fits =
                 |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read_as(kinds).is_missing());
             match value.filter(fits) {
-                Some(value) => self.put(block, at, value),
+                Some(value) => self.put_value(block, at, value),
                 None => block.trees |= 1 << at,
             }
         }
     }
 
-    fn put<'v>(&self, block: &mut Block<'v>, at: usize, value: Value<'v>) {
+    fn put_value<'v>(&self, block: &mut RowBlock<'v>, at: usize, value: Value<'v>) {
         for (slot, kinds) in &self.slots {
-            block.put(at, *slot, value.read_as(*kinds));
+            block.put_value(at, *slot, value.read_as(*kinds));
         }
     }
 }

@@ -6,7 +6,7 @@ mod convert;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
-use convert::{Mixed, batch, clean, without_nulls};
+use convert::{MixedTypes, remove_conflicts, remove_nulls, to_batch};
 use rulec::{Compiler, Rules};
 use rulec_arrow::{Decider, Options, write_lines};
 use rulec_base::json;
@@ -16,8 +16,8 @@ use support::random::Random;
 use support::trials::seeds;
 
 /// Number of programs, and of messages per program.
-const PROGRAMS: u64 = 105;
-const EACH: usize = 200;
+const PROGRAM_COUNT: u64 = 105;
+const MESSAGES_PER_PROGRAM: usize = 200;
 
 fn compile(source: &str) -> Rules {
     Compiler::new()
@@ -28,7 +28,7 @@ fn compile(source: &str) -> Rules {
 }
 
 /// Returns the expected lines: the output of `rulec run`.
-fn expected(rules: &Rules, entry: &str, messages: &[Json], matched: bool) -> String {
+fn expected_lines(rules: &Rules, entry: &str, messages: &[Json], matched: bool) -> String {
     let entry = rules.entry(entry).expect("the generator names the entries");
     let mut lines = String::new();
     for (at, message) in messages.iter().enumerate() {
@@ -43,8 +43,14 @@ fn expected(rules: &Rules, entry: &str, messages: &[Json], matched: bool) -> Str
     lines
 }
 
-fn by_columns(rules: &Rules, entry: &str, messages: &[Json], mixed: Mixed, options: &Options) -> String {
-    let batch = batch(messages, mixed);
+fn decide_columns(
+    rules: &Rules,
+    entry: &str,
+    messages: &[Json],
+    mixed: MixedTypes,
+    options: &Options,
+) -> String {
+    let batch = to_batch(messages, mixed);
     let mut decider =
         Decider::new(rules, Some(entry), batch.schema(), options).unwrap_or_else(|error| panic!("{error}"));
     let mut lines = Vec::new();
@@ -59,7 +65,7 @@ fn by_columns(rules: &Rules, entry: &str, messages: &[Json], mixed: Mixed, optio
 }
 
 #[track_caller]
-fn compare(expected: &str, found: &str, messages: &[Json], seed: u64, what: &str) {
+fn assert_same_lines(expected: &str, found: &str, messages: &[Json], seed: u64, what: &str) {
     for ((expected, found), message) in expected.lines().zip(found.lines()).zip(messages) {
         assert_eq!(found, expected, "seed {seed}, {what}: {message}");
     }
@@ -69,30 +75,42 @@ fn compare(expected: &str, found: &str, messages: &[Json], seed: u64, what: &str
 #[test]
 fn columns_are_answered_as_json_is() {
     let (mut chosen, mut broken, mut compared, mut of_one_type) = (0, 0, 0, 0);
-    for seed in seeds(PROGRAMS) {
+    for seed in seeds(PROGRAM_COUNT) {
         let mut random = Random::new(seed);
         let generated = Generator::program(&mut random);
         let rules = compile(&generated.source);
         let mut messages: Vec<Json> =
-            (0..EACH).map(|_| message(&mut random)).filter(Json::is_object).collect();
-        without_nulls(&mut messages);
+            (0..MESSAGES_PER_PROGRAM).map(|_| message(&mut random)).filter(Json::is_object).collect();
+        remove_nulls(&mut messages);
         let entry = &generated.entries[seed as usize % generated.entries.len()];
         let matched = seed % 3 == 0;
         let options = Options::default().allow_missing();
         let options = if matched { options.matched() } else { options };
-        let lines = expected(&rules, entry, &messages, matched);
-        for mixed in [Mixed::Union, Mixed::Json, Mixed::AllJson] {
-            let found = by_columns(&rules, entry, &messages, mixed, &options);
-            compare(&lines, &found, &messages, seed, &format!("{entry} {mixed:?}\n{}", generated.source));
+        let lines = expected_lines(&rules, entry, &messages, matched);
+        for mixed in [MixedTypes::Union, MixedTypes::Json, MixedTypes::AllJson] {
+            let found = decide_columns(&rules, entry, &messages, mixed, &options);
+            assert_same_lines(
+                &lines,
+                &found,
+                &messages,
+                seed,
+                &format!("{entry} {mixed:?}\n{}", generated.source),
+            );
         }
         let mut plain = messages.clone();
-        clean(&mut plain);
+        remove_conflicts(&mut plain);
         // Some programs read a field as a type that a single-type column never has. For these,
         // binding the columns is an error.
-        let schema = batch(&plain, Mixed::Union).schema();
+        let schema = to_batch(&plain, MixedTypes::Union).schema();
         if Decider::new(&rules, Some(entry), schema, &options).is_ok() {
-            let found = by_columns(&rules, entry, &plain, Mixed::Union, &options);
-            compare(&expected(&rules, entry, &plain, matched), &found, &plain, seed, "columns of one type");
+            let found = decide_columns(&rules, entry, &plain, MixedTypes::Union, &options);
+            assert_same_lines(
+                &expected_lines(&rules, entry, &plain, matched),
+                &found,
+                &plain,
+                seed,
+                "columns of one type",
+            );
             of_one_type += plain.len();
         }
         chosen += lines.matches("\"target\":\"").count();
@@ -110,8 +128,8 @@ fn the_reference_evaluator_decides_columns_as_well() {
     let reference = rules.with_tier(rulec::Tier::Reference);
     let messages =
         [r#"{"n": 1}"#, r#"{"n": 7}"#, r#"{"n": "1"}"#, "{}"].map(|text| json::parse(text).expect("JSON"));
-    for mixed in [Mixed::Union, Mixed::Json] {
-        let found = by_columns(&reference, "routes", &messages, mixed, &Options::default());
-        assert_eq!(found, expected(&rules, "routes", &messages, false));
+    for mixed in [MixedTypes::Union, MixedTypes::Json] {
+        let found = decide_columns(&reference, "routes", &messages, mixed, &Options::default());
+        assert_eq!(found, expected_lines(&rules, "routes", &messages, false));
     }
 }

@@ -6,10 +6,10 @@ mod convert;
 mod support;
 
 use arrow_array::{Int64Array, RecordBatch, record_batch};
-use convert::streams::{parquet, read, streams};
-use convert::{Mixed, batch};
+use convert::streams::{ipc_streams, parquet_files, read};
+use convert::{MixedTypes, to_batch};
 use rulec::Rules;
-use rulec_arrow::formats::{Format, Source, create, open};
+use rulec_arrow::formats::{Format, Source, create_sink, open_source};
 use rulec_arrow::{Decider, Options, write_lines};
 use serde_json::{Value as Json, json};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ route said when text contains "show" ignoring case -> said(s: ctx.s ?? "none", c
 default -> other(b: ctx.b ?? false)
 "#;
 
-fn lines_of(rules: &Rules, messages: &[Json]) -> String {
+fn decide_lines(rules: &Rules, messages: &[Json]) -> String {
     let line = |(at, message): (usize, &Json)| {
         let decision = rules.decide_line(message.to_string().as_bytes()).expect("a message");
         format!("{{\"line\":{},{}\n", at + 1, &serde_json::to_string(&decision).expect("JSON")[1..])
@@ -40,7 +40,7 @@ fn lines_of(rules: &Rules, messages: &[Json]) -> String {
 }
 
 /// Decides a file and returns the answers as lines.
-fn decide(rules: &Rules, source: &mut dyn Source) -> String {
+fn decide_source(rules: &Rules, source: &mut dyn Source) -> String {
     let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
     let mut decider =
         Decider::new(rules, None, source.schema(), &options).unwrap_or_else(|error| panic!("{error}"));
@@ -53,16 +53,16 @@ fn decide(rules: &Rules, source: &mut dyn Source) -> String {
     String::from_utf8(lines).expect("JSON is UTF-8")
 }
 
-fn write(format: Format, path: &Path, batches: &[RecordBatch]) {
+fn write_file(format: Format, path: &Path, batches: &[RecordBatch]) {
     let out = File::create(path).expect("it can be written");
-    let mut sink = create(format, &batches[0].schema(), out).expect("it can be written");
+    let mut sink = create_sink(format, &batches[0].schema(), out).expect("it can be written");
     batches.iter().for_each(|batch| sink.write(batch).expect("it can be written"));
     sink.finish().expect("it can be written");
 }
 
 /// Returns messages that CSV can represent. A CSV cell has no type, so `text` is a non-empty text
 /// or missing.
-fn messages(count: usize, seed: u64) -> Vec<Json> {
+fn random_messages(count: usize, seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     let mut messages = Vec::new();
     while messages.len() < count {
@@ -86,18 +86,18 @@ fn messages(count: usize, seed: u64) -> Vec<Json> {
 fn files_of_every_form_are_answered_as_json_lines_are() {
     let rules = Rules::from_text(RULES).expect("the rules compile");
     let folder = tempfile::tempdir().expect("a folder");
-    let messages = messages(20_000, 7);
-    let expected = lines_of(&rules, &messages);
+    let messages = random_messages(20_000, 7);
+    let expected = decide_lines(&rules, &messages);
     assert!(expected.matches("\"breaches\":").count() > 1_000 && expected.matches("\"admin\"").count() > 100);
     for (format, mixed) in [
-        (Format::Parquet, Mixed::Json),
-        (Format::Parquet, Mixed::AllJson),
-        (Format::Arrow, Mixed::Union),
-        (Format::Arrow, Mixed::Json),
-        (Format::Csv, Mixed::AllJson),
+        (Format::Parquet, MixedTypes::Json),
+        (Format::Parquet, MixedTypes::AllJson),
+        (Format::Arrow, MixedTypes::Union),
+        (Format::Arrow, MixedTypes::Json),
+        (Format::Csv, MixedTypes::AllJson),
     ] {
         let path = folder.path().join(format!("messages.{}", format.name()));
-        let mut columns = batch(&messages, mixed);
+        let mut columns = to_batch(&messages, mixed);
         if format == Format::Csv {
             // The cells of a text column are the unquoted texts.
             let texts: arrow_array::StringArray =
@@ -110,9 +110,10 @@ fn files_of_every_form_are_answered_as_json_lines_are() {
             columns = RecordBatch::try_from_iter(names.into_iter().zip(all)).expect("a batch");
         }
         let parts: Vec<RecordBatch> = (0..20).map(|at| columns.slice(at * 1_000, 1_000)).collect();
-        write(format, &path, &parts);
-        let mut source = open(format, File::open(&path).expect("it is there")).expect("it can be read");
-        for (found, expected) in decide(&rules, &mut *source).lines().zip(expected.lines()) {
+        write_file(format, &path, &parts);
+        let mut source =
+            open_source(format, File::open(&path).expect("it is there")).expect("it can be read");
+        for (found, expected) in decide_source(&rules, &mut *source).lines().zip(expected.lines()) {
             assert_eq!(found, expected, "{format:?} {mixed:?}");
         }
     }
@@ -125,8 +126,8 @@ fn a_broken_row_of_csv_says_its_line_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rows.csv");
     fs::write(&path, b"\xef\xbb\xbfn,text\n5,x\n7\n,\"two\nlines\"\nfive,x\n9,\xff\n2,5\n").expect("written");
-    let mut source = open(Format::Csv, File::open(&path).expect("there")).expect("CSV");
-    let found = decide(&rules, &mut *source);
+    let mut source = open_source(Format::Csv, File::open(&path).expect("there")).expect("CSV");
+    let found = decide_source(&rules, &mut *source);
     let found: Vec<Json> = found.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let chosen: Vec<&str> = found.iter().map(|line| line["chosen"].as_str().unwrap_or("-")).collect();
     assert_eq!(chosen, ["a", "-", "default", "default", "-", "a"]);
@@ -146,10 +147,10 @@ fn a_parquet_file_that_is_cut_short_loses_nothing_that_was_whole() {
         let numbers: Int64Array = (at * rows..(at + 1) * rows).collect();
         RecordBatch::try_from_iter([("n", Arc::new(numbers) as arrow_array::ArrayRef)]).expect("a batch")
     };
-    write(Format::Parquet, &path, &[part(0), part(1), part(2)]);
+    write_file(Format::Parquet, &path, &[part(0), part(1), part(2)]);
     let whole = fs::read(&path).expect("there");
     let count = |path: &Path| {
-        let mut source = open(Format::Parquet, File::open(path).expect("there"))?;
+        let mut source = open_source(Format::Parquet, File::open(path).expect("there"))?;
         let (cut, mut rows) = (source.cut().is_some(), 0);
         while let Some(part) = source.next()? {
             rows += part.batch.num_rows();
@@ -172,10 +173,10 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rows.arrow");
     let part = record_batch!(("n", Int64, [Some(1), None, Some(3)])).expect("a batch");
-    write(Format::Arrow, &path, &[part.clone(), part.clone(), part]);
+    write_file(Format::Arrow, &path, &[part.clone(), part.clone(), part]);
     let whole = fs::read(&path).expect("there");
     fs::write(&path, &whole[..whole.len() - 60]).expect("written");
-    let mut source = open(Format::Arrow, File::open(&path).expect("there")).expect("an Arrow file");
+    let mut source = open_source(Format::Arrow, File::open(&path).expect("there")).expect("an Arrow file");
     assert!(source.next().expect("whole").is_some() && source.next().expect("whole").is_some());
     let error = source.next().expect_err("it is cut short").to_string();
     assert!(error.starts_with("it is damaged or truncated here"), "{error}");
@@ -198,7 +199,7 @@ fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() 
 }
 
 /// Returns the offsets at which a little-endian 64-bit number occurs in bytes.
-fn places(bytes: &[u8], number: i64) -> Vec<usize> {
+fn find_number(bytes: &[u8], number: i64) -> Vec<usize> {
     let windows = bytes.windows(8).enumerate();
     windows.filter(|(_, window)| **window == number.to_le_bytes()).map(|(at, _)| at).collect()
 }
@@ -207,7 +208,7 @@ fn places(bytes: &[u8], number: i64) -> Vec<usize> {
 fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     let part = record_batch!(("n", Int64, [Some(1), None, Some(3), Some(4), Some(5), Some(6), Some(7)]));
     let path = tempfile::NamedTempFile::new().expect("a file");
-    write(Format::Arrow, path.path(), &[part.expect("a batch")]);
+    write_file(Format::Arrow, path.path(), &[part.expect("a batch")]);
     let whole = fs::read(path.path()).expect("there");
     assert_eq!(read(Format::Arrow, &whole), (7, None));
     // Seven rows in one column, whose 56 bytes are part of a body of 128 bytes.
@@ -223,7 +224,7 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
         (128, i64::MIN, "a message claims to have -9223372036854775808 bytes"),
     ] {
         let words = format!("it is damaged or truncated here: {words}");
-        let changed = places(&whole, number).into_iter().map(|at| {
+        let changed = find_number(&whole, number).into_iter().map(|at| {
             let mut changed = whole.clone();
             changed[at..at + 8].copy_from_slice(&false_one.to_le_bytes());
             read(Format::Arrow, &changed).1.unwrap_or_default()
@@ -235,7 +236,7 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
 
 /// Mutates bytes of valid files and reads the result. Returns the number of files that were
 /// refused, and the number of files whose row count did not change.
-fn changed(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
+fn read_mutated_files(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
     let (mut refused, mut unchanged) = (0, 0);
     for whole in whole {
         let rows = read(format, whole);
@@ -257,13 +258,14 @@ fn changed(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
 
 #[test]
 fn a_stream_with_bytes_changed_is_refused_or_read() {
-    let (refused, unchanged) = changed(Format::Arrow, &streams(&mut Random::new(190)), 400);
+    let (refused, unchanged) = read_mutated_files(Format::Arrow, &ipc_streams(&mut Random::new(190)), 400);
     assert!(refused > 500 && unchanged > 500, "{refused} refused, {unchanged} with as many rows");
 }
 
 #[test]
 fn a_parquet_file_with_bytes_changed_is_refused_or_read() {
-    let (refused, unchanged) = changed(Format::Parquet, &parquet(&mut Random::new(190)), 1_000);
+    let (refused, unchanged) =
+        read_mutated_files(Format::Parquet, &parquet_files(&mut Random::new(190)), 1_000);
     assert!(refused > 500 && unchanged > 100, "{refused} refused, {unchanged} with as many rows");
 }
 
@@ -271,7 +273,7 @@ fn a_parquet_file_with_bytes_changed_is_refused_or_read() {
 /// memory for that number without a check.
 #[test]
 fn a_parquet_file_that_says_its_lists_are_longer_than_it_is_is_refused() {
-    for whole in parquet(&mut Random::new(190)) {
+    for whole in parquet_files(&mut Random::new(190)) {
         let end = whole.len() - 8;
         let length = u32::from_le_bytes(whole[end..end + 4].try_into().expect("four bytes")) as usize;
         let mut forged = 0;
@@ -298,8 +300,9 @@ fn a_batch_of_many_rows_is_handed_out_in_parts() {
         arrow_schema::Schema::new(vec![arrow_schema::Field::new("n", arrow_schema::DataType::Int64, false)]);
     let part = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(Int64Array::from(numbers.clone()))]);
     let path = tempfile::NamedTempFile::new().expect("a file");
-    write(Format::Arrow, path.path(), &[part.expect("a batch")]);
-    let mut source = open(Format::Arrow, File::open(path.path()).expect("there")).expect("an Arrow file");
+    write_file(Format::Arrow, path.path(), &[part.expect("a batch")]);
+    let mut source =
+        open_source(Format::Arrow, File::open(path.path()).expect("there")).expect("an Arrow file");
     let (mut found, mut parts) = (Vec::new(), 0);
     while let Some(part) = source.next().expect("whole") {
         let column = part.batch.column(0).as_any().downcast_ref::<Int64Array>().expect("integers");

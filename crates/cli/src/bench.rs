@@ -2,8 +2,8 @@
 
 use super::engine::EngineArgs;
 use super::files::RulesArgs;
-use super::language::{counted, localized};
-use super::run::entry;
+use super::language::{localized, singular_or_plural};
+use super::run::select_entry;
 use super::stream;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of messages kept in memory for repeated decisions. With more, memory access would
 /// dominate the measurement.
-const KEPT: usize = 100_000;
+const MAX_KEPT_MESSAGES: usize = 100_000;
 /// Maximum number of individually timed decisions for the percentiles.
-const TIMED: usize = 1_000_000;
+const MAX_TIMED_DECISIONS: usize = 1_000_000;
 
 /// Measure how long decisions take for the messages of a file
 #[derive(clap::Args)]
@@ -54,35 +54,39 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let began = Instant::now();
-    let rules = args.engine.decide(args.rules.load(term)?);
+    let rules = args.engine.apply_to(args.rules.load(term)?);
     let loaded = began.elapsed();
-    let entry = entry(&rules, args.entry.as_deref())?;
+    let entry = select_entry(&rules, args.entry.as_deref())?;
     let (mut lines, mut left) = (Vec::new(), 0_usize);
-    let refused = stream::objects(&args.input, term, |_, message| match lines.len() < KEPT {
-        true => lines.push(Json::Object(message).to_string().into_bytes()),
-        false => left += 1,
-    })?;
+    let refused =
+        stream::read_objects(&args.input, term, |_, message| match lines.len() < MAX_KEPT_MESSAGES {
+            true => lines.push(Json::Object(message).to_string().into_bytes()),
+            false => left += 1,
+        })?;
     if lines.is_empty() {
         return Err(CliError::error(message!("`{}` contains no messages", args.input.display())));
     }
     if left > 0 {
-        term.note(&message!("only the first {KEPT} messages are measured; {left} are left out"));
+        term.print_note(&message!(
+            "only the first {KEPT} messages are measured; {left} are left out",
+            KEPT = MAX_KEPT_MESSAGES
+        ));
     }
-    let measured = measure(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
-    let figures = Figures { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
-    figures.show(args, out)?;
+    let measured = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
+    let figures = BenchReport { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
+    figures.print(args, out)?;
     Ok(if refused == 0 { Status::Fine } else { Status::Errors })
 }
 
 /// Measured decision times, in nanoseconds.
-struct Measured {
+struct DecisionTimes {
     decided: u64,
     mean: f64,
     /// Times of individually measured decisions, in ascending order.
     single: Vec<u64>,
 }
 
-fn measure(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> Measured {
+fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> DecisionTimes {
     // Warm-up: work done once at the first decision, such as generating machine code, is not
     // measured.
     for line in lines {
@@ -101,24 +105,24 @@ fn measure(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> Measur
         let start = Instant::now();
         let _ = black_box(session.decide_line(line));
         single.push(start.elapsed().as_nanos() as u64);
-        if single.len() >= TIMED || began.elapsed() >= budget / 2 {
+        if single.len() >= MAX_TIMED_DECISIONS || began.elapsed() >= budget / 2 {
             break;
         }
     }
     single.sort_unstable();
-    Measured { decided, mean, single }
+    DecisionTimes { decided, mean, single }
 }
 
-struct Figures<'a> {
+struct BenchReport<'a> {
     rules: usize,
     loaded: Duration,
     lines: &'a [Vec<u8>],
-    measured: Measured,
+    measured: DecisionTimes,
 }
 
-impl Figures<'_> {
-    fn show(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
-        let Measured { decided, mean, single } = &self.measured;
+impl BenchReport<'_> {
+    fn print(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
+        let DecisionTimes { decided, mean, single } = &self.measured;
         let at = |share: f64| {
             single.get((single.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or_default()
         };
@@ -128,7 +132,7 @@ impl Figures<'_> {
         if args.format == Format::Json {
             let figures = json!({
                 "rules": self.rules,
-                "engine": args.engine.name(),
+                "engine": args.engine.engine_name(),
                 "messages": self.lines.len(),
                 "bytes_per_message": bytes,
                 "load_ms": loaded,
@@ -140,15 +144,17 @@ impl Figures<'_> {
                 "p99_ns": at(0.99),
                 "max_ns": at(1.0),
             });
-            return out.json_line(&figures.to_string());
+            return out.write_json_line(&figures.to_string());
         }
         let (rules, lines) = (self.rules, self.lines.len());
-        let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
-        let messages = counted(lines, message!("1 message"), message!("{lines} messages"));
+        let rules = singular_or_plural(rules, message!("1 rule"), message!("{rules} rules"));
+        let messages = singular_or_plural(lines, message!("1 message"), message!("{lines} messages"));
         let loaded = format!("{loaded:.1}");
-        out.message(&message!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
+        out.write_message(&message!(
+            "{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"
+        ))?;
         let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
-        out.message(&message!(
+        out.write_message(&message!(
             "{per_second} decisions per second on one thread ({mean} ns each, {decided} made)"
         ))?;
         let percentiles = [
@@ -159,7 +165,7 @@ impl Figures<'_> {
         ];
         percentiles.into_iter().try_for_each(|(name, share)| {
             let padding = " ".repeat(12_usize.saturating_sub(text::display_width(&localized(&name))));
-            out.line(&format!("  {}{padding} {:>9} ns", localized(&name), at(share)))
+            out.write_line(&format!("  {}{padding} {:>9} ns", localized(&name), at(share)))
         })
     }
 }

@@ -1,8 +1,8 @@
 //! `rulec build`: writes compiled rules to a file.
 
 use super::files::{self, RulesArgs};
-use super::keys::KeyPlace;
-use super::language::counted;
+use super::keys::KeyLocation;
+use super::language::singular_or_plural;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::artifact;
@@ -32,11 +32,11 @@ pub struct Args {
     /// Sign the output with a private Ed25519 key: a PEM file (`openssl genpkey -algorithm
     /// ed25519`), or `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    sign: Option<KeyPlace>,
+    sign: Option<KeyLocation>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    if args.output.is_none() && args.rules.is_piped() {
+    if args.output.is_none() && args.rules.is_stdin() {
         return Err(CliError::usage(message!(
             "name the file to write with `-o`: the rules come from standard input"
         )));
@@ -44,28 +44,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = args.rules.load(term)?;
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
-    if is_same(&path, &args.rules.path) {
+    if is_same_file(&path, &args.rules.path) {
         return Err(CliError::usage(message!(
             "`{shown}` is the rules file itself; give another file with `-o`"
         )));
     }
-    let key = args.sign.as_ref().map(KeyPlace::signing).transpose()?;
+    let key = args.sign.as_ref().map(KeyLocation::read_signing_key).transpose()?;
     let bytes = match &key {
         Some(key) => rules.to_signed_artifact(args.strip_source, key),
         None => rules.to_artifact(args.strip_source),
     };
-    files::replace(&path, &bytes)?;
+    files::replace_file(&path, &bytes)?;
     let hash = artifact::content_hash(&bytes).map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default();
     let (rules, bytes) = (rules.program().rules.len(), bytes.len());
-    let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
+    let rules = singular_or_plural(rules, message!("1 rule"), message!("{rules} rules"));
     let built = message!("{shown}: {rules}, {bytes} bytes, sha256 {hash}");
-    out.message(&match key {
+    out.write_message(&match key {
         Some(key) => message!("{built}, signed with {}", key.verifying_key().to_string()),
         None => built,
     })?;
     Ok(Status::Fine)
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }

@@ -5,14 +5,14 @@ mod cost;
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
-use super::language::{counted, localized};
+use super::language::{localized, singular_or_plural};
 use super::report::{self, Format, Location, ReportedDiagnostic};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
-use rulec_config::{Level, Named, Settings, SettingsCache, warning};
+use rulec_config::{Settings, SettingsCache, WarningLevel, WarningSelector, parse_warning};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -46,10 +46,10 @@ pub struct Args {
     #[arg(long, requires = "fix")]
     dry_run: bool,
     /// Also exit with status 1 if these are found: `warnings`, or the code of a warning
-    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = named)]
-    deny: Vec<Named>,
+    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = parse_denied)]
+    deny: Vec<WarningSelector>,
     /// Do not report warnings with this code
-    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = code)]
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = parse_warning_code)]
     allow: Vec<Code>,
     /// Also report routes of equal priority and different targets if some message matches both
     #[arg(long)]
@@ -66,28 +66,32 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-fn named(text: &str) -> Result<Named, String> {
-    Named::parse(text).map_err(|error| localized(&error).into_owned())
+fn parse_denied(text: &str) -> Result<WarningSelector, String> {
+    WarningSelector::parse(text).map_err(|error| localized(&error).into_owned())
 }
 
-fn code(text: &str) -> Result<Code, String> {
-    warning(text).map_err(|error| localized(&error).into_owned())
+fn parse_warning_code(text: &str) -> Result<Code, String> {
+    parse_warning(text).map_err(|error| localized(&error).into_owned())
 }
 
-const SHOWN: usize = 100;
+const MAX_SHOWN_FINDINGS: usize = 100;
 
 /// Limits the number of findings that are shown for one file. Errors use up the quota first; only
 /// the rest is available to warnings.
-struct Quota {
+struct FindingQuota {
     errors: usize,
     warnings: usize,
     left_out: usize,
 }
 
-impl Quota {
+impl FindingQuota {
     fn new(compiled: &Compiled) -> Self {
         let errors = compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count();
-        Quota { errors: SHOWN, warnings: SHOWN.saturating_sub(errors), left_out: 0 }
+        FindingQuota {
+            errors: MAX_SHOWN_FINDINGS,
+            warnings: MAX_SHOWN_FINDINGS.saturating_sub(errors),
+            left_out: 0,
+        }
     }
 
     fn admits(&mut self, found: &ReportedDiagnostic<'_>) -> bool {
@@ -102,20 +106,20 @@ impl Quota {
 impl Args {
     /// Merges the `rulec.toml` settings of a file with the command-line options, which take
     /// precedence.
-    fn settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
+    fn merge_settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
         for denied in &self.deny {
             match denied {
-                Named::Warnings => {
+                WarningSelector::Warnings => {
                     settings.deny_warnings = true;
-                    settings.levels.retain(|_, level| *level != Level::Warn);
+                    settings.levels.retain(|_, level| *level != WarningLevel::Warn);
                 }
-                Named::Code(code) if self.allow.contains(code) => {
+                WarningSelector::Code(code) if self.allow.contains(code) => {
                     return Err(CliError::usage(message!("`{code}` is both denied and allowed")));
                 }
-                Named::Code(code) => drop(settings.levels.insert(*code, Level::Deny)),
+                WarningSelector::Code(code) => drop(settings.levels.insert(*code, WarningLevel::Deny)),
             }
         }
-        settings.levels.extend(self.allow.iter().map(|code| (*code, Level::Allow)));
+        settings.levels.extend(self.allow.iter().map(|code| (*code, WarningLevel::Allow)));
         settings.strict_ties |= self.strict_ties;
         settings.max_cost = self.max_cost.or(settings.max_cost);
         Ok(settings)
@@ -123,7 +127,7 @@ impl Args {
 }
 
 /// Numbers of findings in all checked files.
-struct Tally {
+struct FindingCounts {
     errors: usize,
     warnings: usize,
     denied: usize,
@@ -132,17 +136,17 @@ struct Tally {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let mut compiled = files::compile(&args.paths, args.root.as_deref())?;
+    let mut compiled = files::compile_files(&args.paths, args.root.as_deref())?;
     if args.fix {
-        let fixes = Fixes::find(&mut compiled)?;
-        let shown = if args.dry_run { fixes.show(out) } else { fixes.write() };
+        let fixes = Fixes::find_and_apply(&mut compiled)?;
+        let shown = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
         shown?;
-        term.say(&fixes.summary(args.dry_run));
+        term.print(&fixes.summary(args.dry_run));
     }
     let mut all_settings = SettingsCache::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        let settings = args.settings(
+        let settings = args.merge_settings(
             all_settings
                 .for_file(&compiled.target.path)
                 .map_err(|error| CliError::usage(error.to_message()))?,
@@ -150,28 +154,29 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
-    let findings = told(&analysed);
+    let findings = reported_findings(&analysed);
     // A dry run prints only the patch; the remaining findings are only counted on standard error.
     match args.format {
         _ if args.dry_run => {}
-        Format::Human => show(&findings, term, out)?,
+        Format::Human => print_findings(&findings, term, out)?,
         format => {
-            let files: Vec<String> = compiled.iter().map(|(compiled, _)| compiled.target.shown()).collect();
-            report::write(format, &files, &findings, out)?;
+            let files: Vec<String> =
+                compiled.iter().map(|(compiled, _)| compiled.target.display_name()).collect();
+            report::write_findings(format, &files, &findings, out)?;
         }
     }
     let mut dear = 0;
     for (compiled, settings, _) in &analysed {
-        dear += cost::report(args, compiled, settings, (term, out))?;
+        dear += cost::report_costs(args, compiled, settings, (term, out))?;
     }
     out.flush()?;
     let errors = findings.iter().filter(|found| found.diagnostic.is_error()).count();
     let denied = findings.iter().filter(|found| found.denied).count();
-    let tally = Tally { errors, warnings: findings.len() - errors, denied, dear };
-    close(term, compiled.len(), &tally);
+    let tally = FindingCounts { errors, warnings: findings.len() - errors, denied, dear };
+    print_totals(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
-        term.say(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
+        term.print(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + dear) {
@@ -183,16 +188,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Returns the findings to report, with the severities from the settings of their files. A finding
 /// in a shared file is returned once, even if several files import the shared file.
-fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<ReportedDiagnostic<'a>> {
+fn reported_findings<'a>(
+    analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
+) -> Vec<ReportedDiagnostic<'a>> {
     let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut told = Vec::new();
     for (compiled, settings, analysed) in analysed {
-        for mut found in report::all(compiled, analysed) {
+        for mut found in report::all_findings(compiled, analysed) {
             let diagnostic = &found.diagnostic;
-            let level = if diagnostic.is_error() { Level::Warn } else { settings.level(diagnostic.code) };
-            let one = (found.primary(), diagnostic.code, diagnostic.message.clone());
-            found.denied = level == Level::Deny;
-            if level != Level::Allow && seen.insert(one) {
+            let level =
+                if diagnostic.is_error() { WarningLevel::Warn } else { settings.level(diagnostic.code) };
+            let one = (found.primary_location(), diagnostic.code, diagnostic.message.clone());
+            found.denied = level == WarningLevel::Deny;
+            if level != WarningLevel::Allow && seen.insert(one) {
                 told.push(found);
             }
         }
@@ -201,31 +209,38 @@ fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Repor
 }
 
 /// Prints findings in the format for people, up to a maximum number per file.
-fn show(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
-    let color = term.color_out();
+fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
+    let color = term.is_stdout_colored();
     for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
-        let mut quota = Quota::new(own[0].compiled);
+        let mut quota = FindingQuota::new(own[0].compiled);
         for found in own.iter().filter(|found| quota.admits(found)) {
-            out.styled(&report::human(found, color))?;
+            out.write_styled(&report::format_human(found, color))?;
         }
         if quota.left_out > 0 {
-            let file = own[0].compiled.target.shown();
+            let file = own[0].compiled.target.display_name();
             let more = message!("… and {} more in {file}; `--format json` lists all", quota.left_out);
-            out.message(&more)?;
-            out.line("")?;
+            out.write_message(&more)?;
+            out.write_line("")?;
         }
     }
     Ok(())
 }
 
-fn close(term: &Term, files: usize, tally: &Tally) {
+fn print_totals(term: &Term, files: usize, tally: &FindingCounts) {
     let mut found = Vec::new();
     if tally.errors > 0 {
-        found.push(counted(tally.errors, message!("1 error"), message!("{} errors", tally.errors)));
+        found.push(singular_or_plural(
+            tally.errors,
+            message!("1 error"),
+            message!("{} errors", tally.errors),
+        ));
     }
     if tally.warnings > 0 {
-        let warnings =
-            counted(tally.warnings, message!("1 warning"), message!("{} warnings", tally.warnings));
+        let warnings = singular_or_plural(
+            tally.warnings,
+            message!("1 warning"),
+            message!("{} warnings", tally.warnings),
+        );
         found.push(match tally.denied {
             0 => warnings,
             denied if denied == tally.warnings => message!("{warnings} (denied)"),
@@ -233,11 +248,11 @@ fn close(term: &Term, files: usize, tally: &Tally) {
         });
     }
     if tally.dear > 0 {
-        let tables = counted(tally.dear, message!("1 table"), message!("{} tables", tally.dear));
+        let tables = singular_or_plural(tally.dear, message!("1 table"), message!("{} tables", tally.dear));
         found.push(message!("{tables} over `max-cost`"));
     }
-    let files = counted(files, message!("1 file"), message!("{files} files"));
-    term.say(&match found.is_empty() {
+    let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
+    term.print(&match found.is_empty() {
         true => message!("{files} checked: no problems"),
         false => message!("{files} checked: {}", comma_list(found)),
     });

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct ColumnArgs {
     /// The format of the messages [default: by the file extension, else lines]
-    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    #[arg(long, value_name = "FORMAT", value_parser = FORMAT_NAMES)]
     input_format: Option<String>,
     /// The format of the answers [default: by the extension of --output, else lines]
-    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    #[arg(long, value_name = "FORMAT", value_parser = FORMAT_NAMES)]
     output_format: Option<String>,
     /// Write the answers to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -28,42 +28,44 @@ pub struct ColumnArgs {
 }
 
 /// The names of the formats: JSON lines and the columnar formats.
-const FORMATS: [&str; 4] = [LINES, "parquet", "arrow", "csv"];
-const LINES: &str = "lines";
+const FORMAT_NAMES: [&str; 4] = [LINES_FORMAT, "parquet", "arrow", "csv"];
+const LINES_FORMAT: &str = "lines";
 
 impl ColumnArgs {
     /// True if the run needs the code of this module: the input or output is columnar, or the
     /// output is a file.
-    pub fn are_asked_for(&self, stream: &StreamArgs) -> bool {
-        let is_columns = |format: &str| format != LINES;
-        is_columns(&self.input(stream.path())) || is_columns(&self.out()) || self.output.is_some()
+    pub fn are_requested(&self, stream: &StreamArgs) -> bool {
+        let is_columns = |format: &str| format != LINES_FORMAT;
+        is_columns(&self.input_format(stream.input_path()))
+            || is_columns(&self.output_format())
+            || self.output.is_some()
     }
 
-    fn input(&self, path: Option<&Path>) -> String {
-        self.input_format.clone().unwrap_or_else(|| by_extension(path))
+    fn input_format(&self, path: Option<&Path>) -> String {
+        self.input_format.clone().unwrap_or_else(|| format_by_extension(path))
     }
 
-    fn out(&self) -> String {
-        self.output_format.clone().unwrap_or_else(|| by_extension(self.output.as_deref()))
+    fn output_format(&self) -> String {
+        self.output_format.clone().unwrap_or_else(|| format_by_extension(self.output.as_deref()))
     }
 }
 
 /// Returns the name of the format for a file's extension. Files with other extensions are JSON
 /// lines.
-fn by_extension(path: Option<&Path>) -> String {
+fn format_by_extension(path: Option<&Path>) -> String {
     let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("parquet" | "pq") => "parquet",
         Some("arrow" | "arrows" | "ipc" | "feather") => "arrow",
         Some("csv") => "csv",
-        _ => LINES,
+        _ => LINES_FORMAT,
     }
     .to_owned()
 }
 
 /// Returns an error that says how to build `rulec` with support for columnar files.
 #[cfg(not(feature = "columns"))]
-pub fn refuse() -> CliError {
+pub fn unsupported_error() -> CliError {
     CliError::usage(rulec_base::message!(
         "this `rulec` reads and writes JSON lines only; for Parquet, Arrow and CSV build it with `cargo \
         install --path crates/cli --features columns`"
@@ -71,7 +73,7 @@ pub fn refuse() -> CliError {
 }
 
 #[cfg(feature = "columns")]
-pub use batches::Answering;
+pub use batches::AnswerMode;
 
 #[cfg(feature = "columns")]
 mod batches;

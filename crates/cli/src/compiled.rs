@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct CompileTarget {
     /// The path of the rules file, as the user would write it.
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 pub struct Compiled {
-    pub target: Target,
+    pub target: CompileTarget,
     pub result: Result<Rules, CompileError>,
     /// Whether the file contained compiled rules (the output of `rulec build`) instead of source
     /// text.
@@ -34,7 +34,7 @@ pub struct Compiled {
 }
 
 /// The path argument for standard input, and the display name of rules from standard input.
-const DASH: &str = "-";
+const STDIN_ARG: &str = "-";
 pub const STDIN: &str = "<stdin>";
 
 /// True if a file contains compiled rules (an artifact). Read errors are reported later, by the
@@ -48,12 +48,12 @@ pub fn is_artifact(path: &Path) -> bool {
 }
 
 /// Loader for rules from standard input. Imported files are loaded from disk.
-struct Piped {
+struct StdinLoader {
     bytes: Vec<u8>,
     files: DiskLoader,
 }
 
-impl Loader for Piped {
+impl Loader for StdinLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match path {
             STDIN if self.bytes.len() as u64 > MAX_FILE_BYTES => {
@@ -66,12 +66,12 @@ impl Loader for Piped {
 }
 
 /// Loader for files on disk, some of which are replaced by edited texts.
-struct Edited<'a> {
+struct EditedFilesLoader<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
 }
 
-impl Loader for Edited<'_> {
+impl Loader for EditedFilesLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         // Loading from disk first rejects paths outside the root.
         let bytes = self.disk.load(path)?;
@@ -80,25 +80,25 @@ impl Loader for Edited<'_> {
     }
 }
 
-impl Target {
+impl CompileTarget {
     /// True if the rules come from standard input.
-    pub fn is_piped(&self) -> bool {
-        self.path == Path::new(DASH)
+    pub fn is_stdin(&self) -> bool {
+        self.path == Path::new(STDIN_ARG)
     }
 
     /// Returns the path of the rules file for messages; `<stdin>` for standard input.
-    pub fn shown(&self) -> String {
-        if self.is_piped() { STDIN.to_owned() } else { self.path.display().to_string() }
+    pub fn display_name(&self) -> String {
+        if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
 
     /// Compiles the file, or loads it if it is already compiled. Host functions may be missing,
     /// because this program provides none.
     pub fn compile(self) -> Result<Compiled, CliError> {
-        self.compile_trusting(None)
+        self.compile_verified(None)
     }
 
     /// Compiles the file. With a key, accepts only compiled rules that are signed with the key.
-    pub fn compile_trusting(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
+    pub fn compile_verified(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
@@ -107,9 +107,9 @@ impl Target {
         if let Some(key) = key {
             compiler = compiler.trust(key);
         }
-        let shown = self.shown();
-        let (result, is_artifact) = if self.is_piped() {
-            self.compile_piped(&compiler)?
+        let shown = self.display_name();
+        let (result, is_artifact) = if self.is_stdin() {
+            self.compile_stdin(&compiler)?
         } else if is_artifact(&self.path) {
             (compiler.load_artifact_path(&self.path), true)
         } else {
@@ -137,14 +137,15 @@ impl Target {
             return Compiled { target: self.clone(), result, is_artifact: true };
         }
         let edited = compiler.on_disk(&self.path);
-        let result = edited.and_then(|(disk, name)| compiler.compile_with(&Edited { disk, texts }, &name));
+        let result =
+            edited.and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
         Compiled { target: self.clone(), result, is_artifact: false }
     }
 
     /// Compiles standard input as if it were a file in the root folder, or in the current folder if
     /// there is no root.
-    fn compile_piped(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
-        let bytes = stdio::read(MAX_ARTIFACT_BYTES)?;
+    fn compile_stdin(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
+        let bytes = stdio::read_stdin(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
             return Ok((compiler.load_artifact(&bytes), true));
         }
@@ -152,7 +153,7 @@ impl Target {
         let files = DiskLoader::new(root).map_err(|error| {
             CliError::usage(message!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
-        Ok((compiler.compile_with(&Piped { bytes, files }, STDIN), false))
+        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN), false))
     }
 }
 
@@ -200,7 +201,7 @@ impl Compiled {
     }
 
     /// Returns a file's name as the user would write it. Source names are relative to the root.
-    pub fn name(&self, file: FileId) -> String {
+    pub fn file_name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),
             None => self.target.path.parent().unwrap_or(Path::new("")),

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
 use rulec_base::json;
 use rulec_base::message;
-use rulec_conformance::{KINDS, Kind, Setting, kind};
+use rulec_conformance::{CaseKind, KINDS, RunSetting, find_kind};
 use std::path::PathBuf;
 
 /// Compare the results of the engine with the expected results of cases
@@ -19,8 +19,8 @@ use std::path::PathBuf;
 Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
 pub struct Args {
     /// The kind of the cases
-    #[arg(value_parser = kinds())]
-    kind: &'static Kind,
+    #[arg(value_parser = kind_parser())]
+    kind: &'static CaseKind,
     /// The cases, one JSON object per line; `-` reads standard input
     cases: PathBuf,
     /// A JSON file with the data that all cases share, for kinds that need one
@@ -30,43 +30,43 @@ pub struct Args {
     #[arg(long)]
     list_failures: bool,
     /// The engine that decides; all engines give the same answers
-    #[arg(long, default_value = Tier::Auto.name(), value_parser = engine::tier(), value_name = "ENGINE")]
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = engine::tier_parser(), value_name = "ENGINE")]
     engine: Tier,
 }
 
-fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
+fn kind_parser() -> impl TypedValueParser<Value = &'static CaseKind> {
     PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name))
-        .try_map(|name| kind(&name).ok_or("there is no such kind"))
+        .try_map(|name| find_kind(&name).ok_or("there is no such kind"))
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     let context = match &args.context {
         None => None,
         Some(path) => {
-            let (bytes, name) = files::read(path)?;
+            let (bytes, name) = files::read_file(path)?;
             Some(
                 json::parse_bytes(&bytes)
                     .map_err(|error| CliError::usage(message!("{name}: {}", error.to_message())))?,
             )
         }
     };
-    let (bytes, name) = files::read(&args.cases)?;
+    let (bytes, name) = files::read_file(&args.cases)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::usage(message!(
             "`{name}` is not UTF-8: the byte at offset {at} is invalid; save the file as UTF-8"
         ))
     })?;
-    let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });
+    let report = args.kind.run(&text, &RunSetting { tiers: vec![args.engine], context });
     if args.list_failures {
         for failure in &report.failures {
             let (line, message) = (failure.line, &failure.message);
-            out.message(&match failure.name.as_str() {
+            out.write_message(&match failure.name.as_str() {
                 "" => message!("line {line}: {message}"),
                 name => message!("line {line}: {name}: {message}"),
             })?;
         }
     }
-    out.message(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
+    out.write_message(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
     Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
 }

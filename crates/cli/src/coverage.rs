@@ -1,18 +1,18 @@
 //! Coverage reports as text, lcov records and HTML. File names are as the user would write them.
 
 use super::compiled::Compiled;
-use super::escape::escaped;
-use super::language::{counted, language, localized};
+use super::escape::escape_xml;
+use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
 use rulec_base::message;
-use rulec_report::coverage::{Coverage, Item, times};
+use rulec_report::coverage::{Coverage, CoveredItem, times_text};
 use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Formats the coverage totals, and one line for each item that is not fully covered.
-pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
-    let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
-    let seen = |items: &[Item]| items.iter().filter(|item| item.gap.is_none()).count();
+pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
+    let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
+    let seen = |items: &[CoveredItem]| items.iter().filter(|item| item.gap.is_none()).count();
     let shares = message!(
         "{} of {} routes chosen, {} of {} conditions seen both true and false",
         seen(&routes),
@@ -20,21 +20,22 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
         seen(&conditions),
         conditions.len()
     );
-    let file = compiled.target.shown();
-    let text = message!("{file}: {shares}, in {}", decisions(coverage.decisions()));
+    let file = compiled.target.display_name();
+    let text = message!("{file}: {shares}, in {}", decision_count_text(coverage.decisions()));
     let mut out = format!("{}\n", localized(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let at = coverage.rules().sources().position(item.span);
-        let file = compiled.name(item.span.file);
-        let text = message!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, word(item), item.name);
+        let file = compiled.file_name(item.span.file);
+        let text =
+            message!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, kind_label(item), item.name);
         let _ = writeln!(out, "{}", localized(&text));
     }
     out
 }
 
 /// Returns the kind of a covered item, such as `route` or `condition`, as a localized message.
-pub fn word(item: &Item) -> Message {
+pub fn kind_label(item: &CoveredItem) -> Message {
     match item.what {
         "route" => message!("route"),
         "branch" => message!("branch"),
@@ -48,24 +49,24 @@ pub fn word(item: &Item) -> Message {
 }
 
 /// Returns a localized count, such as `3 decisions`.
-pub fn decisions(count: usize) -> Message {
-    counted(count, message!("1 decision"), message!("{count} decisions"))
+pub fn decision_count_text(count: usize) -> Message {
+    singular_or_plural(count, message!("1 decision"), message!("{count} decisions"))
 }
 
 /// Formats coverage as lcov records. Routes and similar statements become functions; the two
 /// outcomes of each condition become branches.
-pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
-    let (routes, conditions) = (coverage.routes(&[]), coverage.conditions());
+pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
+    let (routes, conditions) = (coverage.route_items(&[]), coverage.condition_items());
     let mut out = String::new();
-    let line = |item: &Item| coverage.rules().sources().position(item.span).line;
+    let line = |item: &CoveredItem| coverage.rules().sources().position(item.span).line;
     for (file, source) in coverage.rules().sources().iter() {
-        let of_file = |items: &'_ [Item]| items.iter().filter(|item| item.span.file == file).count();
+        let of_file = |items: &'_ [CoveredItem]| items.iter().filter(|item| item.span.file == file).count();
         if of_file(&routes) + of_file(&conditions) == 0 || source.text.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "TN:\nSF:{}", compiled.name(file));
-        let routes: Vec<&Item> = routes.iter().filter(|item| item.span.file == file).collect();
-        let conditions: Vec<&Item> = conditions.iter().filter(|item| item.span.file == file).collect();
+        let _ = writeln!(out, "TN:\nSF:{}", compiled.file_name(file));
+        let routes: Vec<&CoveredItem> = routes.iter().filter(|item| item.span.file == file).collect();
+        let conditions: Vec<&CoveredItem> = conditions.iter().filter(|item| item.span.file == file).collect();
         for item in &routes {
             let _ = writeln!(out, "FN:{},{}", line(item), item.name);
         }
@@ -84,9 +85,9 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
             }
         }
         let _ = writeln!(out, "BRF:{}\nBRH:{taken}", conditions.len() * 2);
-        let all: Vec<&Item> = routes.iter().chain(&conditions).copied().collect();
+        let all: Vec<&CoveredItem> = routes.iter().chain(&conditions).copied().collect();
         let mut lines: Vec<(usize, usize)> =
-            lines(coverage, &all).into_iter().map(|((_, line), count)| (line, count)).collect();
+            line_counts(coverage, &all).into_iter().map(|((_, line), count)| (line, count)).collect();
         lines.sort_unstable();
         for (line, count) in &lines {
             let _ = writeln!(out, "DA:{line},{count}");
@@ -98,7 +99,7 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
 }
 
 /// The style sheet of the page: green is covered, yellow is partly covered, red is not covered.
-const STYLE: &str = "<style>
+const STYLE_SHEET: &str = "<style>
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; }
 pre { font: 13px/1.5 ui-monospace, monospace; border: 1px solid #ccc; padding: 0.5em 0; overflow-x: auto; }
 pre i { color: #888; display: inline-block; width: 4em; text-align: right; margin-right: 1em; font-style: normal; user-select: none; }
@@ -108,7 +109,7 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 ";
 
 /// Returns the beginning of the HTML page, up to the first file.
-fn head() -> String {
+fn html_head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = localized(&title);
     let [point, all, part, none] = [
@@ -124,7 +125,7 @@ fn head() -> String {
 <head>
 <meta charset=\"utf-8\">
 <title>{title}</title>
-{STYLE}</head>
+{STYLE_SHEET}</head>
 <body>
 <h1>{title}</h1>
 <p>{point} <span class=\"all\">{all}</span>, <span class=\"part\">{part}</span>, <span class=\"none\">{none}</span>.</p>
@@ -133,22 +134,23 @@ fn head() -> String {
 }
 
 /// Formats the coverage of several files as a self-contained HTML page.
-pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
-    let mut out = head();
+pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
+    let mut out = html_head();
     for (compiled, coverage, findings) in files {
-        let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
+        let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
         for (file, source) in coverage.rules().sources().iter() {
-            let own = |items: &[Item]| items.iter().any(|item| item.span.file == file);
+            let own = |items: &[CoveredItem]| items.iter().any(|item| item.span.file == file);
             if source.text.is_empty() || !own(&routes) && !own(&conditions) {
                 continue;
             }
-            let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
+            let _ = writeln!(out, "<h2>{}</h2>", escape_xml(&compiled.file_name(file)));
             let (line, not_seen) = (message!("Line"), message!("Not covered"));
             let (line, not_seen) = (localized(&line), localized(&not_seen));
             let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
                 let (Some(gap), line) = (&item.gap, source.position(item.span.start).line) else { continue };
-                let (name, gap, word) = (escaped(&item.name), escaped(&localized(gap)), word(item));
+                let (name, gap, word) =
+                    (escape_xml(&item.name), escape_xml(&localized(gap)), kind_label(item));
                 let _ = writeln!(
                     out,
                     "<tr><td>{line}</td><td>{} <code>{name}</code></td><td>{gap}</td></tr>",
@@ -156,7 +158,7 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 );
             }
             out += "</table>\n";
-            out += &page(file, &source.text, &routes, &conditions);
+            out += &format_source_html(file, &source.text, &routes, &conditions);
         }
     }
     out + "</body>\n</html>\n"
@@ -164,8 +166,13 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
 
 /// Formats the source text of a file as HTML. Conditions and the first words of routes are coloured
 /// by coverage.
-fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> String {
-    let mut marks: Vec<(usize, usize, &Item)> = Vec::new();
+fn format_source_html(
+    file: FileId,
+    text: &str,
+    routes: &[CoveredItem],
+    conditions: &[CoveredItem],
+) -> String {
+    let mut marks: Vec<(usize, usize, &CoveredItem)> = Vec::new();
     for item in conditions.iter().filter(|item| item.span.file == file) {
         marks.push((item.span.start as usize, item.span.end as usize, item));
     }
@@ -185,7 +192,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
                     line += 1;
                     let _ = write!(out, "\n<i>{line}</i>");
                 }
-                c => out.push_str(&escaped(c.encode_utf8(&mut [0; 4]))),
+                c => out.push_str(&escape_xml(c.encode_utf8(&mut [0; 4]))),
             }
         }
     };
@@ -200,8 +207,8 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
             (Some(_), 0) => "none",
             (Some(_), _) => "part",
         };
-        let title = title(item);
-        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escaped(&localized(&title)));
+        let title = item_tooltip(item);
+        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escape_xml(&localized(&title)));
         put(&mut out, &text[start..end]);
         out += "</span>";
         at = end;
@@ -210,13 +217,18 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
     out + "</pre>\n"
 }
 
-fn title(item: &Item) -> Message {
+fn item_tooltip(item: &CoveredItem) -> Message {
     let counts = match item.what {
         "condition" => {
-            message!("true {}, false {}, evaluated {}", times(item.yes), times(item.no), times(item.tried))
+            message!(
+                "true {}, false {}, evaluated {}",
+                times_text(item.yes),
+                times_text(item.no),
+                times_text(item.tried)
+            )
         }
-        "rule" => message!("violated {}, satisfied {}", times(item.yes), times(item.no)),
-        _ => message!("chosen {}, tried {}", times(item.yes), times(item.tried)),
+        "rule" => message!("violated {}, satisfied {}", times_text(item.yes), times_text(item.no)),
+        _ => message!("chosen {}, tried {}", times_text(item.yes), times_text(item.tried)),
     };
     match &item.gap {
         Some(gap) => message!("{counts}; {gap}"),
@@ -226,7 +238,7 @@ fn title(item: &Item) -> Message {
 
 /// Returns the count of each line on which an item begins. If several items begin on a line, the
 /// item with the most evaluations counts.
-fn lines(coverage: &Coverage<'_>, items: &[&Item]) -> HashMap<(u32, usize), usize> {
+fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {
         let line = coverage.rules().sources().position(item.span).line;

@@ -1,10 +1,10 @@
 //! `rulec diff`: compares the decisions of two versions of rules.
 
 use super::files::RulesArgs;
-use super::language::{counted, localized};
-use super::lines::Lines;
-use super::run::entry;
-use super::stream::open;
+use super::language::{localized, singular_or_plural};
+use super::lines::LineReader;
+use super::run::select_entry;
+use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
@@ -54,10 +54,10 @@ pub struct Args {
 }
 
 /// Maximum number of example messages shown for each changed pair of routes.
-const SHOWN: usize = 3;
+const MAX_EXAMPLES: usize = 3;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct DiffReport<'a> {
     #[serde(flatten)]
     diff: &'a Diff,
     verdict: Verdict,
@@ -71,7 +71,7 @@ struct Replay {
     messages: usize,
     /// Messages that the two versions decide differently, grouped by the routes chosen before and
     /// after.
-    flips: Vec<Flip>,
+    flips: Vec<DecisionFlip>,
     /// Number of input lines that are not messages.
     refused: usize,
     /// Number of messages that contain values masked by a decision log.
@@ -79,58 +79,62 @@ struct Replay {
 }
 
 #[derive(Serialize)]
-struct Flip {
+struct DecisionFlip {
     before: String,
     after: String,
     count: usize,
-    examples: Vec<Replayed>,
+    examples: Vec<ExampleMessage>,
 }
 
 #[derive(Serialize)]
-struct Replayed {
+struct ExampleMessage {
     line: u64,
     message: Json,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let old = args.old.load(term)?;
-    let new = args.old.version(&args.new).load(term)?;
+    let new = args.old.with_path(&args.new).load(term)?;
     let diff = old.diff(&new);
     let replay = match &args.replay {
         Some(path) => {
             let name = args.entry.as_deref();
-            Some(replay([entry(&old, name)?, entry(&new, name)?], path, term)?)
+            Some(replay_messages([select_entry(&old, name)?, select_entry(&new, name)?], path, term)?)
         }
         None => None,
     };
     let verdict = diff.verdict();
     let flipped = replay.as_ref().is_some_and(|replay| !replay.flips.is_empty());
     match args.format {
-        Format::Json => out.json(&Report { diff: &diff, verdict, replay })?,
+        Format::Json => out.write_json(&DiffReport { diff: &diff, verdict, replay })?,
         Format::Human => {
-            write(&diff, term.color_out(), out)?;
+            write_diff(&diff, term.is_stdout_colored(), out)?;
             if let Some(replay) = &replay {
-                write_replay(replay, term.color_out(), out)?;
+                write_replay(replay, term.is_stdout_colored(), out)?;
             }
         }
     }
     Ok(if verdict == Verdict::Same && !flipped { Status::Fine } else { Status::Errors })
 }
 
-fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
+fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     for entry in &diff.entries {
         let shown: Vec<&Change> = entry.changes.iter().collect();
         if shown.is_empty() {
             continue;
         }
-        out.styled(&format!("{}: {}", paint(color, "1", &to_one_line(&entry.entry)), counts(&shown)))?;
+        out.write_styled(&format!(
+            "{}: {}",
+            paint(color, "1", &to_one_line(&entry.entry)),
+            change_counts(&shown)
+        ))?;
         for change in shown {
             write_change(change, color, out)?;
         }
-        out.line("")?;
+        out.write_line("")?;
     }
     for note in &diff.notes {
-        out.message(&message!("note: {note}"))?;
+        out.write_message(&message!("note: {note}"))?;
     }
     let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
     let (before, after) = (sum(|entry| entry.statements.0), sum(|entry| entry.statements.1));
@@ -138,7 +142,7 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         1 => message!("1 statement before and {after} after"),
         _ => message!("{before} statements before and {after} after"),
     };
-    out.message(&match diff.verdict() {
+    out.write_message(&match diff.verdict() {
         Verdict::Same => message!("no difference in meaning: proven for every message ({compared})"),
         Verdict::Different => message!("some messages are answered differently ({compared})"),
         Verdict::Undecided => message!(
@@ -150,15 +154,16 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     })
 }
 
-fn counts(changes: &[&Change]) -> String {
+fn change_counts(changes: &[&Change]) -> String {
     let kinds =
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
-    let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
+    let parts =
+        kinds.iter().map(|kind| (count(*kind), change_kind_label(*kind))).filter(|(count, _)| *count > 0);
     localized(&comma_list(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
 }
 
-fn word(kind: ChangeKind) -> Message {
+fn change_kind_label(kind: ChangeKind) -> Message {
     match kind {
         ChangeKind::Added => message!("added"),
         ChangeKind::Removed => message!("removed"),
@@ -180,10 +185,10 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         (_, Verdict::Same) => message!(": no message gets a different answer"),
         (_, Verdict::Undecided) => message!(": no message with a different answer was found"),
     };
-    let word = word(change.kind);
+    let word = change_kind_label(change.kind);
     let word = localized(&word);
     let padding = " ".repeat(8_usize.saturating_sub(display_width(&word)));
-    out.styled(&format!(
+    out.write_styled(&format!(
         "  {} {word}{padding} {}{}{}",
         paint(color, hue, sign),
         paint(color, "1", &to_one_line(&change.route)),
@@ -191,15 +196,15 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         localized(&verdict)
     ))?;
     for example in &change.examples {
-        out.line(&format!("      {}", example.message))?;
-        out.message(&message!("        before  {}", shown(&example.before)))?;
-        out.message(&message!("        after   {}", shown(&example.after)))?;
+        out.write_line(&format!("      {}", example.message))?;
+        out.write_message(&message!("        before  {}", format_decision(&example.before)))?;
+        out.write_message(&message!("        after   {}", format_decision(&example.after)))?;
     }
     Ok(())
 }
 
 /// Formats a decision briefly: the chosen route and its target.
-fn shown(decision: &Json) -> String {
+fn format_decision(decision: &Json) -> String {
     let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
         return match decision.get("next") {
@@ -226,12 +231,12 @@ fn shown(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with both versions, and collects the differences.
-fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
-    let (input, name, _) = open(Some(path), term)?;
-    let mut lines = Lines::new(name, input);
+fn replay_messages(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
+    let (input, name, _) = open_input(Some(path), term)?;
+    let mut lines = LineReader::new(name, input);
     let mut sessions = entries.map(|entry| entry.session());
     let mut replay = Replay::default();
-    let mut flips: BTreeMap<(String, String), Flip> = BTreeMap::new();
+    let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
     while let Some(chunk) = lines.next_chunk()? {
         for (line, text) in chunk.lines() {
             let text = text.unwrap_or(b"!");
@@ -242,27 +247,27 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
                 replay.refused += 1;
                 continue;
             };
-            let Some(message) = log::line(message).message() else {
+            let Some(message) = log::parse_line(message).message() else {
                 replay.refused += 1;
                 continue;
             };
             replay.messages += 1;
             replay.masked += usize::from(message.to_string().contains(rulec_eval::trace::MASK));
             let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
-            if data(&before) == data(&after) {
+            if comparable_answer(&before) == comparable_answer(&after) {
                 continue;
             }
             let names = [&before, &after].map(|decision| decision.chosen().unwrap_or("nothing").to_owned());
             let [before, after] = names;
-            let flip = flips.entry((before.clone(), after.clone())).or_insert_with(|| Flip {
+            let flip = flips.entry((before.clone(), after.clone())).or_insert_with(|| DecisionFlip {
                 before,
                 after,
                 count: 0,
                 examples: Vec::new(),
             });
             flip.count += 1;
-            if flip.examples.len() < SHOWN {
-                flip.examples.push(Replayed { line, message });
+            if flip.examples.len() < MAX_EXAMPLES {
+                flip.examples.push(ExampleMessage { line, message });
             }
         }
     }
@@ -273,38 +278,38 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
 
 /// Returns the parts of a decision that a service acts on, such as the target and its arguments.
 /// Decisions with equal parts count as equal.
-fn data(decision: &Decision) -> Json {
+fn comparable_answer(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }
 
 fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
-    out.line("")?;
-    out.message(&message!(
+    out.write_line("")?;
+    out.write_message(&message!(
         "{} replayed: {} answered differently",
-        messages(replay.messages),
+        message_count_text(replay.messages),
         if flipped == 0 { message!("none") } else { Message::verbatim(flipped.to_string()) }
     ))?;
     for flip in &replay.flips {
         let names = format!("{} → {}", to_one_line(&flip.before), to_one_line(&flip.after));
-        out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
+        out.write_styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
         for example in &flip.examples {
-            out.message(&message!("          line {}: {}", example.line, example.message))?;
+            out.write_message(&message!("          line {}: {}", example.line, example.message))?;
         }
     }
     if replay.refused > 0 {
         let refused = replay.refused;
-        let lines = counted(refused, message!("1 line"), message!("{refused} lines"));
-        out.message(&message!("  {lines} skipped: not a message"))?;
+        let lines = singular_or_plural(refused, message!("1 line"), message!("{refused} lines"));
+        out.write_message(&message!("  {lines} skipped: not a message"))?;
     }
     if replay.masked > 0 {
-        let masked = messages(replay.masked);
-        out.message(&message!("  {masked} decided with masked values of private fields"))?;
+        let masked = message_count_text(replay.masked);
+        out.write_message(&message!("  {masked} decided with masked values of private fields"))?;
     }
     Ok(())
 }
 
 /// Returns a localized count, such as `3 messages`.
-fn messages(count: usize) -> Message {
-    counted(count, message!("1 message"), message!("{count} messages"))
+fn message_count_text(count: usize) -> Message {
+    singular_or_plural(count, message!("1 message"), message!("{count} messages"))
 }

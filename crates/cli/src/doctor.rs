@@ -4,7 +4,7 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
-use super::language::counted;
+use super::language::singular_or_plural;
 use super::stream;
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -39,7 +39,7 @@ pub struct Args {
 
 /// Statistics about a decision log, apart from coverage.
 #[derive(Default)]
-struct Window {
+struct LogSummary {
     decisions: usize,
     /// Number of logged decisions whose message was not logged.
     bare: usize,
@@ -61,7 +61,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             "`{path}` is a folder; give the rules file that made the decisions"
         )));
     }
-    let compiled = files::compile(std::slice::from_ref(&args.rules), args.root.as_deref())?;
+    let compiled = files::compile_files(std::slice::from_ref(&args.rules), args.root.as_deref())?;
     let [(compiled, _)] = compiled.as_slice() else {
         return Err(CliError::usage(message!("name exactly one rules file")));
     };
@@ -71,8 +71,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return Err(CliError { status, message: None });
     };
     files::note_missing_functions(rules, term);
-    let (mut coverage, mut window) = (Coverage::new(rules), Window::default());
-    let refused = stream::objects(&args.log, term, |number, line| window.see(number, line, &mut coverage))?;
+    let (mut coverage, mut window) = (Coverage::new(rules), LogSummary::default());
+    let refused =
+        stream::read_objects(&args.log, term, |number, line| window.add_line(number, line, &mut coverage))?;
     if window.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
@@ -80,14 +81,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             `entry` that the rules declare"
         )));
     }
-    window.show(compiled, &coverage, out)?;
+    window.print_report(compiled, &coverage, out)?;
     Ok(if refused == 0 { Status::Fine } else { Status::Errors })
 }
 
-impl Window {
-    fn see(&mut self, number: u64, line: Map<String, Json>, coverage: &mut Coverage<'_>) {
+impl LogSummary {
+    fn add_line(&mut self, number: u64, line: Map<String, Json>, coverage: &mut Coverage<'_>) {
         let rules = coverage.rules();
-        let Some(logged) = log::decision(line) else {
+        let Some(logged) = log::parse_decision(line) else {
             self.foreign += 1;
             return;
         };
@@ -106,7 +107,7 @@ impl Window {
         let Some(message) = logged.message else {
             self.bare += 1;
             let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
-            coverage.outcome(&path, logged.route.as_deref());
+            coverage.add_outcome(&path, logged.route.as_deref());
             return;
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
@@ -117,48 +118,61 @@ impl Window {
             self.otherwise += 1;
             self.example.get_or_insert(number);
         }
-        coverage.see(&explanation);
-        entry.count_conditions(&message, coverage.truths());
+        coverage.add_decision(&explanation);
+        entry.count_conditions(&message, coverage.truths_mut());
     }
 
-    fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {
-        let decisions = coverage::decisions(self.decisions);
-        out.message(&match (&self.first, &self.last) {
+    fn print_report(
+        &self,
+        compiled: &Compiled,
+        coverage: &Coverage<'_>,
+        out: &mut Out,
+    ) -> Result<(), CliError> {
+        let decisions = coverage::decision_count_text(self.decisions);
+        out.write_message(&match (&self.first, &self.last) {
             (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
             _ => message!("{decisions}, at unknown times"),
         })?;
         if self.foreign > 0 {
-            out.message(&message!(
+            out.write_message(&message!(
                 "{} left out: not decided by an entry of these rules",
-                lines(self.foreign)
+                line_count_text(self.foreign)
             ))?;
         }
         if let Some(line) = self.example {
-            let otherwise = coverage::decisions(self.otherwise);
-            out.message(&message!(
+            let otherwise = coverage::decision_count_text(self.otherwise);
+            out.write_message(&message!(
                 "{otherwise} would differ with these rules, the first at line {line}: the rules have \
                 changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
-            out.message(&message!("the log contains no messages, so the conditions cannot be evaluated"))?;
-            for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
+            out.write_message(&message!(
+                "the log contains no messages, so the conditions cannot be evaluated"
+            ))?;
+            for item in coverage.route_items(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
                 let at = coverage.rules().sources().position(item.span);
-                let file = compiled.name(item.span.file);
-                let (line, column, word) = (at.line, at.column, coverage::word(item));
-                out.message(&message!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
+                let file = compiled.file_name(item.span.file);
+                let (line, column, word) = (at.line, at.column, coverage::kind_label(item));
+                out.write_message(&message!(
+                    "  {file}:{line}:{column}  {word} `{}`: never chosen",
+                    item.name
+                ))?;
             }
             return Ok(());
         }
         if self.bare > 0 {
-            out.message(&message!("{} without a message: counted for routes only", lines(self.bare)))?;
+            out.write_message(&message!(
+                "{} without a message: counted for routes only",
+                line_count_text(self.bare)
+            ))?;
         }
-        out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
+        out.write_text(coverage::format_text(compiled, coverage, &findings).trim_end_matches('\n'))
     }
 }
 
 /// Returns a localized count, such as `3 lines`.
-fn lines(count: usize) -> Message {
-    counted(count, message!("1 line"), message!("{count} lines"))
+fn line_count_text(count: usize) -> Message {
+    singular_or_plural(count, message!("1 line"), message!("{count} lines"))
 }

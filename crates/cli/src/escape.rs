@@ -2,7 +2,7 @@
 
 /// Escapes a text for XML and HTML elements and attributes. Characters that XML does not allow
 /// become U+FFFD.
-pub fn escaped(text: &str) -> String {
+pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -21,10 +21,10 @@ pub fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::escape_xml;
 
     #[test]
     fn texts_are_escaped() {
-        assert_eq!(escaped("a<b & \"c\"\n\u{1b}[2J"), "a&lt;b &amp; &quot;c&quot;&#10;\u{fffd}[2J");
+        assert_eq!(escape_xml("a<b & \"c\"\n\u{1b}[2J"), "a&lt;b &amp; &quot;c&quot;&#10;\u{fffd}[2J");
     }
 }

@@ -19,27 +19,31 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let color = term.color_out();
+    let color = term.is_stdout_colored();
     match &args.code {
         None => {
             for code in Code::ALL {
-                out.styled(&format!("{}  {}", paint(color, "1", code.as_str()), code.title_in(language())))?;
+                out.write_styled(&format!(
+                    "{}  {}",
+                    paint(color, "1", code.as_str()),
+                    code.title_in(language())
+                ))?;
             }
         }
         Some(text) => {
-            let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
+            let code = parse_code(text).ok_or_else(|| CliError::usage(unknown_code_message(text)))?;
             // The HTML comments mark tables that are generated from the source.
             let page = code.page_in(language());
             let page = page.lines().filter(|line| !line.starts_with("<!--"));
             let page: String = page.flat_map(|line| [line, "\n"]).collect();
-            out.styled(render(&page, color).trim_end())?;
+            out.write_styled(render_markdown(&page, color).trim_end())?;
         }
     }
     Ok(Status::Fine)
 }
 
 /// Parses a diagnostic code. Leading zeros and the letter `E` may be missing.
-fn find(text: &str) -> Option<Code> {
+fn parse_code(text: &str) -> Option<Code> {
     let text = text.trim().trim_matches(['[', ']']);
     Code::parse(text).or_else(|| {
         let (letter, digits) = match text.strip_prefix(['e', 'E', 'w', 'W']) {
@@ -50,7 +54,7 @@ fn find(text: &str) -> Option<Code> {
     })
 }
 
-fn unknown(text: &str) -> Message {
+fn unknown_code_message(text: &str) -> Message {
     let wanted = text.trim().to_ascii_uppercase();
     // Codes that differ by one character come first, then codes of the same range.
     let off_by = |code: &str| code.chars().zip(wanted.chars()).filter(|(a, b)| a != b).count();
@@ -71,7 +75,7 @@ fn unknown(text: &str) -> Message {
 }
 
 /// Renders Markdown for a terminal. Without colour, for example in a pipe, the text stays Markdown.
-fn render(page: &str, color: bool) -> String {
+fn render_markdown(page: &str, color: bool) -> String {
     if !color {
         return page.to_owned();
     }
@@ -86,7 +90,7 @@ fn render(page: &str, color: bool) -> String {
         } else if line.starts_with('#') {
             paint(color, "1", line.trim_start_matches('#').trim_start())
         } else {
-            inline(line)
+            render_code_spans(line)
         };
         out.push_str(&line);
         out.push('\n');
@@ -94,7 +98,7 @@ fn render(page: &str, color: bool) -> String {
     out
 }
 
-fn inline(line: &str) -> String {
+fn render_code_spans(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some((plain, (quoted, after))) =
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn codes_are_found_as_people_write_them() {
-        let check = |text: &str, expected: Option<Code>| assert_eq!(find(text), expected, "{text}");
+        let check = |text: &str, expected: Option<Code>| assert_eq!(parse_code(text), expected, "{text}");
         check("E0203", Some(Code::Duplicate));
         check("e0203", Some(Code::Duplicate));
         check("203", Some(Code::Duplicate));
@@ -127,9 +131,9 @@ mod tests {
     #[test]
     fn pages_are_lightly_rendered() {
         let page = "# E0203\n\nUse `let` once.\n\n```rules\nlet a = 1\n```\n";
-        assert_eq!(render(page, false), page);
+        assert_eq!(render_markdown(page, false), page);
         let expected =
             "\x1b[1mE0203\x1b[0m\n\nUse \x1b[36mlet\x1b[0m once.\n\n    \x1b[36mlet a = 1\x1b[0m\n";
-        assert_eq!(render(page, true), expected);
+        assert_eq!(render_markdown(page, true), expected);
     }
 }

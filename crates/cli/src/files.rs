@@ -1,9 +1,9 @@
 //! Finds, reads and writes the files of a subcommand, and reports files that do not compile.
 
-use super::compiled::{Compiled, STDIN, Target};
-use super::keys::KeyPlace;
-use super::language::counted;
-use super::report::{found, human};
+use super::compiled::{CompileTarget, Compiled, STDIN};
+use super::keys::KeyLocation;
+use super::language::singular_or_plural;
+use super::report::{compile_diagnostics, format_human};
 use super::term::Term;
 use super::{CliError, Status, stdio};
 use rulec::artifact;
@@ -23,32 +23,37 @@ use std::path::{Path, PathBuf};
 
 /// Compiles the named files and all `*.rules` files below the named folders. The flag next to a
 /// file is true if another file of the same folder imports the file.
-pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    let targets = collect(paths, root)?;
+pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
+    let targets = collect_targets(paths, root)?;
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
-    let compile = |part: &[Target]| part.iter().cloned().map(Target::compile).collect::<Vec<_>>();
+    let compile =
+        |part: &[CompileTarget]| part.iter().cloned().map(CompileTarget::compile).collect::<Vec<_>>();
     let compiled = parallel::map_in_parallel(parts, compile).into_iter().flatten();
     let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
-    let imported = imported(&compiled);
+    let imported = mark_imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
 }
 
-fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliError> {
+fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<CompileTarget>, CliError> {
     let mut targets = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         if !path.is_dir() {
-            targets.push(Target { path: path.clone(), root: root.map(Path::to_path_buf), folder: None });
+            targets.push(CompileTarget {
+                path: path.clone(),
+                root: root.map(Path::to_path_buf),
+                folder: None,
+            });
             continue;
         }
         let mut found = Vec::new();
-        walk(path, &mut found)?;
+        collect_rules_files(path, &mut found)?;
         if found.is_empty() {
             return Err(CliError::usage(message!("there is no `.rules` file below `{}`", path.display())));
         }
         found.sort();
         let root = root.unwrap_or(path).to_path_buf();
-        targets.extend(found.into_iter().map(|path| Target {
+        targets.extend(found.into_iter().map(|path| CompileTarget {
             path,
             root: Some(root.clone()),
             folder: Some(index),
@@ -59,7 +64,7 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
 
 /// Adds all `*.rules` files below a folder to `found`. Hidden folders are skipped. Links to folders
 /// are not followed, because links may form a cycle.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
+fn collect_rules_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let refused =
         |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(refused)? {
@@ -68,7 +73,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
         let path = if folder == Path::new(".") { PathBuf::from(&name) } else { entry.path() };
         if entry.file_type().map_err(refused)?.is_dir() {
             if !name.as_encoded_bytes().starts_with(b".") {
-                walk(&path, found)?;
+                collect_rules_files(&path, found)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
             found.push(path);
@@ -79,7 +84,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
 
 /// Marks the files of a folder that other files of the same folder import. These files are checked
 /// as part of their importers, because a fragment alone lacks the `input` that it was written for.
-fn imported(all: &[Compiled]) -> Vec<bool> {
+fn mark_imported(all: &[Compiled]) -> Vec<bool> {
     let mut places = HashMap::new();
     for (index, compiled) in all.iter().enumerate() {
         if let (Some(folder), Some((_, main))) = (compiled.target.folder, compiled.sources().iter().next()) {
@@ -106,17 +111,17 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
 }
 
 /// Returns the error for a named file that cannot be read.
-pub fn unreadable(name: &str, error: &impl Argument) -> CliError {
+pub fn unreadable_error(name: &str, error: &impl Argument) -> CliError {
     CliError::usage(message!("`{name}` cannot be read: {error}"))
 }
 
 /// Returns the error for compiled rules where JSON is expected.
-pub fn compiled_rules(name: &str) -> CliError {
+pub fn unexpected_artifact_error(name: &str) -> CliError {
     CliError::usage(message!("`{name}` contains compiled rules, but JSON is expected"))
 }
 
 /// Returns the error for a file that cannot be written.
-pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
+pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
     CliError::usage(match error.kind() {
         _ if path.is_dir() => message!("`{shown}` is a folder; give a file"),
@@ -130,25 +135,25 @@ pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
 }
 
 /// Writes a file atomically: completely or not at all.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    rulec_report::files::replace(path, bytes).map_err(|error| unwritable(path, &error))
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    rulec_report::files::replace_file(path, bytes).map_err(|error| unwritable_error(path, &error))
 }
 
 /// Returns the named files and all `*.rules` below the named folders.
-pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
-    Ok(collect(paths, None)?.into_iter().map(|target| target.path).collect())
+pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    Ok(collect_targets(paths, None)?.into_iter().map(|target| target.path).collect())
 }
 
 /// Reads the text of a rules file or of standard input.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (stdio::read(MAX_FILE_BYTES)?, STDIN.to_owned())
+        (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN.to_owned())
     } else {
         let name = path.display().to_string();
-        (read_limited(path).map_err(|error| refused(&name, &error))?, name)
+        (read_limited(path).map_err(|error| load_error(&name, &error))?, name)
     };
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).to_message()));
+        return Err(unreadable_error(&name, &LoadError::TooLarge(bytes.len() as u64).to_message()));
     }
     if artifact::is_artifact(&bytes) {
         return Err(CliError::usage(message!(
@@ -164,7 +169,7 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
     })
 }
 
-fn refused(name: &str, error: &LoadError) -> CliError {
+fn load_error(name: &str, error: &LoadError) -> CliError {
     CliError::usage(match error {
         LoadError::Folder => message!("`{name}` is a folder; give a file"),
         LoadError::NotRegular => {
@@ -175,43 +180,43 @@ fn refused(name: &str, error: &LoadError) -> CliError {
 }
 
 /// Opens a named regular file; also returns its size in bytes.
-fn open(path: &Path) -> Result<(File, u64), CliError> {
-    open_regular(path).map_err(|error| refused(&path.display().to_string(), &error))
+fn open_file(path: &Path) -> Result<(File, u64), CliError> {
+    open_regular(path).map_err(|error| load_error(&path.display().to_string(), &error))
 }
 
 /// Reads a file or standard input completely; also returns its name for messages.
-pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
+pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is enough for the JSON parser to reject the text.
     let limit = json::MAX_BYTES as u64;
     if path == Path::new("-") {
-        return Ok((stdio::read(limit)?, stdio::name()));
+        return Ok((stdio::read_stdin(limit)?, stdio::stdin_name()));
     }
     let (name, mut bytes) = (path.display().to_string(), Vec::new());
-    let read = open(path)?.0.take(limit + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(&name, &error))?;
+    let read = open_file(path)?.0.take(limit + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable_error(&name, &error))?;
     if artifact::is_artifact(&bytes) {
-        return Err(compiled_rules(&name));
+        return Err(unexpected_artifact_error(&name));
     }
     Ok((bytes, name))
 }
 
 /// Reads a JSON object from a file or from standard input. A byte order mark is allowed.
-pub fn read_object(
+pub fn read_json_object(
     path: &Path,
     refused: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
-    let (bytes, name) = read(path)?;
+    let (bytes, name) = read_file(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
 }
 
 /// Parses the JSON object given with `--input`; `-` reads standard input.
-pub fn input_object(
+pub fn parse_input_object(
     text: &str,
     refused: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     match text {
-        "-" => read_object(Path::new("-"), refused),
+        "-" => read_json_object(Path::new("-"), refused),
         text => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
     }
 }
@@ -228,7 +233,7 @@ pub struct RulesArgs {
     /// Accept only compiled rules signed with this key: a PEM file with the public key, or
     /// `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
-    verify: Option<KeyPlace>,
+    verify: Option<KeyLocation>,
 }
 
 impl RulesArgs {
@@ -236,8 +241,8 @@ impl RulesArgs {
         RulesArgs { path, root, verify: None }
     }
 
-    fn target(&self) -> Target {
-        Target { path: self.path.clone(), root: self.root.clone(), folder: None }
+    fn to_target(&self) -> CompileTarget {
+        CompileTarget { path: self.path.clone(), root: self.root.clone(), folder: None }
     }
 
     /// Compiles a second rules file. If the second file has errors, the exit status is the one for
@@ -249,25 +254,25 @@ impl RulesArgs {
 
     /// Returns the arguments for another version of the rules file, at `path`, with the same
     /// options.
-    pub fn version(&self, path: &Path) -> RulesArgs {
+    pub fn with_path(&self, path: &Path) -> RulesArgs {
         RulesArgs { path: path.to_path_buf(), ..self.clone() }
     }
 
     /// True if the rules come from standard input.
-    pub fn is_piped(&self) -> bool {
-        self.target().is_piped()
+    pub fn is_stdin(&self) -> bool {
+        self.to_target().is_stdin()
     }
 
     /// Compiles the file. Errors are printed on standard error, because standard output is for
     /// results.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
-        let target = self.target();
-        let path = target.shown();
+        let target = self.to_target();
+        let path = target.display_name();
         if self.path.is_dir() {
             return Err(CliError::usage(message!("`{path}` is a folder; give one rules file")));
         }
-        let key = self.verify.as_ref().map(KeyPlace::verifying).transpose()?;
-        let compiled = target.compile_trusting(key)?;
+        let key = self.verify.as_ref().map(KeyLocation::read_verifying_key).transpose()?;
+        let compiled = target.compile_verified(key)?;
         let Ok(rules) = &compiled.result else {
             show_errors(&compiled, term);
             let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
@@ -276,8 +281,8 @@ impl RulesArgs {
         let warnings = rules.warnings().len();
         if warnings > 0 {
             let path = &self.path.display();
-            let count = counted(warnings, message!("1 warning"), message!("{warnings} warnings"));
-            term.note(&message!("`{path}` has {count}; see `rulec check {path}`"));
+            let count = singular_or_plural(warnings, message!("1 warning"), message!("{warnings} warnings"));
+            term.print_note(&message!("`{path}` has {count}; see `rulec check {path}`"));
         }
         note_missing_functions(rules, term);
         Ok(rules.clone())
@@ -285,8 +290,8 @@ impl RulesArgs {
 }
 
 pub fn show_errors(compiled: &Compiled, term: &Term) {
-    for found in found(compiled).filter(|found| found.diagnostic.is_error()) {
-        term.styled(&human(&found, term.color_err()));
+    for found in compile_diagnostics(compiled).filter(|found| found.diagnostic.is_error()) {
+        term.print_styled(&format_human(&found, term.is_stderr_colored()));
     }
 }
 
@@ -298,7 +303,7 @@ pub fn note_missing_functions(rules: &Rules, term: &Term) {
     let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        term.note(&message!(
+        term.print_note(&message!(
             "{names} can run only in an embedding program; here the results count as missing"
         ));
     }

@@ -2,7 +2,7 @@
 //! applied if any rule set would then have more errors, so that correct rules stay correct.
 
 use super::compiled::Compiled;
-use super::language::counted;
+use super::language::singular_or_plural;
 use super::term::Out;
 use super::{CliError, files, patch};
 use rulec::{Applicability, Diagnostic, Message};
@@ -13,15 +13,15 @@ use std::path::PathBuf;
 
 /// Maximum number of rounds of fixing and compiling. Several rounds are needed, because one fix may
 /// reveal another.
-const ROUNDS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 /// Maximum number of fixes that are tried one by one in a round, after all fixes together added
 /// errors.
-const ALONE: usize = 200;
+const MAX_SINGLE_FIXES: usize = 200;
 
 /// A replacement of a byte range in a file.
 type Edit = (Range<usize>, String);
 /// Replacements in several files, by the canonical path of the file.
-type Edits = BTreeMap<PathBuf, Vec<Edit>>;
+type FileEdits = BTreeMap<PathBuf, Vec<Edit>>;
 
 /// The applied fixes: new texts of files, not yet written to disk.
 pub struct Fixes {
@@ -35,8 +35,8 @@ pub struct Fixes {
 impl Fixes {
     /// Finds fixes in the named files and applies the fixes in memory. Afterwards `compiled` holds
     /// the results of compiling the fixed texts.
-    pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
-        if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
+    pub fn find_and_apply(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
+        if compiled.iter().any(|(compiled, _)| compiled.target.is_stdin()) {
             return Err(CliError::usage(message!(
                 "`--fix` rewrites files, and standard input is not a file; give a file"
             )));
@@ -44,10 +44,10 @@ impl Fixes {
         let named: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
         let mut fixes = Fixes { texts: HashMap::new(), old: BTreeMap::new(), made: 0 };
-        let originals = originals(compiled);
-        for _ in 0..ROUNDS {
-            let repairs = repairs(compiled, &named);
-            if repairs.is_empty() || !fixes.make(&repairs, compiled, &originals) {
+        let originals = original_texts(compiled);
+        for _ in 0..MAX_ROUNDS {
+            let repairs = collect_fixes(compiled, &named);
+            if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled, &originals) {
                 break;
             }
         }
@@ -61,20 +61,20 @@ impl Fixes {
 
     /// Applies all fixes together if that adds no errors. Otherwise applies the first single fix
     /// that adds no errors. Returns false if no fix is applied.
-    fn make(
+    fn apply_fixes(
         &mut self,
-        repairs: &[Edits],
+        repairs: &[FileEdits],
         compiled: &mut [(Compiled, bool)],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
-        let mut together = Edits::new();
-        let fitting = repairs.iter().filter(|repair| add(&mut together, repair)).count();
-        if self.attempt(&together, compiled, originals) {
+        let mut together = FileEdits::new();
+        let fitting = repairs.iter().filter(|repair| add_edits(&mut together, repair)).count();
+        if self.try_edits(&together, compiled, originals) {
             self.made += fitting;
             return true;
         }
-        for repair in repairs.iter().take(ALONE) {
-            if self.attempt(repair, compiled, originals) {
+        for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
+            if self.try_edits(repair, compiled, originals) {
                 // The other fixes refer to the text before this change.
                 self.made += 1;
                 return true;
@@ -84,9 +84,9 @@ impl Fixes {
     }
 
     /// Applies edits unless a rule set has more errors afterwards.
-    fn attempt(
+    fn try_edits(
         &mut self,
-        edits: &Edits,
+        edits: &FileEdits,
         compiled: &mut [(Compiled, bool)],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
@@ -100,7 +100,7 @@ impl Fixes {
         }
         let again: Vec<Compiled> =
             compiled.iter().map(|(compiled, _)| compiled.target.compile_edited(&texts)).collect();
-        if again.iter().zip(&*compiled).any(|(new, (old, _))| errors(new) > errors(old)) {
+        if again.iter().zip(&*compiled).any(|(new, (old, _))| error_count(new) > error_count(old)) {
             return false;
         }
         for (place, new) in compiled.iter_mut().zip(again) {
@@ -111,33 +111,35 @@ impl Fixes {
     }
 
     /// Prints the changes as a patch.
-    pub fn show(&self, out: &mut Out) -> Result<(), CliError> {
-        self.old.iter().try_for_each(|(name, (path, old))| patch::write(name, old, &self.texts[path], out))
+    pub fn print_patch(&self, out: &mut Out) -> Result<(), CliError> {
+        self.old
+            .iter()
+            .try_for_each(|(name, (path, old))| patch::write_patch(name, old, &self.texts[path], out))
     }
 
     /// Writes the fixed texts to the changed files.
-    pub fn write(&self) -> Result<(), CliError> {
-        self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
+    pub fn write_files(&self) -> Result<(), CliError> {
+        self.old.values().try_for_each(|(path, _)| files::replace_file(path, self.texts[path].as_bytes()))
     }
 
     pub fn summary(&self, is_dry: bool) -> Message {
         let (made, files) = (self.made, self.old.len());
-        let made = counted(made, message!("1 repair"), message!("{made} repairs"));
-        let files = counted(files, message!("1 file"), message!("{files} files"));
+        let made = singular_or_plural(made, message!("1 repair"), message!("{made} repairs"));
+        let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
         if is_dry { message!("{made} would be made in {files}") } else { message!("{made} made in {files}") }
     }
 }
 
-fn errors(compiled: &Compiled) -> usize {
+fn error_count(compiled: &Compiled) -> usize {
     compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
 }
 
 /// Returns the displayed name and the text of each source file, by the canonical path of the file.
-fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
+fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
     let mut originals = HashMap::new();
     for (compiled, _) in compiled {
         for (id, file) in compiled.sources().iter() {
-            let name = compiled.name(id);
+            let name = compiled.file_name(id);
             if let Ok(path) = PathBuf::from(&name).canonicalize() {
                 originals.insert(path, (name, file.text.clone()));
             }
@@ -148,25 +150,26 @@ fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)
 
 /// Returns the machine-applicable fixes, one element per diagnostic. Only fixes of named files are
 /// returned.
-fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits> {
-    let mut repairs: Vec<Edits> = Vec::new();
+fn collect_fixes(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<FileEdits> {
+    let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {
         let mut paths = HashMap::new();
         for (id, file) in compiled.sources().iter() {
             // Compiled rules may not include their source text.
-            if let (Ok(path), false) = (PathBuf::from(compiled.name(id)).canonicalize(), file.text.is_empty())
+            if let (Ok(path), false) =
+                (PathBuf::from(compiled.file_name(id)).canonicalize(), file.text.is_empty())
             {
                 paths.insert(id, path);
             }
         }
         let edits = |diagnostic: &Diagnostic| {
-            let mut edits = Edits::new();
+            let mut edits = FileEdits::new();
             for fix in
                 diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable)
             {
                 let path = paths.get(&fix.span.file).filter(|path| named.contains(*path))?;
                 let text = compiled.sources().file(fix.span.file).text.as_str();
-                let edit = (fix.span.range(), apart(text, fix.span.range(), &fix.replacement));
+                let edit = (fix.span.range(), pad_replacement(text, fix.span.range(), &fix.replacement));
                 edits.entry(path.clone()).or_default().push(edit);
             }
             edits.values_mut().for_each(|edits| edits.sort_by_key(|(range, _)| range.start));
@@ -183,7 +186,7 @@ fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits
 }
 
 /// Adds spaces to a replacement where it would touch a neighbouring word: `a&&b` becomes `a and b`.
-fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
+fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (before, behind) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
     let begins = replacement.starts_with(|c| is_word(c) || c == '"') && before.is_some_and(is_word);
@@ -193,7 +196,7 @@ fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
 
 /// Adds the edits of a fix to `all`, unless an edit overlaps or touches an edit that is already
 /// there. Returns whether the edits were added.
-fn add(all: &mut Edits, repair: &Edits) -> bool {
+fn add_edits(all: &mut FileEdits, repair: &FileEdits) -> bool {
     let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
     let free = repair.iter().all(|(path, edits)| {
         let others = all.get(path).map_or(&[][..], Vec::as_slice);
@@ -211,15 +214,15 @@ fn add(all: &mut Edits, repair: &Edits) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::apart;
+    use super::pad_replacement;
 
     /// Regression test: `x&&y` became the name `xandy`, which compiled.
     #[test]
     fn a_replacement_does_not_grow_together_with_its_neighbours() {
-        assert_eq!(apart("x&&y", 1..3, "and"), " and ");
-        assert_eq!(apart("x && y", 2..4, "and"), "and");
-        assert_eq!(apart("!x", 0..1, "not"), "not ");
-        assert_eq!(apart("r'x'", 1..4, "\"x\""), " \"x\"");
-        assert_eq!(apart("a=>b", 1..3, "->"), "->");
+        assert_eq!(pad_replacement("x&&y", 1..3, "and"), " and ");
+        assert_eq!(pad_replacement("x && y", 2..4, "and"), "and");
+        assert_eq!(pad_replacement("!x", 0..1, "not"), "not ");
+        assert_eq!(pad_replacement("r'x'", 1..4, "\"x\""), " \"x\"");
+        assert_eq!(pad_replacement("a=>b", 1..3, "->"), "->");
     }
 }

@@ -1,7 +1,7 @@
 //! `rulec fmt`: formats rule files.
 
 use super::compiled::STDIN;
-use super::language::counted;
+use super::language::singular_or_plural;
 use super::term::{Out, Term};
 use super::{CliError, Status, files, panic, patch};
 use rulec_base::message;
@@ -32,15 +32,15 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (mut same, mut changed, mut refused) = (0, 0, None);
-    for path in files::named(&args.paths)? {
-        match file(args, &path, term, out) {
+    for path in files::list_rules_files(&args.paths)? {
+        match format_file(args, &path, term, out) {
             Ok(true) => changed += 1,
             Ok(false) => same += 1,
             // After an error in one file, the other files are still formatted.
             Err(stop) => {
                 out.flush()?;
                 if let Some(message) = &stop.message {
-                    term.error(message);
+                    term.print_error(message);
                 }
                 refused = Some(stop.status).max(refused);
             }
@@ -49,8 +49,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     out.flush()?;
     let piped = args.paths.iter().all(|path| path == Path::new("-"));
     if !piped || args.check {
-        let files = counted(changed, message!("1 file"), message!("{changed} files"));
-        term.say(&match args.check || args.diff {
+        let files = singular_or_plural(changed, message!("1 file"), message!("{changed} files"));
+        term.print(&match args.check || args.diff {
             true => message!("{files} would be formatted, {same} already formatted"),
             false => message!("{files} formatted, {same} already formatted"),
         });
@@ -63,41 +63,45 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 /// Formats a file. Returns true if the text changes.
-fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
+fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
     let text = files::read_text(path)?;
     let is_piped = path == Path::new("-");
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(message!("`{name}` is left unchanged: {}; {}", changed.to_message(), panic::REPORT)),
+        message: Some(message!(
+            "`{name}` is left unchanged: {}; {}",
+            changed.to_message(),
+            panic::BUG_REPORT_HINT
+        )),
     })?;
-    note_left(&name, &formatted, term);
+    note_unformatted(&name, &formatted, term);
     let changed = formatted.text != text;
     if args.check && changed {
-        out.line(&name)?;
+        out.write_line(&name)?;
     }
     if args.diff && changed {
-        patch::write(&name, &text, &formatted.text, out)?;
+        patch::write_patch(&name, &text, &formatted.text, out)?;
     }
     match args.check || args.diff {
         true => {}
-        false if is_piped => out.source(&formatted.text)?,
-        false if changed => files::replace(path, formatted.text.as_bytes())?,
+        false if is_piped => out.write_source(&formatted.text)?,
+        false if changed => files::replace_file(path, formatted.text.as_bytes())?,
         false => {}
     }
     Ok(changed)
 }
 
 /// Prints a note that lists the statements left unformatted.
-fn note_left(name: &str, formatted: &Formatted, term: &Term) {
-    const SHOWN: usize = 10;
-    let lines: Vec<String> = formatted.left.iter().take(SHOWN).map(usize::to_string).collect();
-    let more = if formatted.left.len() > SHOWN { " …" } else { "" };
+fn note_unformatted(name: &str, formatted: &Formatted, term: &Term) {
+    const MAX_SHOWN_LINES: usize = 10;
+    let lines: Vec<String> = formatted.left.iter().take(MAX_SHOWN_LINES).map(usize::to_string).collect();
+    let more = if formatted.left.len() > MAX_SHOWN_LINES { " …" } else { "" };
     if !lines.is_empty() {
         let (count, lines) = (formatted.left.len(), lines.join(", "));
-        let count = counted(count, message!("1 statement"), message!("{count} statements"));
+        let count = singular_or_plural(count, message!("1 statement"), message!("{count} statements"));
         let typed = if name == STDIN { "-" } else { name };
-        term.note(&message!(
+        term.print_note(&message!(
             "{count} of `{name}` with errors left unchanged, at line {lines}{more}; see `rulec check {typed}`"
         ));
     }

@@ -40,11 +40,11 @@ pub struct Args {
     name: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Language,
+    format: DrawingFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Language {
+enum DrawingFormat {
     /// A Mermaid flowchart, for Markdown pages
     #[default]
     Mermaid,
@@ -56,8 +56,8 @@ enum Language {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
-    let drawings = drawings(&rules, args.name.as_deref())?;
-    if args.format == Language::Svg {
+    let drawings = select_drawings(&rules, args.name.as_deref())?;
+    if args.format == DrawingFormat::Svg {
         if drawings.len() > 1 {
             let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
             let names = names.join(", ");
@@ -65,23 +65,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 "an SVG picture can show only one drawing; choose it with `--name`: {names}"
             )));
         }
-        out.source(&drawings.iter().map(svg::svg).collect::<String>())?;
+        out.write_source(&drawings.iter().map(svg::render_svg).collect::<String>())?;
         return Ok(Status::Fine);
     }
     for (at, drawing) in drawings.iter().enumerate() {
         if at > 0 {
-            out.line("")?;
+            out.write_line("")?;
         }
         let text = match args.format {
-            Language::Dot => text::dot(drawing),
-            _ => text::mermaid(drawing),
+            DrawingFormat::Dot => text::render_dot(drawing),
+            _ => text::render_mermaid(drawing),
         };
-        out.text(text.trim_end_matches('\n'))?;
+        out.write_text(text.trim_end_matches('\n'))?;
     }
     Ok(Status::Fine)
 }
 
-fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError> {
+fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError> {
     let program = rules.program();
     let workflows = || program.workflows.iter();
     let tables = || {
@@ -92,10 +92,10 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
     };
     if let Some(name) = name {
         if let Some(workflow) = workflows().find(|workflow| *workflow.name == *name) {
-            return Ok(vec![drawing::workflow(rules, workflow)]);
+            return Ok(vec![drawing::draw_workflow(rules, workflow)]);
         }
         if let Some(table) = tables().find(|table| *table == name) {
-            return Ok(vec![drawing::table(rules, table)]);
+            return Ok(vec![drawing::draw_table(rules, table)]);
         }
         let known = workflows().map(|workflow| &*workflow.name).chain(tables());
         let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -103,12 +103,13 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
             "there is nothing named `{name}` to draw; the names are {known}"
         )));
     }
-    let mut drawings: Vec<Drawing> = workflows().map(|workflow| drawing::workflow(rules, workflow)).collect();
+    let mut drawings: Vec<Drawing> =
+        workflows().map(|workflow| drawing::draw_workflow(rules, workflow)).collect();
     if drawings.is_empty() {
         // A table that another table enters by `goto` is drawn as a part of that other table.
-        let entered = drawing::entered(program);
+        let entered = drawing::entered_tables(program);
         drawings.extend(
-            tables().filter(|table| !entered.contains(table)).map(|table| drawing::table(rules, table)),
+            tables().filter(|table| !entered.contains(table)).map(|table| drawing::draw_table(rules, table)),
         );
     }
     match drawings.is_empty() {

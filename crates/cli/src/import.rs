@@ -25,7 +25,7 @@ The rules decide like the original; comments in them describe differences and om
 If a part cannot be translated, an error gives its position, and nothing is written.")]
 pub struct Args {
     /// The kind of the JSON document
-    #[arg(value_parser = system())]
+    #[arg(value_parser = system_parser())]
     system: System,
     /// The JSON file; `-` reads standard input
     file: PathBuf,
@@ -37,12 +37,12 @@ pub struct Args {
     force: bool,
 }
 
-fn system() -> impl TypedValueParser<Value = System> {
+fn system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (bytes, name) = files::read(&args.file)?;
+    let (bytes, name) = files::read_file(&args.file)?;
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text),
         // The JSON parser reports the position of the invalid bytes and what to do.
@@ -56,19 +56,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match &args.output {
         None => out.write(text.as_bytes())?,
         Some(path) => {
-            write(path, args.force, &text)?;
-            term.say(&message!("wrote `{}`", path.display()));
+            write_rules_file(path, args.force, &text)?;
+            term.print(&message!("wrote `{}`", path.display()));
         }
     }
     out.flush()?;
     for note in &imported.notes {
-        term.note(note);
+        term.print_note(note);
     }
     Ok(Status::Fine)
 }
 
 /// Writes the file. Without `force`, an existing file is not overwritten.
-fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
-    let write = if force { rulec_report::files::replace } else { rulec_report::files::create };
-    write(path, text.as_bytes()).map_err(|error| files::unwritable(path, &error))
+fn write_rules_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
+    let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
+    write(path, text.as_bytes()).map_err(|error| files::unwritable_error(path, &error))
 }

@@ -12,39 +12,39 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
-const MAX_DEPTH: usize = 16;
+const MAX_REFERENCE_DEPTH: usize = 16;
 /// An object type with more keys than this is a dict, if each key occurs in less than half of the
 /// samples.
-const MANY_KEYS: usize = 12;
+const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects for treating any key as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
-const FEW_SEEN: usize = 3;
+const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// Maximum size of a JSON Schema in bytes.
-const MAX_SCHEMA: usize = 64 << 20;
+const MAX_SCHEMA_BYTES: usize = 64 << 20;
 
 /// The type inferred from sample values or from a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Ty {
+enum InferredType {
     /// The type of a value that was null in every sample.
     #[default]
     Unknown,
     Plain(&'static str),
-    List(Box<Ty>),
-    Dict(Box<Ty>),
-    Record(Record),
+    List(Box<InferredType>),
+    Dict(Box<InferredType>),
+    Record(InferredRecord),
     Any,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Record {
+struct InferredRecord {
     /// Number of sample objects from which the record type was inferred.
     times: usize,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, InferredField>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Field {
-    ty: Ty,
+struct InferredField {
+    ty: InferredType,
     /// Number of sample objects in which the field was present and not null.
     times: usize,
     /// Whether the JSON Schema requires the field.
@@ -53,35 +53,35 @@ struct Field {
 
 /// Returns the `input` block for the messages of a file, and the number of lines that are not
 /// messages.
-pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
+pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (None, stdio::name())
+        (None, stdio::stdin_name())
     } else {
-        (Some(files::read(path)), path.display().to_string())
+        (Some(files::read_file(path)), path.display().to_string())
     };
     // The file may be a single JSON value: one object over several lines, or a JSON Schema.
     let whole = match bytes {
-        Some(Ok((bytes, _))) if bytes.len() < MAX_SCHEMA => serde_json::from_slice::<Json>(&bytes).ok(),
+        Some(Ok((bytes, _))) if bytes.len() < MAX_SCHEMA_BYTES => serde_json::from_slice::<Json>(&bytes).ok(),
         Some(Err(error)) if !path.is_file() => return Err(error),
         _ => None,
     };
     let (ty, refused) = match whole {
-        Some(schema) if is_schema(&schema) => (described(&schema, &schema, 0), 0),
+        Some(schema) if is_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
         _ => {
-            let mut all = Ty::Unknown;
-            let refused = stream::objects(path, term, |_, message| {
-                let seen = seen(&Json::Object(message));
-                all = join(std::mem::take(&mut all), seen);
+            let mut all = InferredType::Unknown;
+            let refused = stream::read_objects(path, term, |_, message| {
+                let seen = type_of_sample(&Json::Object(message));
+                all = join_types(std::mem::take(&mut all), seen);
             })?;
             (all, refused)
         }
     };
-    let Ty::Record(record) = ty else {
+    let InferredType::Record(record) = ty else {
         return Err(CliError::error(message!(
             "`{name}` contains neither messages (JSON objects) nor a JSON Schema of a message"
         )));
     };
-    let text = format!("input {}", record.shown());
+    let text = format!("input {}", record.to_source());
     let text = format(&text).map(|formatted| formatted.text).unwrap_or(text + "\n");
     Ok((text, refused))
 }
@@ -96,113 +96,123 @@ fn is_schema(json: &Json) -> bool {
 }
 
 /// Returns the type of a sample value.
-fn seen(value: &Json) -> Ty {
+fn type_of_sample(value: &Json) -> InferredType {
     match value {
-        Json::Null => Ty::Unknown,
-        Json::Bool(_) => Ty::Plain("bool"),
-        Json::Number(number) if number.is_f64() => Ty::Plain("float"),
-        Json::Number(_) => Ty::Plain("int"),
-        Json::String(text) if parse_datetime(text).is_some() => Ty::Plain("datetime"),
-        Json::String(_) => Ty::Plain("string"),
-        Json::Array(items) => Ty::List(Box::new(items.iter().map(seen).fold(Ty::Unknown, join))),
+        Json::Null => InferredType::Unknown,
+        Json::Bool(_) => InferredType::Plain("bool"),
+        Json::Number(number) if number.is_f64() => InferredType::Plain("float"),
+        Json::Number(_) => InferredType::Plain("int"),
+        Json::String(text) if parse_datetime(text).is_some() => InferredType::Plain("datetime"),
+        Json::String(_) => InferredType::Plain("string"),
+        Json::Array(items) => InferredType::List(Box::new(
+            items.iter().map(type_of_sample).fold(InferredType::Unknown, join_types),
+        )),
         Json::Object(map) => {
-            let field = |value: &Json| Field {
-                ty: seen(value),
+            let field = |value: &Json| InferredField {
+                ty: type_of_sample(value),
                 times: usize::from(!value.is_null()),
                 required: false,
             };
             let fields = map.iter().map(|(key, value)| (key.clone(), field(value))).collect();
-            Ty::Record(Record { times: 1, fields })
+            InferredType::Record(InferredRecord { times: 1, fields })
         }
     }
 }
 
 /// Returns a type that covers the values of both types.
-fn join(one: Ty, other: Ty) -> Ty {
+fn join_types(one: InferredType, other: InferredType) -> InferredType {
     match (one, other) {
-        (Ty::Unknown, ty) | (ty, Ty::Unknown) => ty,
-        (one, other) if one == other && !matches!(one, Ty::Record(_)) => one,
-        (Ty::Plain(one), Ty::Plain(other)) => {
+        (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,
+        (one, other) if one == other && !matches!(one, InferredType::Record(_)) => one,
+        (InferredType::Plain(one), InferredType::Plain(other)) => {
             let numbers = |name| matches!(name, "int" | "float" | "number");
             let texts = |name| matches!(name, "string" | "datetime");
             match () {
-                () if numbers(one) && numbers(other) => Ty::Plain("number"),
-                () if texts(one) && texts(other) => Ty::Plain("string"),
-                () => Ty::Any,
+                () if numbers(one) && numbers(other) => InferredType::Plain("number"),
+                () if texts(one) && texts(other) => InferredType::Plain("string"),
+                () => InferredType::Any,
             }
         }
-        (Ty::List(one), Ty::List(other)) => Ty::List(Box::new(join(*one, *other))),
-        (Ty::Dict(one), Ty::Dict(other)) => Ty::Dict(Box::new(join(*one, *other))),
-        (Ty::Record(mut one), Ty::Record(other)) => {
+        (InferredType::List(one), InferredType::List(other)) => {
+            InferredType::List(Box::new(join_types(*one, *other)))
+        }
+        (InferredType::Dict(one), InferredType::Dict(other)) => {
+            InferredType::Dict(Box::new(join_types(*one, *other)))
+        }
+        (InferredType::Record(mut one), InferredType::Record(other)) => {
             one.times += other.times;
             for (key, field) in other.fields {
                 let known = one.fields.entry(key).or_default();
-                known.ty = join(std::mem::take(&mut known.ty), field.ty);
+                known.ty = join_types(std::mem::take(&mut known.ty), field.ty);
                 known.times += field.times;
                 known.required &= field.required;
             }
-            Ty::Record(one)
+            InferredType::Record(one)
         }
-        _ => Ty::Any,
+        _ => InferredType::Any,
     }
 }
 
 /// Returns the type that a JSON Schema describes.
-fn described(schema: &Json, root: &Json, depth: usize) -> Ty {
-    if depth > MAX_DEPTH {
-        return Ty::Any;
+fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
+    if depth > MAX_REFERENCE_DEPTH {
+        return InferredType::Any;
     }
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
         let found = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        return found.map_or(Ty::Any, |schema| described(schema, root, depth + 1));
+        return found.map_or(InferredType::Any, |schema| type_of_schema(schema, root, depth + 1));
     }
     for key in ["anyOf", "oneOf"] {
         if let Some(Json::Array(schemas)) = schema.get(key) {
-            let types = schemas.iter().map(|schema| described(schema, root, depth + 1));
-            return types.fold(Ty::Unknown, join);
+            let types = schemas.iter().map(|schema| type_of_schema(schema, root, depth + 1));
+            return types.fold(InferredType::Unknown, join_types);
         }
     }
     for key in ["const", "enum"] {
         match schema.get(key) {
             Some(Json::Array(values)) if key == "enum" => {
-                return values.iter().map(seen).fold(Ty::Unknown, join);
+                return values.iter().map(type_of_sample).fold(InferredType::Unknown, join_types);
             }
-            Some(value) if key == "const" => return seen(value),
+            Some(value) if key == "const" => return type_of_sample(value),
             _ => {}
         }
     }
     let of = |name: &str| match name {
-        "null" => Ty::Unknown,
-        "boolean" => Ty::Plain("bool"),
-        "integer" => Ty::Plain("int"),
-        "number" => Ty::Plain("number"),
-        "string" if schema.get("format").and_then(Json::as_str) == Some("date-time") => Ty::Plain("datetime"),
-        "string" => Ty::Plain("string"),
-        "array" => {
-            Ty::List(Box::new(schema.get("items").map_or(Ty::Any, |items| described(items, root, depth + 1))))
+        "null" => InferredType::Unknown,
+        "boolean" => InferredType::Plain("bool"),
+        "integer" => InferredType::Plain("int"),
+        "number" => InferredType::Plain("number"),
+        "string" if schema.get("format").and_then(Json::as_str) == Some("date-time") => {
+            InferredType::Plain("datetime")
         }
-        "object" => object(schema, root, depth),
-        _ => Ty::Any,
+        "string" => InferredType::Plain("string"),
+        "array" => InferredType::List(Box::new(
+            schema.get("items").map_or(InferredType::Any, |items| type_of_schema(items, root, depth + 1)),
+        )),
+        "object" => type_of_object_schema(schema, root, depth),
+        _ => InferredType::Any,
     };
     match schema.get("type") {
         Some(Json::String(name)) => of(name),
-        Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).map(of).fold(Ty::Unknown, join),
-        _ if schema.get("properties").is_some() => object(schema, root, depth),
-        _ => Ty::Any,
+        Some(Json::Array(names)) => {
+            names.iter().filter_map(Json::as_str).map(of).fold(InferredType::Unknown, join_types)
+        }
+        _ if schema.get("properties").is_some() => type_of_object_schema(schema, root, depth),
+        _ => InferredType::Any,
     }
 }
 
-fn object(schema: &Json, root: &Json, depth: usize) -> Ty {
+fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&none);
     if let (true, Some(values)) = (properties.is_empty(), schema.get("additionalProperties")) {
         return match values.is_object() {
-            true => Ty::Dict(Box::new(described(values, root, depth + 1))),
-            false => Ty::Dict(Box::new(Ty::Any)),
+            true => InferredType::Dict(Box::new(type_of_schema(values, root, depth + 1))),
+            false => InferredType::Dict(Box::new(InferredType::Any)),
         };
     }
     if properties.is_empty() {
-        return Ty::Dict(Box::new(Ty::Any));
+        return InferredType::Dict(Box::new(InferredType::Any));
     }
     let required: Vec<&str> = schema
         .get("required")
@@ -219,29 +229,33 @@ fn object(schema: &Json, root: &Json, depth: usize) -> Ty {
         let required = required.contains(&name.as_str()) && !may_be_null;
         (
             name.clone(),
-            Field { ty: described(property, root, depth + 1), times: usize::from(required), required },
+            InferredField {
+                ty: type_of_schema(property, root, depth + 1),
+                times: usize::from(required),
+                required,
+            },
         )
     };
-    Ty::Record(Record { times: 1, fields: properties.iter().map(field).collect() })
+    InferredType::Record(InferredRecord { times: 1, fields: properties.iter().map(field).collect() })
 }
 
-impl Ty {
-    fn shown(&self) -> String {
+impl InferredType {
+    fn to_source(&self) -> String {
         match self {
-            Ty::Unknown | Ty::Any => "any".to_owned(),
-            Ty::Plain(name) => (*name).to_owned(),
-            Ty::List(element) => format!("list<{}>", element.shown()),
-            Ty::Dict(value) => format!("dict<{}>", value.shown()),
-            Ty::Record(record) => record.as_dict().unwrap_or_else(|| record.shown()),
+            InferredType::Unknown | InferredType::Any => "any".to_owned(),
+            InferredType::Plain(name) => (*name).to_owned(),
+            InferredType::List(element) => format!("list<{}>", element.to_source()),
+            InferredType::Dict(value) => format!("dict<{}>", value.to_source()),
+            InferredType::Record(record) => record.as_dict().unwrap_or_else(|| record.to_source()),
         }
     }
 }
 
-impl Record {
-    fn shown(&self) -> String {
+impl InferredRecord {
+    fn to_source(&self) -> String {
         let fields = self.fields.iter().map(|(name, field)| {
             let mark = if field.times < self.times { "?" } else { "" };
-            format!("{}{mark}: {}", quoted(name), field.ty.shown())
+            format!("{}{mark}: {}", quote_field_name(name), field.ty.to_source())
         });
         let fields = fields.collect::<Vec<_>>().join("\n");
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
@@ -250,16 +264,17 @@ impl Record {
     /// Returns the dict type if the keys are data instead of field names. The keys are data if one
     /// of them is not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
-        let rare = self.fields.len() > MANY_KEYS
-            && self.times >= FEW_SEEN
+        let rare = self.fields.len() > MAX_RECORD_KEYS
+            && self.times >= MIN_SAMPLES_FOR_RARE
             && self.fields.values().all(|field| field.times * 2 < self.times);
-        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_name(key)) || rare;
-        let value = || self.fields.values().map(|field| field.ty.clone()).fold(Ty::Unknown, join);
-        is_data.then(|| format!("dict<{}>", value().shown()))
+        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_field_name(key)) || rare;
+        let value =
+            || self.fields.values().map(|field| field.ty.clone()).fold(InferredType::Unknown, join_types);
+        is_data.then(|| format!("dict<{}>", value().to_source()))
     }
 }
 
-fn is_name(key: &str) -> bool {
+fn is_field_name(key: &str) -> bool {
     let mut letters = key.chars();
     letters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
         && letters.all(|c| c.is_alphanumeric() || c == '_')
@@ -267,6 +282,6 @@ fn is_name(key: &str) -> bool {
 
 /// Returns a field name, in backquotes if it is not a valid name. Before a colon, reserved words
 /// need no backquotes.
-fn quoted(name: &str) -> String {
-    if is_name(name) { name.to_owned() } else { format!("`{name}`") }
+fn quote_field_name(name: &str) -> String {
+    if is_field_name(name) { name.to_owned() } else { format!("`{name}`") }
 }

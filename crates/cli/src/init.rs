@@ -24,7 +24,7 @@ pub struct Args {
 
 /// The files of the example project: their paths and texts. The rules are formatted, and pass the
 /// check with warnings denied.
-const FILES: [(&str, &str); 6] = [
+const EXAMPLE_FILES: [(&str, &str); 6] = [
     ("rules/support.rules", include_str!("init/support.rules")),
     ("rules/words.rules", include_str!("init/words.rules")),
     ("rulec.toml", include_str!("init/rulec.toml")),
@@ -34,7 +34,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let there: Vec<String> = FILES
+    let there: Vec<String> = EXAMPLE_FILES
         .iter()
         .map(|(name, _)| args.folder.join(name))
         .filter(|path| path.symlink_metadata().is_ok())
@@ -48,16 +48,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             _ => message!("{files} already exist; `--force` overwrites them"),
         }));
     }
-    for (name, text) in FILES {
+    for (name, text) in EXAMPLE_FILES {
         let path = args.folder.join(name);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| files::unwritable(folder, &error))?;
+            std::fs::create_dir_all(folder).map_err(|error| files::unwritable_error(folder, &error))?;
         }
-        files::replace(&path, text.as_bytes())?;
-        out.line(&path.display().to_string())?;
+        files::replace_file(&path, text.as_bytes())?;
+        out.write_line(&path.display().to_string())?;
     }
     out.flush()?;
     let rules = args.folder.join("rules");
-    term.note(&message!("next, run `rulec test {}`", rules.display()));
+    term.print_note(&message!("next, run `rulec test {}`", rules.display()));
     Ok(Status::Fine)
 }

@@ -2,10 +2,10 @@
 //! object with requirements that the rules declare.
 
 #[cfg(feature = "columns")]
-use super::columns::Answering;
+use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
 use super::files;
-use super::language::{counted, language};
+use super::language::{language, singular_or_plural};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -36,27 +36,31 @@ pub struct JudgeArgs {
 impl JudgeArgs {
     /// Creates the validator for payloads of one kind, with the context and options from the given
     /// files.
-    pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
+    pub fn build_judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
-            judge = judge.context(read(path)?).map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge
+                .context(read_object_file(path)?)
+                .map_err(|error| CliError::usage(error.to_message()))?;
         }
         if let Some(path) = &self.options {
-            judge = judge.options(read(path)?).map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge
+                .options(read_object_file(path)?)
+                .map_err(|error| CliError::usage(error.to_message()))?;
         }
         Ok(if self.strict { judge.strict() } else { judge })
     }
 }
 
 #[derive(Serialize)]
-struct Judged<'a> {
+struct JudgedLine<'a> {
     line: u64,
     #[serde(flatten)]
     judgement: &'a Judgement,
 }
 
 /// The validators for a stream of payloads.
-pub enum Judges {
+pub enum StreamJudges {
     /// One validator for every payload.
     One(Judge),
     /// The validators by payload kind. The text is the name of the field that gives the kind of
@@ -64,25 +68,25 @@ pub enum Judges {
     ByField(String, BTreeMap<String, Judge>),
 }
 
-impl Judges {
+impl StreamJudges {
     /// Creates a validator for each payload kind in the rules. `field` is the payload field that
     /// names the kind.
-    pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<Judges, CliError> {
+    pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<StreamJudges, CliError> {
         let all: Result<BTreeMap<String, Judge>, CliError> =
-            kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
+            kinds(rules).map(|kind| Ok((kind.to_owned(), args.build_judge(rules, kind)?))).collect();
         match all? {
             judges if judges.is_empty() => Err(CliError::usage(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
             ))),
-            judges => Ok(Judges::ByField(field.to_owned(), judges)),
+            judges => Ok(StreamJudges::ByField(field.to_owned(), judges)),
         }
     }
 
     /// Returns the validator for a payload, or the reason why there is none.
-    fn select(&self, payload: &Json) -> Result<&Judge, Message> {
+    fn select_judge(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
-            Judges::One(judge) => Ok(judge),
-            Judges::ByField(field, judges) => {
+            StreamJudges::One(judge) => Ok(judge),
+            StreamJudges::ByField(field, judges) => {
                 let kind = payload.get(field);
                 let kind = kind.ok_or_else(|| {
                     message!("the payload has no field `{field}`, which should name its kind")
@@ -102,29 +106,29 @@ impl Judges {
 
 /// The output line for a payload of unknown kind.
 #[derive(Serialize)]
-struct Unjudged {
+struct UnjudgedLine {
     line: u64,
-    error: Unknown,
+    error: UnknownKindError,
 }
 
 #[derive(Serialize)]
-struct Unknown {
+struct UnknownKindError {
     code: Code,
     message: Message,
 }
 
 pub fn run(
-    judges: &Judges,
+    judges: &StreamJudges,
     stream: &StreamArgs,
     columns: &ColumnArgs,
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
-    let worker = || Counting { judges, counts: [0; 3], exceeded: 0, unknown: 0 };
-    let (workers, unreadable) = if columns.are_asked_for(stream) {
-        by_columns(worker, columns, stream, term, out)?
+    let worker = || JudgingWorker { judges, counts: [0; 3], exceeded: 0, unknown: 0 };
+    let (workers, unreadable) = if columns.are_requested(stream) {
+        judge_columns(worker, columns, stream, term, out)?
     } else {
-        stream.answer(term, out, worker)?
+        stream.answer_stream(term, out, worker)?
     };
     let (mut counts, mut exceeded) = ([0; 3], 0);
     let mut unreadable = unreadable;
@@ -136,7 +140,7 @@ pub fn run(
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
         let all = accepted + corrected + rejected + unreadable;
-        let all = counted(all, message!("1 payload"), message!("{all} payloads"));
+        let all = singular_or_plural(all, message!("1 payload"), message!("{all} payloads"));
         let mut text = message!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
         if unreadable > 0 {
             text = message!("{text}, {unreadable} unreadable");
@@ -144,14 +148,14 @@ pub fn run(
         if exceeded > 0 {
             text = message!("{text} · {exceeded} over a limit");
         }
-        term.say(&text);
+        term.print(&text);
     }
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
 }
 
 /// Validates payloads if the input or the output is columnar.
 #[cfg(feature = "columns")]
-fn by_columns<W: Worker>(
+fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,
     columns: &ColumnArgs,
     stream: &StreamArgs,
@@ -159,23 +163,24 @@ fn by_columns<W: Worker>(
     out: &mut Out,
 ) -> Result<(Vec<W>, usize), CliError> {
     let answers = AnswerColumns::for_payloads;
-    let (workers, _, refused) = columns.answer(stream, term, out, &Answering::new(&answers), worker)?;
+    let (workers, _, refused) =
+        columns.answer_columns(stream, term, out, &AnswerMode::new(&answers), worker)?;
     Ok((workers, refused))
 }
 
 #[cfg(not(feature = "columns"))]
-fn by_columns<W: Worker>(
+fn judge_columns<W: Worker>(
     _: impl Fn() -> W,
     _: &ColumnArgs,
     _: &StreamArgs,
     _: &Term,
     _: &mut Out,
 ) -> Result<(Vec<W>, usize), CliError> {
-    Err(super::columns::refuse())
+    Err(super::columns::unsupported_error())
 }
 
-struct Counting<'j> {
-    judges: &'j Judges,
+struct JudgingWorker<'j> {
+    judges: &'j StreamJudges,
     /// Numbers of accepted, corrected and rejected payloads.
     counts: [usize; 3],
     /// Number of payloads that exceeded a limit.
@@ -184,16 +189,16 @@ struct Counting<'j> {
     unknown: usize,
 }
 
-impl Worker for Counting<'_> {
+impl Worker for JudgingWorker<'_> {
     fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let payload = Json::Object(json::parse_object_bytes(payload)?);
-        let judge = match self.judges.select(&payload) {
+        let judge = match self.judges.select_judge(&payload) {
             Ok(judge) => judge,
             Err(message) => {
                 self.unknown += 1;
                 let message = message.in_language(language());
-                let error = Unknown { code: Code::UnknownEntry, message };
-                write_json(out, &Unjudged { line, error });
+                let error = UnknownKindError { code: Code::UnknownEntry, message };
+                write_json(out, &UnjudgedLine { line, error });
                 return Ok(());
             }
         };
@@ -205,19 +210,23 @@ impl Worker for Counting<'_> {
         };
         self.counts[count] += 1;
         self.exceeded += usize::from(!judgement.exceeded().is_empty());
-        write_json(out, &Judged { line, judgement: &judgement });
+        write_json(out, &JudgedLine { line, judgement: &judgement });
         Ok(())
     }
 }
 
 /// Returns the payload kind that the options select: from `--decision`, or from `--entry` if that
 /// names a payload kind.
-pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>) -> Option<&'n str> {
+pub fn selected_kind<'n>(
+    rules: &Rules,
+    decision: Option<&'n str>,
+    entry: Option<&'n str>,
+) -> Option<&'n str> {
     decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
 }
 
-fn read(path: &Path) -> Result<Json, CliError> {
-    let object = files::read_object(path, |name, error| {
+fn read_object_file(path: &Path) -> Result<Json, CliError> {
+    let object = files::read_json_object(path, |name, error| {
         CliError::usage(message!(
             "`{name}` is not a JSON object: {} ({})",
             error.to_message(),

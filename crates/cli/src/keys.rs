@@ -8,27 +8,27 @@ use rulec_base::message;
 
 /// The location of a key: a file path or `env:NAME`.
 #[derive(Clone, Debug)]
-pub struct KeyPlace(String);
+pub struct KeyLocation(String);
 
-impl From<String> for KeyPlace {
-    fn from(place: String) -> KeyPlace {
-        KeyPlace(place)
+impl From<String> for KeyLocation {
+    fn from(place: String) -> KeyLocation {
+        KeyLocation(place)
     }
 }
 
-impl KeyPlace {
+impl KeyLocation {
     /// Reads the private key.
-    pub fn signing(&self) -> Result<SigningKey, CliError> {
-        self.read(SigningKey::from_pem)
+    pub fn read_signing_key(&self) -> Result<SigningKey, CliError> {
+        self.read_key(SigningKey::from_pem)
     }
 
     /// Reads the public key.
-    pub fn verifying(&self) -> Result<VerifyingKey, CliError> {
-        self.read(VerifyingKey::from_pem)
+    pub fn read_verifying_key(&self) -> Result<VerifyingKey, CliError> {
+        self.read_key(VerifyingKey::from_pem)
     }
 
-    fn read<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
-        let KeyPlace(place) = self;
+    fn read_key<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
+        let KeyLocation(place) = self;
         if place.contains("-----BEGIN") {
             return Err(CliError::usage(message!(
                 "do not write a key on the command line, where other users can see it: give its file, or \

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::sync::OnceLock;
 
 /// The language that the user selected, if any.
-static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
+static SELECTED_LANGUAGE: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Lang {
@@ -20,7 +20,7 @@ pub enum Lang {
 
 /// Sets the language of this run from the arguments or the environment. This happens before the
 /// arguments are parsed, because errors in the arguments are also localized.
-pub fn choose(args: &[OsString]) {
+pub fn select_language(args: &[OsString]) {
     let mut named = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
     while let Some(arg) = args.next() {
@@ -38,16 +38,16 @@ pub fn choose(args: &[OsString]) {
         let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
         Some(Language::of_locale(&value).unwrap_or_default())
     };
-    let _ = CHOSEN.set(wanted.or_else(of_environment));
+    let _ = SELECTED_LANGUAGE.set(wanted.or_else(of_environment));
 }
 
 /// Returns the language from `--lang` or the environment, if one is given.
-pub fn chosen() -> Option<Language> {
-    CHOSEN.get().copied().flatten()
+pub fn selected_language() -> Option<Language> {
+    SELECTED_LANGUAGE.get().copied().flatten()
 }
 
 pub fn language() -> Language {
-    chosen().unwrap_or_default()
+    selected_language().unwrap_or_default()
 }
 
 /// Returns a diagnostic localized for this run.
@@ -59,7 +59,7 @@ pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
 }
 
 /// Returns the singular message if `count` is 1, otherwise the plural message.
-pub fn counted(count: usize, one: Message, more: Message) -> Message {
+pub fn singular_or_plural(count: usize, one: Message, more: Message) -> Message {
     if count == 1 { one } else { more }
 }
 

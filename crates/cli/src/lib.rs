@@ -115,16 +115,16 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
-    // `language::choose` reads this option before the arguments are parsed.
+    // `language::select_language` reads this option before the arguments are parsed.
     /// The language of messages [default: the value of RULEC_LANG, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: CliCommand,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum CliCommand {
     Check(check::Args),
     Fmt(fmt::Args),
     Build(build::Args),
@@ -194,75 +194,77 @@ impl CliError {
 /// Runs the program with these arguments and returns its exit status. The first argument is the
 /// name of the program.
 pub fn main(args: Vec<OsString>) -> u8 {
-    panic::listen();
-    signals::refuse_large_files();
-    language::choose(&args);
-    let ended = panic::caught(|| match Cli::try_parse_from(&args) {
+    panic::install_hook();
+    signals::ignore_file_size_signal();
+    language::select_language(&args);
+    let ended = panic::catch_panic(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
-            let result = perform(cli.verb, &term, &mut out);
-            let status = end(result, &term, &mut out);
-            if let Some(signal) = signals::caught() {
-                term.note(&message!("stopped by signal {signal}: all messages read so far are answered"));
+            let result = run_command(cli.verb, &term, &mut out);
+            let status = finish_run(result, &term, &mut out);
+            if let Some(signal) = signals::caught_signal() {
+                term.print_note(&message!(
+                    "stopped by signal {signal}: all messages read so far are answered"
+                ));
             }
             status
         }
-        Err(error) => usage(&error, &args),
+        Err(error) => print_clap_error(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
-        Term::new(Color::Auto).error(&message!("{what}; {}", panic::REPORT));
+        Term::new(Color::Auto).print_error(&message!("{what}; {}", panic::BUG_REPORT_HINT));
         Status::Broken
     });
-    match signals::caught() {
+    match signals::caught_signal() {
         Some(signal) if status < Status::Usage => 128 + signal,
         _ => status as u8,
     }
 }
 
-fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+fn run_command(verb: CliCommand, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     match verb {
-        Verb::Build(args) => build::run(&args, term, out),
-        Verb::Check(args) => check::run(&args, term, out),
-        Verb::Fmt(args) => fmt::run(&args, term, out),
-        Verb::Run(args) => run::run(&args, term, out),
-        Verb::Why(args) => why::run(&args, term, out),
-        Verb::WhyNot(args) => why_not::run(&args, term, out),
-        Verb::Diff(args) => diff::run(&args, term, out),
-        Verb::Plan(args) => plan::run(&args, term, out),
-        Verb::Test(args) => test::run(&args, term, out),
-        Verb::Explain(args) => explain::run(&args, term, out),
-        Verb::Import(args) => import::run(&args, term, out),
-        Verb::Conformance(args) => conformance::run(&args, out),
-        Verb::Schema(args) => schema::run(&args, term, out),
-        Verb::Prompt(args) => prompt::run(&args, term, out),
-        Verb::Workflow(args) => workflow::run(&args, term, out),
-        Verb::Graph(args) => graph::run(&args, term, out),
+        CliCommand::Build(args) => build::run(&args, term, out),
+        CliCommand::Check(args) => check::run(&args, term, out),
+        CliCommand::Fmt(args) => fmt::run(&args, term, out),
+        CliCommand::Run(args) => run::run(&args, term, out),
+        CliCommand::Why(args) => why::run(&args, term, out),
+        CliCommand::WhyNot(args) => why_not::run(&args, term, out),
+        CliCommand::Diff(args) => diff::run(&args, term, out),
+        CliCommand::Plan(args) => plan::run(&args, term, out),
+        CliCommand::Test(args) => test::run(&args, term, out),
+        CliCommand::Explain(args) => explain::run(&args, term, out),
+        CliCommand::Import(args) => import::run(&args, term, out),
+        CliCommand::Conformance(args) => conformance::run(&args, out),
+        CliCommand::Schema(args) => schema::run(&args, term, out),
+        CliCommand::Prompt(args) => prompt::run(&args, term, out),
+        CliCommand::Workflow(args) => workflow::run(&args, term, out),
+        CliCommand::Graph(args) => graph::run(&args, term, out),
         #[cfg(feature = "lsp")]
-        Verb::Lsp(args) => lsp::run(&args, term),
-        Verb::Init(args) => init::run(&args, term, out),
-        Verb::Doctor(args) => doctor::run(&args, term, out),
-        Verb::Bench(args) => bench::run(&args, term, out),
-        Verb::Repl(args) => repl::run(&args, term, out),
-        Verb::Studio(args) => studio::run(&args, term, out),
-        Verb::Report(args) => report_page::run(&args, term),
-        Verb::Completions(args) => manual::completions(&args, out),
-        Verb::Man(args) => manual::run(&args, term, out),
+        CliCommand::Lsp(args) => lsp::run(&args, term),
+        CliCommand::Init(args) => init::run(&args, term, out),
+        CliCommand::Doctor(args) => doctor::run(&args, term, out),
+        CliCommand::Bench(args) => bench::run(&args, term, out),
+        CliCommand::Repl(args) => repl::run(&args, term, out),
+        CliCommand::Studio(args) => studio::run(&args, term, out),
+        CliCommand::Report(args) => report_page::run(&args, term),
+        CliCommand::Completions(args) => manual::write_completions(&args, out),
+        CliCommand::Man(args) => manual::run(&args, term, out),
     }
 }
 
 /// Flushes the output, and prints the error that ended the subcommand, if any.
-fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
+fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
     result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
         let _ = out.flush();
         if let Some(message) = &stop.message {
-            term.error(message);
+            term.print_error(message);
         }
         stop.status
     })
 }
 
 /// Prints the output of clap: the requested help, or an error in the arguments.
-fn usage(error: &clap::Error, args: &[OsString]) -> Status {
+fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,
     // because it may quote the argument.
@@ -276,14 +278,14 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Status {
         let translated =
             (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
         if let Some(told) = translated {
-            term.styled(&text::to_printable(&told));
+            term.print_styled(&text::to_printable(&told));
             return Status::Usage;
         }
-        term.styled(shown(term.color_err()).trim_end_matches('\n'));
+        term.print_styled(shown(term.is_stderr_colored()).trim_end_matches('\n'));
         return Status::Usage;
     }
-    let written = out.styled(shown(term.color_out()).trim_end_matches('\n'));
-    end(written.map(|()| Status::Fine), &term, &mut out)
+    let written = out.write_styled(shown(term.is_stdout_colored()).trim_end_matches('\n'));
+    finish_run(written.map(|()| Status::Fine), &term, &mut out)
 }
 
 #[cfg(test)]

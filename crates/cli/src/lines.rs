@@ -1,7 +1,7 @@
 //! Reads lines of any bytes and any length, with bounded memory.
 
 use super::CliError;
-use super::signals::{Stopped, caught};
+use super::signals::{StoppedBySignal, caught_signal};
 use rulec_base::message;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Maximum size of a line in bytes: 16 MiB, the limit for a JSON message.
 const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
 
-pub struct Lines<R> {
+pub struct LineReader<R> {
     reader: BufReader<R>,
     name: String,
     number: u64,
@@ -19,7 +19,7 @@ pub struct Lines<R> {
 
 /// A batch of consecutive lines of the input.
 #[derive(Default)]
-pub struct Chunk {
+pub struct LineChunk {
     bytes: Vec<u8>,
     /// Byte range of each line; `None` for a line over the size limit.
     lines: Vec<Option<Range<usize>>>,
@@ -27,7 +27,7 @@ pub struct Chunk {
     first: u64,
 }
 
-impl Chunk {
+impl LineChunk {
     /// Returns the lines with their numbers, without line breaks and without the byte order mark of
     /// the input. A line over the limit is `None`.
     pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
@@ -35,7 +35,7 @@ impl Chunk {
     }
 
     /// Records a complete line that begins at the byte `start`.
-    fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
+    fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
             self.bytes.shrink_to_fit();
@@ -49,10 +49,10 @@ impl Chunk {
     }
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineReader<R> {
     /// Reads lines from `reader`. `name` is used in errors.
     pub fn new(name: impl Into<String>, reader: R) -> Self {
-        Lines {
+        LineReader {
             reader: BufReader::with_capacity(64 << 10, reader),
             name: name.into(),
             number: 0,
@@ -61,15 +61,15 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub fn bytes_read(&self) -> u64 {
         self.bytes
     }
 
     /// Returns an error if fewer bytes were read than `size`, the size of the input when it was
     /// opened. After a signal, reading less is not an error.
-    pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
+    pub fn check_not_truncated(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
-            Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(message!(
+            Some(size) if self.bytes < size && caught_signal().is_none() => Err(CliError::usage(message!(
                 "`{}` was truncated while it was read: {} of {size} bytes were read",
                 self.name,
                 self.bytes
@@ -80,8 +80,8 @@ impl<R: Read> Lines<R> {
 
     /// Returns all lines that are currently available, or `None` at the end of the input. Waits for
     /// input only if no line is available, so that no line is delayed by the next line.
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
-        let mut chunk = Chunk { first: self.number + 1, ..Chunk::default() };
+    pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
+        let mut chunk = LineChunk { first: self.number + 1, ..LineChunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
             // The lines read so far are returned first, because another read may block for any
@@ -93,7 +93,9 @@ impl<R: Read> Lines<R> {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // After a signal, an incomplete line is dropped.
-                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => return Ok(None),
+                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<StoppedBySignal>()) => {
+                    return Ok(None);
+                }
                 Err(error) => {
                     return Err(CliError::usage(message!("`{}` cannot be read: {error}", self.name)));
                 }
@@ -102,7 +104,7 @@ impl<R: Read> Lines<R> {
             if buffer.is_empty() {
                 if any {
                     self.number += 1;
-                    chunk.end(start, self.number == 1, too_long);
+                    chunk.push_line(start, self.number == 1, too_long);
                 }
                 return Ok(any.then_some(chunk));
             }
@@ -121,7 +123,7 @@ impl<R: Read> Lines<R> {
             self.bytes += used as u64;
             if end.is_some() {
                 self.number += 1;
-                chunk.end(start, self.number == 1, too_long);
+                chunk.push_line(start, self.number == 1, too_long);
                 (start, any, too_long) = (chunk.bytes.len(), false, false);
             }
         }
@@ -133,9 +135,9 @@ mod tests {
     use super::*;
 
     /// A reader that returns at most this many bytes per read.
-    struct Slow<'a>(&'a [u8], usize);
+    struct SlowReader<'a>(&'a [u8], usize);
 
-    impl Read for Slow<'_> {
+    impl Read for SlowReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let (now, later) = self.0.split_at(self.1.min(self.0.len()));
             self.0 = later;
@@ -145,8 +147,8 @@ mod tests {
     }
 
     /// Returns the lines, and the number of lines in each chunk.
-    fn read(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
-        let mut lines = Lines { limit, ..Lines::new("test", Slow(text.as_bytes(), at_once)) };
+    fn read_in_pieces(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
+        let mut lines = LineReader { limit, ..LineReader::new("test", SlowReader(text.as_bytes(), at_once)) };
         let (mut out, mut counts) = (Vec::new(), Vec::new());
         while let Some(chunk) = lines.next_chunk().expect("text can be read") {
             counts.push(chunk.lines().count());
@@ -158,7 +160,7 @@ mod tests {
                 assert_eq!(number as usize, out.len());
             }
         }
-        assert_eq!((lines.number as usize, lines.bytes() as usize), (out.len(), text.len()));
+        assert_eq!((lines.number as usize, lines.bytes_read() as usize), (out.len(), text.len()));
         (out, counts)
     }
 
@@ -166,7 +168,7 @@ mod tests {
     fn lines_end_with_a_feed_or_the_input() {
         let check = |text: &str, expected: &[&str]| {
             for at_once in [1, 2, 3, 7, 1000] {
-                assert_eq!(read(text, at_once, 5).0, expected, "{text:?} by {at_once}");
+                assert_eq!(read_in_pieces(text, at_once, 5).0, expected, "{text:?} by {at_once}");
             }
         };
         check("", &[]);
@@ -180,7 +182,8 @@ mod tests {
 
     #[test]
     fn no_line_waits_for_the_next() {
-        let check = |at_once, expected: &[usize]| assert_eq!(read("ab\ncd\nef\ng", at_once, 5).1, expected);
+        let check =
+            |at_once, expected: &[usize]| assert_eq!(read_in_pieces("ab\ncd\nef\ng", at_once, 5).1, expected);
         check(3, &[1, 1, 1, 1]);
         check(7, &[2, 1, 1]);
         check(1000, &[3, 1]);

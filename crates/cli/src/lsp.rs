@@ -20,9 +20,11 @@ pub struct Args {
 
 pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
     if stdin().is_terminal() {
-        term.note(&message!("this is a language server, which waits for an editor; press Ctrl-C to end it"));
+        term.print_note(&message!(
+            "this is a language server, which waits for an editor; press Ctrl-C to end it"
+        ));
     }
-    rulec_lsp::stdio(language::chosen())
+    rulec_lsp::stdio(language::selected_language())
         .map(|()| Status::Fine)
         .map_err(|error| CliError::usage(error.to_message()))
 }

@@ -36,7 +36,7 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-pub fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
+pub fn write_completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
     // The script is first generated in memory, because the generator panics on write errors.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
@@ -48,23 +48,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let program = Cli::command();
     let verbs: Vec<&Command> = program.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).map_err(|error| files::unwritable(folder, &error))?;
-        files::replace(&folder.join("rulec.1"), &page(program.clone())?)?;
+        std::fs::create_dir_all(folder).map_err(|error| files::unwritable_error(folder, &error))?;
+        files::replace_file(&folder.join("rulec.1"), &render_page(program.clone())?)?;
         for verb in &verbs {
             let name = format!("rulec-{}", verb.get_name());
-            files::replace(&folder.join(format!("{name}.1")), &page(named(verb, &name))?)?;
+            files::replace_file(&folder.join(format!("{name}.1")), &render_page(as_program(verb, &name))?)?;
         }
-        term.say(&message!("{} pages written to {}", verbs.len() + 1, folder.display()));
+        term.print(&message!("{} pages written to {}", verbs.len() + 1, folder.display()));
         return Ok(Status::Fine);
     }
     let page = match &args.verb {
-        None => page(program.clone())?,
+        None => render_page(program.clone())?,
         Some(wanted) => {
             let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
                 CliError::usage(message!("there is no command `{wanted}`; the commands are {}", known()))
             })?;
-            page(named(verb, &format!("rulec-{wanted}")))?
+            render_page(as_program(verb, &format!("rulec-{wanted}")))?
         }
     };
     out.write(&page)?;
@@ -73,12 +73,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Renames a subcommand to a program of its own, such as `rulec-check`, because manual pages are
 /// named that way.
-fn named(verb: &Command, name: &str) -> Command {
+fn as_program(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))
 }
 
-fn page(command: Command) -> Result<Vec<u8>, CliError> {
+fn render_page(command: Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Output line for a message that no keyword pattern of a flow matches.
 #[derive(Serialize)]
-pub struct Meant<'a> {
+pub struct IntentLine<'a> {
     line: u64,
     entry: &'a str,
     flow: Option<String>,
@@ -33,7 +33,7 @@ pub struct Meant<'a> {
     pub explanation: Option<Explanation>,
 }
 
-impl Meant<'_> {
+impl IntentLine<'_> {
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -41,14 +41,14 @@ impl Meant<'_> {
 
 /// Returns the classifier of intent flows, which is used if no keyword pattern matches. `None` if
 /// there are no intent flows, or if the classifier cannot be trained.
-pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
+pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
     if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
         return None;
     }
     match FlowMatcher::offline(rules) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            term.note(&message!(
+            term.print_note(&message!(
                 "only patterns are searched, because the intent flows cannot be used: {}",
                 error.to_message()
             ));
@@ -58,7 +58,12 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
 }
 
 /// Finds the intent flow for a message that no keyword pattern matches.
-pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a Decision) -> Meant<'a> {
+pub fn find_intent<'a>(
+    matcher: &FlowMatcher,
+    line: u64,
+    message: &Json,
+    decision: &'a Decision,
+) -> IntentLine<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (found, beyond) = matcher.search_intent(text);
     // Keyword patterns and the classifier have different limits.
@@ -71,7 +76,7 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
     };
     let score = hit.as_ref().map(|hit| hit.score);
     let (flow, name) = hit.map(|hit| (hit.id, hit.name)).unzip();
-    Meant {
+    IntentLine {
         line,
         entry: decision.entry(),
         flow,
@@ -88,7 +93,7 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
 
 /// Returns a note that says where the model's answer to a question is read from. This program calls
 /// no language model.
-pub fn asks(question: &Question, rules: &Path) -> Message {
+pub fn model_question_note(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(
         "`{name}` asks a language model, but this command does not call one: the answer is read from \

@@ -1,8 +1,8 @@
 //! Runs jobs on several threads and returns the results in the order of the jobs.
 //!
 //! One thread reads jobs, workers run them, and the caller's thread takes the results in order. The
-//! number of jobs in progress is limited ([`AHEAD`]). Memory is therefore bounded by the number of
-//! workers, and a slow consumer also slows down the reader.
+//! number of jobs in progress is limited ([`JOBS_PER_WORKER`]). Memory is therefore bounded by the
+//! number of workers, and a slow consumer also slows down the reader.
 
 use super::CliError;
 use rulec_base::message;
@@ -12,18 +12,18 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Maximum number of jobs in progress per worker.
-const AHEAD: usize = 2;
+const JOBS_PER_WORKER: usize = 2;
 
 /// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
 
 /// The future result of a job, or the error that ended the reading of jobs.
-type Turn<A> = Result<Receiver<A>, CliError>;
+type PendingResult<A> = Result<Receiver<A>, CliError>;
 
 /// The results of the jobs, in the order in which the jobs were read.
-pub struct Turns<A>(Receiver<Turn<A>>);
+pub struct OrderedResults<A>(Receiver<PendingResult<A>>);
 
-impl<A> Turns<A> {
+impl<A> OrderedResults<A> {
     /// Returns the next result; `None` if no results are left. Before waiting for a result, it
     /// calls `hand_over`, so that the caller can flush the results taken so far.
     pub fn next(&self, hand_over: impl FnOnce() -> Result<(), CliError>) -> Result<Option<A>, CliError> {
@@ -46,13 +46,13 @@ impl<A> Turns<A> {
 /// # Errors
 ///
 /// If no thread can be started, or if reading or consuming fails.
-pub fn run<J: Send, A: Send, W: Send, R>(
+pub fn run_ordered<J: Send, A: Send, W: Send, R>(
     workers: &mut [W],
     read: impl FnMut() -> Result<Option<J>, CliError> + Send,
     work: impl Fn(&mut W, J) -> A + Sync,
-    take: impl FnOnce(Turns<A>) -> Result<R, CliError>,
+    take: impl FnOnce(OrderedResults<A>) -> Result<R, CliError>,
 ) -> Result<R, CliError> {
-    let (turns, results) = mpsc::sync_channel(AHEAD * workers.len());
+    let (turns, results) = mpsc::sync_channel(JOBS_PER_WORKER * workers.len());
     let (jobs, queue) = mpsc::channel();
     let (queue, work) = (Mutex::new(queue), &work);
     thread::scope(|scope| {
@@ -60,7 +60,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
         let queue = &queue;
         for (number, worker) in workers.iter_mut().enumerate() {
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
-            match thread.spawn_scoped(scope, move || until_done(worker, queue, work)) {
+            match thread.spawn_scoped(scope, move || run_jobs(worker, queue, work)) {
                 Err(error) if number == 0 => return Err(failed(error)),
                 // The run works with fewer threads, but takes longer.
                 Err(_) => break,
@@ -68,15 +68,15 @@ pub fn run<J: Send, A: Send, W: Send, R>(
             }
         }
         let reader = thread::Builder::new().name("rulec-reader".to_owned());
-        reader.spawn_scoped(scope, || hand_out(read, turns, jobs)).map_err(failed)?;
-        take(Turns(results))
+        reader.spawn_scoped(scope, || distribute_jobs(read, turns, jobs)).map_err(failed)?;
+        take(OrderedResults(results))
     })
 }
 
 /// Hands jobs to the workers until no jobs are left or the consumer stops.
-fn hand_out<J, A>(
+fn distribute_jobs<J, A>(
     mut read: impl FnMut() -> Result<Option<J>, CliError>,
-    turns: SyncSender<Turn<A>>,
+    turns: SyncSender<PendingResult<A>>,
     jobs: Sender<Job<J, A>>,
 ) {
     while let Some(job) = read().transpose() {
@@ -95,7 +95,7 @@ fn hand_out<J, A>(
 }
 
 /// Runs jobs on one worker thread until no jobs are left.
-fn until_done<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
+fn run_jobs<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((job, result)) = job else { break };

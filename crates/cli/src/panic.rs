@@ -7,27 +7,27 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 /// The message that says how to report an internal error.
-pub const REPORT: Message =
+pub const BUG_REPORT_HINT: Message =
     message!("this is a bug in rulec; please report it with the rules and the message");
 
 thread_local! {
     /// The message and source location of the last panic on this thread.
-    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set.
-pub fn listen() {
+pub fn install_hook() {
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        LAST.with(|last| last.replace(words(info)));
+        LAST_PANIC.with(|last| last.replace(describe_panic(info)));
         if verbose {
             before(info);
         }
     }));
 }
 
-fn words(info: &PanicHookInfo<'_>) -> String {
+fn describe_panic(info: &PanicHookInfo<'_>) -> String {
     let payload = info.payload();
     let message = payload.downcast_ref::<&str>().copied();
     let message =
@@ -39,9 +39,9 @@ fn words(info: &PanicHookInfo<'_>) -> String {
 }
 
 /// Runs `work`. If it panics, returns a message about the panic.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let what = LAST.with(RefCell::take);
+        let what = LAST_PANIC.with(RefCell::take);
         match what.is_empty() {
             true => message!("rulec stopped because of an internal error"),
             false => message!("rulec stopped because of an internal error: {what}"),

@@ -5,7 +5,7 @@ use super::term::Out;
 use similar::TextDiff;
 
 /// Writes the differing lines of two texts of a file, with three lines of context.
-pub fn write(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
+pub fn write_patch(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
     let diff = TextDiff::from_lines(old, new);
-    out.source(&diff.unified_diff().context_radius(3).header(name, name).to_string())
+    out.write_source(&diff.unified_diff().context_radius(3).header(name, name).to_string())
 }

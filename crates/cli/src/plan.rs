@@ -2,7 +2,7 @@
 //! and why.
 
 use super::files::RulesArgs;
-use super::language::{counted, localized};
+use super::language::{localized, singular_or_plural};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::Message;
@@ -37,21 +37,21 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Table<'a> {
+struct TableReport<'a> {
     name: &'a str,
     indexed: bool,
     index_cost: f64,
     linear_cost: f64,
-    routes: Vec<Route<'a>>,
+    routes: Vec<RouteReport<'a>>,
     /// The payload kind whose requirements the table contains; `None` for any other table.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
-impl Table<'_> {
+impl TableReport<'_> {
     /// Merges another table of the same payload kind. The requirements of a kind are in several
     /// tables: one for the payload's fields, and one for the elements of each list.
-    fn add(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.indexed |= other.indexed;
         self.index_cost += other.index_cost;
         self.linear_cost += other.linear_cost;
@@ -64,7 +64,7 @@ impl Table<'_> {
 }
 
 #[derive(PartialEq, Serialize)]
-struct Route<'a> {
+struct RouteReport<'a> {
     name: &'a str,
     #[serde(flatten)]
     found: &'a AccessPath,
@@ -85,37 +85,41 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         name => name,
     };
     let plans = rules.plan();
-    let mut tables: Vec<Table<'_>> = Vec::new();
+    let mut tables: Vec<TableReport<'_>> = Vec::new();
     for plan in plans.iter().filter(|plan| !plan.routes.is_empty()) {
         let payload = owners.get(&TableId(plan.table)).copied();
-        let table = table(program, plan, payload);
+        let table = report_table(program, plan, payload);
         match tables.iter_mut().find(|known| payload.is_some() && known.payload == table.payload) {
-            Some(known) => known.add(table),
+            Some(known) => known.merge(table),
             None => tables.push(table),
         }
     }
     tables.retain(|table| only.is_none_or(|only| only == table.name));
     match args.format {
-        Format::Json => out.json(&tables)?,
+        Format::Json => out.write_json(&tables)?,
         Format::Human => {
             for (at, table) in tables.iter().enumerate() {
                 if at > 0 {
-                    out.line("")?;
+                    out.write_line("")?;
                 }
-                write(table, term.color_out(), out)?;
+                write_table(table, term.is_stdout_colored(), out)?;
             }
         }
     }
     Ok(Status::Fine)
 }
 
-fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payload>) -> Table<'a> {
+fn report_table<'a>(
+    program: &'a Program,
+    plan: &'a TablePlan,
+    payload: Option<&'a Payload>,
+) -> TableReport<'a> {
     let payload = payload.map(|payload| &*payload.name);
     let routes = plan
         .routes
         .iter()
-        .map(|route| Route { name: &program.rules[route.rule as usize].name, found: &route.found });
-    Table {
+        .map(|route| RouteReport { name: &program.rules[route.rule as usize].name, found: &route.found });
+    TableReport {
         name: payload.unwrap_or(&program.tables[plan.table as usize].name),
         indexed: plan.indexed,
         index_cost: plan.index_cost.round(),
@@ -127,16 +131,17 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
 
 /// Returns advice for the author about routes that the index cannot find, so that every message
 /// evaluates them.
-fn advice(table: &Table<'_>) -> Option<Message> {
-    const NAMED: usize = 3;
+fn index_advice(table: &TableReport<'_>) -> Option<Message> {
+    const MAX_NAMED_ROUTES: usize = 3;
     let tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
     let names: Vec<String> = tried.map(|route| format!("`{}`", to_one_line(route.name))).collect();
     if names.is_empty() || !table.indexed {
         return None;
     }
     let found = table.routes.len() - names.len();
-    let all = rules(table.routes.len());
-    let (shown, more) = (comma_list(names.iter().take(NAMED)), names.len().saturating_sub(NAMED));
+    let all = rule_count_text(table.routes.len());
+    let (shown, more) =
+        (comma_list(names.iter().take(MAX_NAMED_ROUTES)), names.len().saturating_sub(MAX_NAMED_ROUTES));
     let shown = if more > 0 { message!("{shown} and {more} more") } else { shown };
     Some(match names.len() {
         1 => message!(
@@ -150,22 +155,22 @@ fn advice(table: &Table<'_>) -> Option<Message> {
     })
 }
 
-fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
+fn write_table(table: &TableReport<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&AccessPath) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &to_one_line(table.name));
-    let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
-    out.styled(&localized(&message!(
+    let (all, with, without) = (rule_count_text(table.routes.len()), table.index_cost, table.linear_cost);
+    out.write_styled(&localized(&message!(
         "{name}: {all}, {how} (about {with} ns with the index, {without} ns without)"
     )))?;
-    out.message(&message!(
+    out.write_message(&message!(
         "  {} by key, {} by bits, {} always tried",
         count(|found| matches!(found, AccessPath::Key { .. })),
         count(|found| matches!(found, AccessPath::Bits { .. })),
         count(|found| matches!(found, AccessPath::Always { .. })),
     ))?;
-    if let Some(advice) = advice(table) {
-        out.message(&message!("  {advice}"))?;
+    if let Some(advice) = index_advice(table) {
+        out.write_message(&message!("  {advice}"))?;
     }
     let names: Vec<_> = table.routes.iter().map(|route| to_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::display_width(name)).max().unwrap_or(0).min(32);
@@ -179,12 +184,12 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
         let padding = " ".repeat(width.saturating_sub(text::display_width(name)));
         let (by, what) = (paint(color, "36", &format!("{by:<6}")), localized(&what));
         let what = to_one_line(&what);
-        out.styled(&format!("  {name}{padding}  {by}  {what}"))?;
+        out.write_styled(&format!("  {name}{padding}  {by}  {what}"))?;
     }
     Ok(())
 }
 
 /// Returns a localized count, such as `3 rules`.
-fn rules(count: usize) -> Message {
-    counted(count, message!("1 rule"), message!("{count} rules"))
+fn rule_count_text(count: usize) -> Message {
+    singular_or_plural(count, message!("1 rule"), message!("{count} rules"))
 }

@@ -5,37 +5,37 @@ use std::io::{self, IsTerminal};
 
 /// Minimum size of an input with a progress bar, in bytes. Smaller inputs finish before a bar could
 /// be read.
-const LONG: u64 = 4 << 20;
+const MIN_INPUT_BYTES: u64 = 4 << 20;
 
 /// A progress bar, shown only on a terminal and only for long inputs.
-pub struct Progress {
+pub struct InputProgress {
     wanted: bool,
     size: Option<u64>,
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
+impl InputProgress {
     /// Creates a progress bar. `size` is the size of the input in bytes, if known.
     pub fn new(size: Option<u64>) -> Self {
         // If the decisions are printed on the same terminal, they already show the progress.
         let watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
-        Progress { wanted: watched && size.is_none_or(|size| size >= LONG), size, bar: None }
+        InputProgress { wanted: watched && size.is_none_or(|size| size >= MIN_INPUT_BYTES), size, bar: None }
     }
 
     /// Moves the bar to the given number of bytes read so far.
-    pub fn at(&mut self, bytes: u64) {
-        if !self.wanted || (self.size.is_none() && bytes < LONG) {
+    pub fn set_position(&mut self, bytes: u64) {
+        if !self.wanted || (self.size.is_none() && bytes < MIN_INPUT_BYTES) {
             return;
         }
         let size = self.size;
         let bar = self.bar.get_or_insert_with(|| match size {
             Some(size) => {
                 let template = "{bar:30} {percent:>3}% of {total_bytes}, {bytes_per_sec}, {eta} left";
-                ProgressBar::new(size).with_style(style(template))
+                ProgressBar::new(size).with_style(bar_style(template))
             }
             None => {
                 let template = "{spinner} {bytes} read, {bytes_per_sec}, {elapsed}";
-                ProgressBar::new_spinner().with_style(style(template))
+                ProgressBar::new_spinner().with_style(bar_style(template))
             }
         });
         bar.set_position(bytes);
@@ -43,7 +43,7 @@ impl Progress {
 }
 
 /// Removes the bar when the work is done.
-impl Drop for Progress {
+impl Drop for InputProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -51,6 +51,6 @@ impl Drop for Progress {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+fn bar_style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -47,7 +47,7 @@ enum Format {
 /// Prompt section and tool definition that describe the intent flows, or one choice, to a language
 /// model.
 #[derive(Serialize)]
-struct Told {
+struct ModelPrompt {
     /// Name of the choice; `None` for the intent flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -61,15 +61,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let (flows, mut choices) = match args.entry.as_deref() {
         Some("flows") => {
-            (Some(flows(rules).map_err(|error| CliError::usage(error.to_message()))??), Vec::new())
+            (Some(flow_prompt(rules).map_err(|error| CliError::usage(error.to_message()))??), Vec::new())
         }
-        Some(name) => (None, vec![choice(rules, name)?]),
+        Some(name) => (None, vec![choice_prompt(rules, name)?]),
         None => {
-            let choices: Vec<Told> = Question::all(rules).map(|question| asked(&question)).collect();
-            let flows = match (flows(rules), choices.is_empty()) {
+            let choices: Vec<ModelPrompt> =
+                Question::all(rules).map(|question| question_prompt(&question)).collect();
+            let flows = match (flow_prompt(rules), choices.is_empty()) {
                 (Ok(flows), true) => Some(flows?),
                 (Ok(flows), false) => flows.ok(),
-                (Err(none), true) => return Err(nothing(rules, &none)),
+                (Err(none), true) => return Err(no_prompt_error(rules, &none)),
                 (Err(_), false) => None,
             };
             (flows, choices)
@@ -79,29 +80,29 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Format::Text => {
             for (at, told) in flows.iter().chain(&choices).enumerate() {
                 if at > 0 {
-                    out.line("")?;
+                    out.write_line("")?;
                 }
                 if !told.prompt.is_empty() {
-                    out.text(&told.prompt)?;
+                    out.write_text(&told.prompt)?;
                 }
-                out.json(&told.tool)?;
+                out.write_json(&told.tool)?;
             }
         }
         Format::Json => {
             let told = match (flows, args.entry.is_some()) {
                 (None, true) => json!(choices.pop()),
-                (flows, _) => together(flows, &choices),
+                (flows, _) => combine_prompts(flows, &choices),
             };
-            out.json(&told)?;
+            out.write_json(&told)?;
         }
     }
     Ok(Status::Fine)
 }
 
 /// Combines the texts about the intent flows and about the choices into one JSON object.
-fn together(flows: Option<Told>, choices: &[Told]) -> Json {
+fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json {
     let mut told = match flows {
-        Some(Told { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
+        Some(ModelPrompt { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
         None => json!({}),
     };
     if !choices.is_empty() {
@@ -112,19 +113,19 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
 
 /// Returns the prompt section and tool definition for the intent flows. The inner result is an
 /// error if the rules contain only flows triggered by keywords.
-fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
+fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
         true => Err(CliError::usage(message!(
             "the rules contain no intent flow, only keyword flows, which need no language model"
         ))),
-        false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
+        false => Ok(ModelPrompt { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
     })
 }
 
 /// Returns the error for rules that have no question for a language model. The error lists the
 /// choices that can be printed as tool definitions instead.
-fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
+fn no_prompt_error(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {
         [] => none.to_message(),
@@ -136,17 +137,17 @@ fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     })
 }
 
-fn choice(rules: &Rules, name: &str) -> Result<Told, CliError> {
+fn choice_prompt(rules: &Rules, name: &str) -> Result<ModelPrompt, CliError> {
     match Question::new(rules, name) {
-        Ok(question) => Ok(asked(&question)),
+        Ok(question) => Ok(question_prompt(&question)),
         Err(_) => {
             let tool = tool(rules, name).map_err(|error| CliError::usage(error.to_message()))?;
-            Ok(Told { name: Some(name.to_owned()), prompt: String::new(), tool })
+            Ok(ModelPrompt { name: Some(name.to_owned()), prompt: String::new(), tool })
         }
     }
 }
 
-fn asked(question: &Question) -> Told {
+fn question_prompt(question: &Question) -> ModelPrompt {
     let name = Some(question.name().to_owned());
-    Told { name, prompt: question.prompt(), tool: question.tool().to_json() }
+    ModelPrompt { name, prompt: question.prompt(), tool: question.tool().to_json() }
 }

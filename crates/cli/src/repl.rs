@@ -5,7 +5,7 @@ use super::compiled::STDIN;
 use super::files;
 use super::language::{language, localized};
 use super::term::{Out, Term};
-use super::why::options;
+use super::why::render_options;
 use super::{CliError, Status, stdio};
 use rulec::condition::Condition;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
@@ -40,7 +40,7 @@ pub struct Args {
     rules: Option<PathBuf>,
 }
 
-const HELP: Message = message!(
+const HELP_TEXT: Message = message!(
     "type a text or a JSON object to decide it as a message, a statement to add it, or `? CONDITION` to \
     evaluate a condition; commands: `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
@@ -57,9 +57,9 @@ struct ReplSession {
     begun: String,
 }
 
-struct Edited<'a>(&'a str, &'a DiskLoader);
+struct SessionLoader<'a>(&'a str, &'a DiskLoader);
 
-impl Loader for Edited<'_> {
+impl Loader for SessionLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == STDIN { Ok(self.0.as_bytes().to_vec()) } else { self.1.load(path) }
     }
@@ -81,15 +81,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let message = Json::Object(Map::new());
     let mut desk = ReplSession { text, files, rules: None, entry: None, message, begun: String::new() };
     if !desk.text.trim().is_empty() {
-        match desk.compile(&desk.text) {
+        match desk.compile_text(&desk.text) {
             Ok(rules) => desk.rules = Some(rules),
-            Err(error) => return Err(CliError::error(Message::verbatim(shown(&error, term).trim_end()))),
+            Err(error) => {
+                return Err(CliError::error(Message::verbatim(render_errors(&error, term).trim_end())));
+            }
         }
     }
-    let input = stdio::input()?;
+    let input = stdio::take_stdin()?;
     let is_terminal = input.is_terminal();
     if is_terminal {
-        term.note(&HELP);
+        term.print_note(&HELP_TEXT);
     }
     let mut lines = input.lock().lines();
     loop {
@@ -103,23 +105,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
-        desk.read(&line, term, out)?;
+        desk.read_line(&line, term, out)?;
     }
-    desk.end(term, out)?;
+    desk.finish_input(term, out)?;
     Ok(Status::Fine)
 }
 
 impl ReplSession {
-    fn compile(&self, text: &str) -> Result<Rules, CompileError> {
-        Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
+    fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
+        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.files), STDIN)
     }
 
     /// Reads an input line. An incomplete statement or message continues on the next line; an empty
     /// line ends the statement or message.
-    fn read(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+    fn read_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         // A command or condition cannot continue a statement or message.
         if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
-            self.end(term, out)?;
+            self.finish_input(term, out)?;
         }
         let goes_on = !line.trim().is_empty();
         self.begun.push_str(line.trim_end());
@@ -128,38 +130,38 @@ impl ReplSession {
             self.begun.push('\n');
             return Ok(());
         }
-        self.end(term, out)
+        self.finish_input(term, out)
     }
 
     /// Processes the collected lines of a statement or message.
-    fn end(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
+    fn finish_input(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let text = std::mem::take(&mut self.begun);
-        self.line(text.trim(), term, out)
+        self.process_line(text.trim(), term, out)
     }
 
-    fn line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+    fn process_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         match line.chars().next() {
             None => Ok(()),
-            Some(':') => self.command(line, out),
-            Some('?') => self.ask(line[1..].trim(), out),
+            Some(':') => self.run_command(line, out),
+            Some('?') => self.test_condition(line[1..].trim(), out),
             Some('{') => match json::parse_object(line) {
-                Ok(message) => self.decide(Json::Object(message), term, out),
-                Err(error) => out.message(&message!(
+                Ok(message) => self.decide_message(Json::Object(message), term, out),
+                Err(error) => out.write_message(&message!(
                     "this is not a valid message: {} ({})",
                     error.to_message(),
                     error.kind().code()
                 )),
             },
-            Some(_) if is_statement(line) => self.add(line, term, out),
-            Some(_) => self.decide(serde_json::json!({ "text": line }), term, out),
+            Some(_) if is_statement(line) => self.add_statement(line, term, out),
+            Some(_) => self.decide_message(serde_json::json!({ "text": line }), term, out),
         }
     }
 
-    fn command(&mut self, line: &str, out: &mut Out) -> Result<(), CliError> {
+    fn run_command(&mut self, line: &str, out: &mut Out) -> Result<(), CliError> {
         let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (command, argument.trim()) {
-            (":help", _) => out.message(&HELP),
-            (":show", _) => out.text(self.text.trim_end()),
+            (":help", _) => out.write_message(&HELP_TEXT),
+            (":show", _) => out.write_text(self.text.trim_end()),
             (":entry", "") => {
                 self.entry = None;
                 Ok(())
@@ -170,46 +172,49 @@ impl ReplSession {
                         self.entry = Some(name.to_owned());
                         Ok(())
                     }
-                    Err(error) => out.message(&error.to_message()),
+                    Err(error) => out.write_message(&error.to_message()),
                 },
-                None => out.message(&message!("there are no rules yet")),
+                None => out.write_message(&message!("there are no rules yet")),
             },
-            (":save", "") => out.message(&message!("name a file: `:save support.rules`")),
-            (":save", name) if Path::new(name).exists() => out.message(&message!("`{name}` already exists")),
-            (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
-                Ok(()) => out.message(&message!("written to `{name}`")),
-                Err(error) => out.message(&error.message.unwrap_or_default()),
+            (":save", "") => out.write_message(&message!("name a file: `:save support.rules`")),
+            (":save", name) if Path::new(name).exists() => {
+                out.write_message(&message!("`{name}` already exists"))
+            }
+            (":save", name) => match files::replace_file(Path::new(name), self.text.as_bytes()) {
+                Ok(()) => out.write_message(&message!("written to `{name}`")),
+                Err(error) => out.write_message(&error.message.unwrap_or_default()),
             },
-            _ => out.message(&message!("there is no command `{command}`; {HELP}")),
+            _ => out.write_message(&message!("there is no command `{command}`; {HELP}", HELP = HELP_TEXT)),
         }
     }
 
     /// Adds a statement to the rules if the rules then compile. An old statement of the same kind
     /// and name is replaced.
-    fn add(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+    fn add_statement(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let mut text = self.text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
         let added = format!("{text}{statement}\n");
-        let replaced = without_its_like(&text, statement).map(|rest| format!("{rest}{statement}\n"));
+        let replaced =
+            without_replaced_statement(&text, statement).map(|rest| format!("{rest}{statement}\n"));
         let (text, word) = match replaced {
             Some(replaced) => (replaced, message!("replaced")),
             None => (added, message!("added")),
         };
-        match self.compile(&text) {
+        match self.compile_text(&text) {
             Ok(rules) => {
                 (self.rules, self.text) = (Some(rules), text);
-                out.message(&word)
+                out.write_message(&word)
             }
-            Err(error) => out.styled(shown(&error, term).trim_end()),
+            Err(error) => out.write_styled(render_errors(&error, term).trim_end()),
         }
     }
 
-    fn decide(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
+    fn decide_message(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
         self.message = message;
         let Some(rules) = &self.rules else {
-            return out.message(&message!(
+            return out.write_message(&message!(
                 "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
             ));
         };
@@ -220,30 +225,32 @@ impl ReplSession {
         match entry {
             Ok(Some(entry)) if !entry.is_empty() => {
                 let explanation = entry.explain(&self.message, true);
-                out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
+                out.write_styled(explanation.render(&render_options(term)).trim_end_matches('\n'))
             }
-            Ok(_) => out.message(&message!(
+            Ok(_) => out.write_message(&message!(
                 "the rules have no route; `:entry NAME` chooses a table, choice or router"
             )),
-            Err(error) => out.message(&error.to_message()),
+            Err(error) => out.write_message(&error.to_message()),
         }
     }
 
-    fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
+    fn test_condition(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => out.message(&message!("the condition holds")),
+            Ok(condition) if condition.holds(&self.message) => {
+                out.write_message(&message!("the condition holds"))
+            }
             // If the result is unknown, the negated condition is not true either.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
                 Ok(negated) if negated.holds(&self.message) => {
-                    out.message(&message!("the condition does not hold"))
+                    out.write_message(&message!("the condition does not hold"))
                 }
-                _ => out.message(&message!(
+                _ => out.write_message(&message!(
                     "the condition is unknown: a value that it reads is missing or has another type"
                 )),
             },
             Err(error) => match &error.help {
-                Some(help) => out.message(&message!("{}; {help}", error.message)),
-                None => out.message(&error.message),
+                Some(help) => out.write_message(&message!("{}; {help}", error.message)),
+                None => out.write_message(&error.message),
             },
         }
     }
@@ -282,7 +289,7 @@ fn is_unfinished(text: &str) -> bool {
 
 /// Returns `text` without its statement that has the same kind and name as `statement`. `None` if
 /// there is no such statement.
-fn without_its_like(text: &str, statement: &str) -> Option<String> {
+fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;
     let of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
@@ -300,10 +307,14 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 }
 
 /// Formats the compile errors of the rules.
-fn shown(error: &CompileError, term: &Term) -> String {
+fn render_errors(error: &CompileError, term: &Term) -> String {
     let name = |_| localized(&message!("the rules")).into_owned();
-    let renderer =
-        Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
+    let renderer = Renderer {
+        sources: error.sources(),
+        color: term.is_stdout_colored(),
+        language: language(),
+        name: &name,
+    };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());
     errors.map(|found| renderer.render(found)).collect::<Vec<_>>().join("\n")
 }

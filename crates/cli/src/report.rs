@@ -33,7 +33,7 @@ pub enum Format {
 
 /// Version of the JSON format of findings and of test results. The version is raised when a field
 /// changes or is removed, but not when a field is added.
-pub const VERSION: u32 = 1;
+pub const JSON_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ pub struct Location {
     pub end_column: Option<usize>,
 }
 
-pub fn found(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
+pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(diagnostic),
         compiled,
@@ -70,25 +70,25 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>
 }
 
 /// Returns the diagnostics of compilation and the findings of analysis together, in source order.
-pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
+pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
     let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
         denied: false,
     });
-    let mut all: Vec<ReportedDiagnostic<'_>> = found(compiled).chain(analysed).collect();
+    let mut all: Vec<ReportedDiagnostic<'_>> = compile_diagnostics(compiled).chain(analysed).collect();
     all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
     all
 }
 
 impl ReportedDiagnostic<'_> {
-    pub fn place(&self, span: Span) -> Location {
-        let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file() };
+    pub fn locate(&self, span: Span) -> Location {
+        let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file_location() };
         let start = visible_offset(file, span.start);
         let (start, end) = (file.position(start), file.position(visible_offset(file, span.end).max(start)));
         Location {
-            file: self.compiled.name(span.file),
+            file: self.compiled.file_name(span.file),
             line: Some(start.line),
             column: Some(start.column),
             end_line: Some(end.line),
@@ -98,17 +98,17 @@ impl ReportedDiagnostic<'_> {
 
     /// Returns the severity as text. A warning that fails the check counts as an error.
     fn level(&self) -> &'static str {
-        word(if self.denied { Severity::Error } else { self.diagnostic.severity() })
+        severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
     /// Returns the primary location. If the finding has no location, returns the compiled file as a
     /// whole.
-    pub fn primary(&self) -> Location {
-        self.diagnostic.span().map_or_else(|| self.whole_file(), |span| self.place(span))
+    pub fn primary_location(&self) -> Location {
+        self.diagnostic.span().map_or_else(|| self.whole_file_location(), |span| self.locate(span))
     }
 
-    fn whole_file(&self) -> Location {
-        let file = self.compiled.target.shown();
+    fn whole_file_location(&self) -> Location {
+        let file = self.compiled.target.display_name();
         Location { file, ..Location::default() }
     }
 }
@@ -147,22 +147,24 @@ struct JsonFix<'a> {
     applicability: &'static str,
 }
 
-pub fn json(found: &ReportedDiagnostic<'_>) -> String {
+pub fn format_json(found: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &*found.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
-        version: VERSION,
+        version: JSON_VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,
-        place: found.primary(),
-        labels: labels.map(|label| JsonLabel { place: found.place(label.span), text: &label.text }).collect(),
+        place: found.primary_location(),
+        labels: labels
+            .map(|label| JsonLabel { place: found.locate(label.span), text: &label.text })
+            .collect(),
         help: diagnostic.help.as_deref(),
         fixes: diagnostic
             .fixes
             .iter()
             .map(|fix| JsonFix {
-                place: found.place(fix.span),
+                place: found.locate(fix.span),
                 replacement: &fix.replacement,
                 applicability: match fix.applicability {
                     Applicability::MachineApplicable => "machine_applicable",
@@ -178,22 +180,26 @@ pub fn json(found: &ReportedDiagnostic<'_>) -> String {
 }
 
 /// Writes findings in one of the formats. `files` are the names of all checked files.
-pub fn write(
+pub fn write_findings(
     format: Format,
     files: &[String],
     findings: &[ReportedDiagnostic<'_>],
     out: &mut Out,
 ) -> Result<(), CliError> {
     match format {
-        Format::Human | Format::Concise => findings.iter().try_for_each(|found| out.line(&concise(found))),
-        Format::Json => findings.iter().try_for_each(|found| out.json_line(&json(found))),
-        Format::Github => findings.iter().try_for_each(|found| out.line(&github(found))),
-        Format::Sarif => out.json(&sarif::document(findings)),
-        Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings))),
+        Format::Human | Format::Concise => {
+            findings.iter().try_for_each(|found| out.write_line(&format_concise(found)))
+        }
+        Format::Json => findings.iter().try_for_each(|found| out.write_json_line(&format_json(found))),
+        Format::Github => findings.iter().try_for_each(|found| out.write_line(&format_github(found))),
+        Format::Sarif => out.write_json(&sarif::build_document(findings)),
+        Format::Junit => {
+            out.write_source(&junit::render_document("rulec check", &junit::build_suites(files, findings)))
+        }
     }
 }
 
-fn word(severity: Severity) -> &'static str {
+fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -201,7 +207,7 @@ fn word(severity: Severity) -> &'static str {
 }
 
 /// Returns the message of a diagnostic, with the help text on its own line.
-fn with_help(diagnostic: &Diagnostic) -> String {
+fn message_with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
         Some(help) => language::localized(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
         None => diagnostic.message.to_string(),
@@ -209,8 +215,8 @@ fn with_help(diagnostic: &Diagnostic) -> String {
 }
 
 /// Formats a finding as `FILE:LINE:COLUMN: severity[CODE]: message; help`.
-pub fn concise(found: &ReportedDiagnostic<'_>) -> String {
-    let (place, diagnostic) = (found.primary(), &found.diagnostic);
+pub fn format_concise(found: &ReportedDiagnostic<'_>) -> String {
+    let (place, diagnostic) = (found.primary_location(), &found.diagnostic);
     let mut line = place.file;
     for number in [place.line, place.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
@@ -222,23 +228,23 @@ pub fn concise(found: &ReportedDiagnostic<'_>) -> String {
     line
 }
 
-pub fn github(found: &ReportedDiagnostic<'_>) -> String {
+pub fn format_github(found: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &found.diagnostic;
-    let (level, place) = (found.level(), found.primary());
-    let mut properties = format!("file={}", escape(&place.file, true));
+    let (level, place) = (found.level(), found.primary_location());
+    let mut properties = format!("file={}", escape_github(&place.file, true));
     if let (Some(line), Some(column)) = (place.line, place.column) {
         properties.push_str(&format!(",line={line},col={column}"));
     }
     if let (Some(line), Some(column)) = (place.end_line, place.end_column) {
         properties.push_str(&format!(",endLine={line},endColumn={column}"));
     }
-    let message = with_help(diagnostic);
-    format!("::{level} {properties},title={}::{}", diagnostic.code, escape(&message, false))
+    let message = message_with_help(diagnostic);
+    format!("::{level} {properties},title={}::{}", diagnostic.code, escape_github(&message, false))
 }
 
 /// Escapes a text for a GitHub workflow command. Percent signs and line breaks would end or corrupt
 /// the command; in a property, so would colons and commas.
-fn escape(text: &str, property: bool) -> String {
+fn escape_github(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -254,11 +260,11 @@ fn escape(text: &str, property: bool) -> String {
 }
 
 /// Formats a finding with the source text underlined.
-pub fn human(found: &ReportedDiagnostic<'_>, color: bool) -> String {
-    let name = |file| found.compiled.name(file);
+pub fn format_human(found: &ReportedDiagnostic<'_>, color: bool) -> String {
+    let name = |file| found.compiled.file_name(file);
     let renderer =
         Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
-    let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.shown());
+    let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.display_name());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = message!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });

@@ -54,10 +54,10 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
         log: args.log.clone(),
         input: args.input.clone(),
         show_private: args.show_private,
-        ..studio::options(std::slice::from_ref(&args.rules), args.root.as_deref())?
+        ..studio::studio_options(std::slice::from_ref(&args.rules), args.root.as_deref())?
     };
     let page = report(&options).map_err(|error| CliError::error(error.to_message()))?;
-    files::replace(&args.output, page.as_bytes())?;
-    term.say(&message!("wrote {}", args.output.display()));
+    files::replace_file(&args.output, page.as_bytes())?;
+    term.print(&message!("wrote {}", args.output.display()));
     Ok(Status::Fine)
 }

@@ -1,11 +1,11 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
 #[cfg(feature = "columns")]
-use super::columns::Answering;
+use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
 use super::engine::EngineArgs;
 use super::files::RulesArgs;
-use super::judge::{self, JudgeArgs, Judges};
+use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
@@ -73,7 +73,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Decided<'a> {
+struct DecidedLine<'a> {
     line: u64,
     #[serde(flatten)]
     decision: &'a Decision,
@@ -95,22 +95,22 @@ struct Decided<'a> {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let rules = args.engine.decide(args.rules.load(term)?);
+    let rules = args.engine.apply_to(args.rules.load(term)?);
     if let Some(field) = &args.decision_by {
-        let judges = Judges::by_field(field, &rules, &args.judge)?;
+        let judges = StreamJudges::by_field(field, &rules, &args.judge)?;
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
-    if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
-        let judges = Judges::One(args.judge.judge(&rules, kind)?);
+    if let Some(kind) = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
+        let judges = StreamJudges::One(args.judge.build_judge(&rules, kind)?);
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
-    let entry = entry(&rules, args.entry.as_deref())?;
-    let matcher = meaning::matcher(&rules, entry, term);
+    let entry = select_entry(&rules, args.entry.as_deref())?;
+    let matcher = meaning::intent_matcher(&rules, entry, term);
     let question = Question::new(&rules, entry.name()).ok();
     if let Some(question) = &question {
-        term.note(&meaning::asks(question, &args.rules.path));
+        term.print_note(&meaning::model_question_note(question, &args.rules.path));
     }
-    let worker = || Decider {
+    let worker = || DecidingWorker {
         rules: &rules,
         entry,
         session: entry.session(),
@@ -119,16 +119,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         args,
         summary: Summary::default(),
     };
-    let answered = if args.columns.are_asked_for(&args.stream) {
-        columns(args, (&rules, entry), worker, term, out)
+    let answered = if args.columns.are_requested(&args.stream) {
+        decide_columns(args, (&rules, entry), worker, term, out)
     } else {
-        let (deciders, errors) = args.stream.answer(term, out, worker)?;
+        let (deciders, errors) = args.stream.answer_stream(term, out, worker)?;
         Ok((deciders, Summary::default(), errors))
     };
     let (deciders, mut summary, errors) = answered?;
-    deciders.into_iter().for_each(|decider| summary.add(decider.summary));
+    deciders.into_iter().for_each(|decider| summary.merge(decider.summary));
     if !out.is_closed() {
-        term.say(&summary.render(&rules, errors));
+        term.print(&summary.render(&rules, errors));
     }
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
@@ -136,7 +136,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// Decides all messages of a run whose input or output is columnar. Plain decisions are made
 /// directly on the columns.
 #[cfg(feature = "columns")]
-fn columns<W: Worker>(
+fn decide_columns<W: Worker>(
     args: &Args,
     (rules, entry): (&Rules, Entry<'_>),
     worker: impl Fn() -> W,
@@ -145,25 +145,25 @@ fn columns<W: Worker>(
 ) -> Result<(Vec<W>, Summary, usize), CliError> {
     let columns = || AnswerColumns::for_entry(rules, entry, args.all, args.explain);
     let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
-    let mut answering = Answering::new(&columns);
+    let mut answering = AnswerMode::new(&columns);
     if is_plain {
-        answering = answering.of_decisions(rules, entry, args.all);
+        answering = answering.with_plain_decisions(rules, entry, args.all);
     }
-    args.columns.answer(&args.stream, term, out, &answering, worker)
+    args.columns.answer_columns(&args.stream, term, out, &answering, worker)
 }
 
 #[cfg(not(feature = "columns"))]
-fn columns<W: Worker>(
+fn decide_columns<W: Worker>(
     _: &Args,
     _: (&Rules, Entry<'_>),
     _: impl Fn() -> W,
     _: &Term,
     _: &mut Out,
 ) -> Result<(Vec<W>, Summary, usize), CliError> {
-    Err(super::columns::refuse())
+    Err(super::columns::unsupported_error())
 }
 
-struct Decider<'a> {
+struct DecidingWorker<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
     session: Session,
@@ -176,15 +176,15 @@ struct Decider<'a> {
     summary: Summary,
 }
 
-impl Worker for Decider<'_> {
+impl Worker for DecidingWorker<'_> {
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let (entry, args) = (self.entry, self.args);
         if let Some(matcher) = self.matcher {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
                 let message = Json::Object(json::parse_object_bytes(message)?);
-                let mut found = meaning::find(matcher, line, &message, &decision);
-                self.summary.meant(found.name());
+                let mut found = meaning::find_intent(matcher, line, &message, &decision);
+                self.summary.count_intent(found.name());
                 found.matched = args.all.then(Vec::new);
                 found.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
                 write_json(out, &found);
@@ -193,13 +193,13 @@ impl Worker for Decider<'_> {
         }
         if !args.all && !args.explain && entry.kind() != TableKind::Choice {
             let decision = self.session.decide_line(message)?;
-            self.summary.decided(&decision);
+            self.summary.count_decision(&decision);
             write_decision(out, line, &decision);
             return Ok(());
         }
         let message = Json::Object(json::parse_object_bytes(message)?);
         let decision = entry.decide(&message);
-        self.summary.decided(&decision);
+        self.summary.count_decision(&decision);
         let matched = args.all.then(|| entry.matched(&message));
         let explanation = args.explain.then(|| entry.explain(&message, false));
         let mut skipped = entry.skipped(&message);
@@ -209,14 +209,15 @@ impl Worker for Decider<'_> {
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
         let reason = reason
             .map(|sentences| sentences.map(|one| localized(&one).into_owned()).collect::<Vec<_>>().join(" "));
-        let decided = Decided { line, decision: &decision, failure, skipped, reason, matched, explanation };
+        let decided =
+            DecidedLine { line, decision: &decision, failure, skipped, reason, matched, explanation };
         write_json(out, &decided);
         Ok(())
     }
 }
 
-/// Writes the output line of a plain decision. The line is the same as a serialized [`Decided`],
-/// but is written faster.
+/// Writes the output line of a plain decision. The line is the same as a serialized
+/// [`DecidedLine`], but is written faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
@@ -228,7 +229,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// Returns the entry that decides the messages. Without a name, this is the routes outside all
 /// tables, or else the only choice, router or set of flows. Returns an error if there is no such
 /// entry, or if there are several.
-pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
+pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message())),
         None if rules.main().is_empty() => {
@@ -238,9 +239,9 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
             if !entries.iter().all(asks) {
                 entries.retain(|name| !asks(name));
             }
-            let no_entry = || no_entry(rules, &entries);
+            let no_entry = || ambiguous_entry_error(rules, &entries);
             match entries.as_slice() {
-                [] => Err(nothing(rules)),
+                [] => Err(no_entries_error(rules)),
                 [only] => rules
                     .entry(only)
                     .ok()
@@ -253,7 +254,7 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
     }
 }
 
-fn nothing(rules: &Rules) -> CliError {
+fn no_entries_error(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {
         true => message!("the rules contain no route, choice, router or flow to decide with"),
@@ -266,7 +267,7 @@ fn nothing(rules: &Rules) -> CliError {
     })
 }
 
-fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
+fn ambiguous_entry_error(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
     let why = match tables {
         true => message!("every route is in a table"),

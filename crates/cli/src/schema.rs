@@ -42,14 +42,14 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if let Some(from) = &args.from {
-        let (input, refused) = infer::input(from, term)?;
-        out.text(input.trim_end_matches('\n'))?;
+        let (input, refused) = infer::infer_input_block(from, term)?;
+        out.write_text(input.trim_end_matches('\n'))?;
         return Ok(if refused == 0 { Status::Fine } else { Status::Errors });
     }
     let named = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
     let rules = &named.load(term)?;
     if let Some(old) = &args.against {
-        return compare(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
+        return print_breaking_changes(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
     }
     let schema =
         |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_message()));
@@ -68,19 +68,24 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             Json::Object(all)
         }
     };
-    out.json(&json)?;
+    out.write_json(&json)?;
     Ok(Status::Fine)
 }
 
 /// Prints the changes that may make the new rules reject a payload that the old rules accepted.
-fn compare(old: &Rules, new: &Rules, kind: Option<&str>, out: &mut Out) -> Result<Status, CliError> {
+fn print_breaking_changes(
+    old: &Rules,
+    new: &Rules,
+    kind: Option<&str>,
+    out: &mut Out,
+) -> Result<Status, CliError> {
     if let Some(kind) = kind {
         payload::schema(old, kind).map_err(|error| CliError::usage(error.to_message()))?;
     }
     let changes = payload::changes(old, new);
     let told: Vec<_> = changes.iter().filter(|change| kind.is_none_or(|kind| change.kind == kind)).collect();
     for change in &told {
-        out.message(&change.to_message())?;
+        out.write_message(&change.to_message())?;
     }
     Ok(if told.is_empty() { Status::Fine } else { Status::Errors })
 }

@@ -3,28 +3,28 @@
 //! ends the process at once. Other subcommands end at the first signal.
 
 #[cfg(unix)]
-pub use unix::{Input, Readable, caught, refuse_large_files};
+pub use unix::{InputSource, InterruptibleInput, caught_signal, ignore_file_size_signal};
 
 #[cfg(not(unix))]
-pub use elsewhere::{Input, Readable, caught, refuse_large_files};
+pub use elsewhere::{InputSource, InterruptibleInput, caught, refuse_large_files};
 
 use std::fmt;
 
 /// The error of a reader that was stopped by a signal.
 #[derive(Debug)]
-pub struct Stopped;
+pub struct StoppedBySignal;
 
-impl fmt::Display for Stopped {
+impl fmt::Display for StoppedBySignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("told to end")
     }
 }
 
-impl std::error::Error for Stopped {}
+impl std::error::Error for StoppedBySignal {}
 
 #[cfg(unix)]
 mod unix {
-    use super::Stopped;
+    use super::StoppedBySignal;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
     use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -35,37 +35,38 @@ mod unix {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::{Arc, LazyLock};
 
-    static CAUGHT: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+    static CAUGHT_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
     /// Returns the number of the signal that stopped a stream, if any.
-    pub fn caught() -> Option<u8> {
-        u8::try_from(CAUGHT.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+    pub fn caught_signal() -> Option<u8> {
+        u8::try_from(CAUGHT_SIGNAL.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
 
     /// Makes writes beyond the file size limit fail like writes to a full disk, instead of ending
     /// the process.
-    pub fn refuse_large_files() {
+    pub fn ignore_file_size_signal() {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
     /// An input that supports `poll`.
-    pub trait Readable: Read + AsFd + Send {}
+    pub trait InputSource: Read + AsFd + Send {}
 
-    impl<R: Read + AsFd + Send> Readable for R {}
+    impl<R: Read + AsFd + Send> InputSource for R {}
 
-    /// An input whose reads fail with [`Stopped`] after a signal, even while waiting for data.
-    pub struct Input {
-        inner: Box<dyn Readable>,
+    /// An input whose reads fail with [`StoppedBySignal`] after a signal, even while waiting for
+    /// data.
+    pub struct InterruptibleInput {
+        inner: Box<dyn InputSource>,
         /// A socket that becomes readable when a signal arrives.
         wake: UnixStream,
     }
 
-    impl Input {
+    impl InterruptibleInput {
         /// Creates the input and begins to listen for signals.
         ///
         /// # Errors
         /// If the signal handlers or the socket pair cannot be created.
-        pub fn new(inner: Box<dyn Readable>) -> io::Result<Self> {
+        pub fn new(inner: Box<dyn InputSource>) -> io::Result<Self> {
             let (wake, waker) = UnixStream::pair()?;
             let asked = Arc::new(AtomicBool::new(false));
             for signal in [SIGTERM, SIGINT] {
@@ -73,21 +74,21 @@ mod unix {
                 // must see the flag still unset.
                 flag::register_conditional_default(signal, Arc::clone(&asked))?;
                 flag::register(signal, Arc::clone(&asked))?;
-                flag::register_usize(signal, Arc::clone(&CAUGHT), signal.unsigned_abs() as usize)?;
+                flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
                 low_level::pipe::register(signal, waker.try_clone()?)?;
             }
-            Ok(Input { inner, wake })
+            Ok(InterruptibleInput { inner, wake })
         }
     }
 
-    impl Read for Input {
+    impl Read for InterruptibleInput {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let mut places = [
                 PollFd::new(&self.inner, PollFlags::IN),
                 PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN),
             ];
             match poll(&mut places, None) {
-                Ok(_) if !places[1].revents().is_empty() => Err(io::Error::other(Stopped)),
+                Ok(_) if !places[1].revents().is_empty() => Err(io::Error::other(StoppedBySignal)),
                 // Inputs that cannot be polled can be read at once.
                 Ok(_) | Err(Errno::INVAL) => self.inner.read(buffer),
                 Err(error) => Err(error.into()),
@@ -100,26 +101,26 @@ mod unix {
 mod elsewhere {
     use std::io::{self, Read};
 
-    pub trait Readable: Read + Send {}
+    pub trait InputSource: Read + Send {}
 
-    impl<R: Read + Send> Readable for R {}
+    impl<R: Read + Send> InputSource for R {}
 
-    pub fn caught() -> Option<u8> {
+    pub fn caught_signal() -> Option<u8> {
         None
     }
 
-    pub fn refuse_large_files() {}
+    pub fn ignore_file_size_signal() {}
 
     /// An input without signal handling.
-    pub struct Input(Box<dyn Readable>);
+    pub struct InterruptibleInput(Box<dyn InputSource>);
 
-    impl Input {
-        pub fn new(inner: Box<dyn Readable>) -> io::Result<Self> {
-            Ok(Input(inner))
+    impl InterruptibleInput {
+        pub fn new(inner: Box<dyn InputSource>) -> io::Result<Self> {
+            Ok(InterruptibleInput(inner))
         }
     }
 
-    impl Read for Input {
+    impl Read for InterruptibleInput {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             self.0.read(buffer)
         }

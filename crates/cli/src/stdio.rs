@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Returns standard input. Only the first call succeeds, because two callers cannot share the
 /// input.
-pub fn input() -> Result<io::Stdin, CliError> {
+pub fn take_stdin() -> Result<io::Stdin, CliError> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
         return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
@@ -24,14 +24,14 @@ pub fn input() -> Result<io::Stdin, CliError> {
 }
 
 /// Returns the localized name of standard input.
-pub fn name() -> String {
+pub fn stdin_name() -> String {
     localized(&message!("standard input")).into_owned()
 }
 
 /// Reads all of standard input, or `limit + 1` bytes if there are more than `limit`.
-pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
+pub fn read_stdin(limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
-    match input()?.lock().take(limit + 1).read_to_end(&mut bytes) {
+    match take_stdin()?.lock().take(limit + 1).read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
         Err(error) => Err(CliError::usage(message!("standard input cannot be read: {error}"))),
     }
@@ -39,9 +39,9 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
 
 /// Returns standard output as a plain file. `std::io::Stdout` would silently ignore the write
 /// errors of an output that is open only for reading.
-pub fn output() -> Box<dyn Write + Send> {
+pub fn open_stdout() -> Box<dyn Write + Send> {
     if was_closed(1) {
-        return Box::new(Closed);
+        return Box::new(ClosedOutput);
     }
     #[cfg(unix)]
     if let Ok(own) = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned() {
@@ -51,9 +51,9 @@ pub fn output() -> Box<dyn Write + Send> {
 }
 
 /// An output that rejects all writes, used if standard output is closed.
-struct Closed;
+struct ClosedOutput;
 
-impl Write for Closed {
+impl Write for ClosedOutput {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::Error::other("it is closed"))
     }
@@ -76,16 +76,16 @@ mod linux {
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+    static CLOSED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
     /// True if standard input (0) or output (1) was closed when the program began.
     pub(super) fn was_closed(number: usize) -> bool {
-        CLOSED[number].load(Ordering::Relaxed)
+        CLOSED_AT_START[number].load(Ordering::Relaxed)
     }
 
-    extern "C" fn look() {
+    extern "C" fn record_closed() {
         let known = Path::new("/proc/self/fd").is_dir();
-        for (closed, path) in CLOSED.iter().zip(["/proc/self/fd/0", "/proc/self/fd/1"]) {
+        for (closed, path) in CLOSED_AT_START.iter().zip(["/proc/self/fd/0", "/proc/self/fd/1"]) {
             closed.store(known && std::fs::symlink_metadata(path).is_err(), Ordering::Relaxed);
         }
     }
@@ -95,5 +95,5 @@ mod linux {
     #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
     #[unsafe(link_section = ".init_array")]
     #[used]
-    static LOOK: extern "C" fn() = look;
+    static RECORD_CLOSED: extern "C" fn() = record_closed;
 }

@@ -5,11 +5,11 @@ use super::CliError;
 use super::compiled::is_artifact;
 use super::files;
 use super::language::{language, localized};
-use super::lines::{Chunk, Lines};
-use super::ordered_pool::{self, Turns};
+use super::lines::{LineChunk, LineReader};
+use super::ordered_pool::{self, OrderedResults};
 use super::panic;
-use super::progress::Progress;
-use super::signals::{self, Readable};
+use super::progress::InputProgress;
+use super::signals::{self, InputSource};
 use super::stdio;
 use super::term::{Out, Term};
 use rulec::Code;
@@ -37,7 +37,7 @@ pub struct StreamArgs {
         long,
         short,
         default_value = "0",
-        value_parser = jobs,
+        value_parser = parse_jobs,
         allow_hyphen_values = true,
         value_name = "N",
         hide_default_value = true,
@@ -49,7 +49,7 @@ pub struct StreamArgs {
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
 const MAX_JOBS: usize = 1024;
 
-fn jobs(text: &str) -> Result<usize, String> {
+fn parse_jobs(text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let wrong = |message: &Message| localized(message).into_owned();
     match text.parse() {
@@ -64,7 +64,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
-pub type Input<R> = (R, String, Option<u64>);
+pub type OpenInput<R> = (R, String, Option<u64>);
 
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
@@ -78,11 +78,11 @@ pub trait Worker: Send {
 #[derive(Serialize)]
 struct RejectedLine<'a> {
     line: u64,
-    error: BadMessage<'a>,
+    error: LineError<'a>,
 }
 
 #[derive(Serialize)]
-struct BadMessage<'a> {
+struct LineError<'a> {
     code: Code,
     message: Cow<'a, str>,
     /// The column of the error in characters, from 1.
@@ -95,24 +95,24 @@ struct BadMessage<'a> {
 }
 
 /// Opens a file, or standard input, as a stream of lines.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>, CliError> {
+pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn InputSource>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        let input = stdio::input()?;
+        let input = stdio::take_stdin()?;
         if input.is_terminal() {
-            term.note(&message!("reading messages from standard input, one JSON object per line"));
+            term.print_note(&message!("reading messages from standard input, one JSON object per line"));
         }
-        return Ok((Box::new(input), stdio::name(), None));
+        return Ok((Box::new(input), stdio::stdin_name(), None));
     };
     let name = path.display().to_string();
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => files::unreadable(&name, &message!("there is no such file")),
-        _ => files::unreadable(&name, &error),
+        io::ErrorKind::NotFound => files::unreadable_error(&name, &message!("there is no such file")),
+        _ => files::unreadable_error(&name, &error),
     };
     // The path may also be a named pipe; opening it waits for the writer.
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
     if is_artifact(path) {
-        return Err(files::compiled_rules(&name));
+        return Err(files::unexpected_artifact_error(&name));
     }
     if metadata.is_dir() {
         return Err(CliError::usage(message!("`{name}` is a folder; give a file of messages")));
@@ -123,13 +123,13 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
 /// number to `take`. Lines that are not objects are reported and skipped. Returns the number of
 /// skipped lines. Blank lines are ignored.
-pub fn objects(
+pub fn read_objects(
     input: &Path,
     term: &Term,
     mut take: impl FnMut(u64, Map<String, Json>),
 ) -> Result<usize, CliError> {
-    let (input, name, _) = open(Some(input), term)?;
-    let (mut lines, mut refused) = (Lines::new(name.clone(), input), 0);
+    let (input, name, _) = open_input(Some(input), term)?;
+    let (mut lines, mut refused) = (LineReader::new(name.clone(), input), 0);
     while let Some(chunk) = lines.next_chunk()? {
         for (number, line) in chunk.lines() {
             let read = match line {
@@ -141,7 +141,7 @@ pub fn objects(
                 Ok(object) => take(number, object),
                 Err(why) => {
                     refused += 1;
-                    term.error(&message!("`{name}`, line {number} is not a JSON object: {why}"));
+                    term.print_error(&message!("`{name}`, line {number} is not a JSON object: {why}"));
                 }
             }
         }
@@ -157,47 +157,47 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 
 impl StreamArgs {
     /// Returns the named file, if any.
-    pub fn path(&self) -> Option<&Path> {
+    pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }
 
     /// Opens the input stream. A signal ends the stream.
-    pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
-        let (input, name, size) = open(self.path(), term)?;
-        Ok((signals::Input::new(input).map_err(CliError::system)?, name, size))
+    pub fn open_input(&self, term: &Term) -> Result<OpenInput<signals::InterruptibleInput>, CliError> {
+        let (input, name, size) = open_input(self.input_path(), term)?;
+        Ok((signals::InterruptibleInput::new(input).map_err(CliError::system)?, name, size))
     }
 
     /// Writes one result line for every message of the stream. Stops at the end of the stream, when
     /// the output closes, or at a signal. Returns the workers, with their counts, and the number of
     /// lines that are not messages.
-    pub fn answer<W: Worker>(
+    pub fn answer_stream<W: Worker>(
         &self,
         term: &Term,
         out: &mut Out,
         worker: impl Fn() -> W,
     ) -> Result<(Vec<W>, usize), CliError> {
-        let (input, name, size) = self.open(term)?;
-        let mut workers: Vec<W> = (0..self.workers(size)).map(|_| worker()).collect();
-        let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
+        let (input, name, size) = self.open_input(term)?;
+        let mut workers: Vec<W> = (0..self.worker_count(size)).map(|_| worker()).collect();
+        let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let read = || {
             let chunk = lines.next_chunk()?;
-            progress.at(lines.bytes());
+            progress.set_position(lines.bytes_read());
             Ok(chunk)
         };
-        let refused = ordered_pool::run(
+        let refused = ordered_pool::run_ordered(
             &mut workers,
             read,
-            |worker, chunk| answer(worker, &chunk),
-            |turns| write(out, &turns),
+            |worker, chunk| answer_chunk(worker, &chunk),
+            |turns| write_in_order(out, &turns),
         )?;
         if !out.is_closed() {
-            lines.whole(size)?;
+            lines.check_not_truncated(size)?;
         }
         Ok((workers, refused))
     }
 
     /// Returns the number of threads to use for an input of this size in bytes.
-    pub fn workers(&self, size: Option<u64>) -> usize {
+    pub fn worker_count(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
@@ -212,10 +212,10 @@ impl StreamArgs {
 pub type AnsweredChunk = (Vec<u8>, usize);
 
 /// Processes the lines of a chunk.
-pub fn answer(worker: &mut impl Worker, chunk: &Chunk) -> AnsweredChunk {
+pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
-        refused += usize::from(!answer_one(worker, number, line, &mut answers));
+        refused += usize::from(!answer_message(worker, number, line, &mut answers));
     }
     (answers, refused)
 }
@@ -226,7 +226,7 @@ fn is_blank(line: &[u8]) -> bool {
 
 /// Processes one message; `None` means that its line is too long. Writes an error line if the
 /// message is invalid or too long. Returns whether a result was written.
-pub fn answer_one(
+pub fn answer_message(
     worker: &mut impl Worker,
     number: u64,
     message: Option<&[u8]>,
@@ -235,25 +235,25 @@ pub fn answer_one(
     let before = answers.len();
     let answered = match message {
         // After a panic, the partial output and the counts of this message are discarded.
-        Some(message) => panic::caught(|| worker.answer(number, message, answers)),
+        Some(message) => panic::catch_panic(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
     let answered = answered.map(|answered| answered.map_err(|error| error.localized(language())));
     let error = match &answered {
         Ok(Ok(())) => return true,
-        Ok(Err(error)) => BadMessage {
+        Ok(Err(error)) => LineError {
             code: error.kind().code(),
             message: error.message().into(),
             column: Some(error.column()),
             path: error.path(),
             help: error.help().map(Into::into),
         },
-        Err(mistake) => BadMessage {
+        Err(mistake) => LineError {
             code: Code::DecisionFailed,
             message: localized(mistake),
             column: None,
             path: "",
-            help: Some(localized(&panic::REPORT).into_owned().into()),
+            help: Some(localized(&panic::BUG_REPORT_HINT).into_owned().into()),
         },
     };
     answers.truncate(before);
@@ -262,11 +262,11 @@ pub fn answer_one(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
-fn write(out: &mut Out, turns: &Turns<AnsweredChunk>) -> Result<usize, CliError> {
+fn write_in_order(out: &mut Out, turns: &OrderedResults<AnsweredChunk>) -> Result<usize, CliError> {
     let mut all_refused = 0;
     while let Some((answers, refused)) = turns.next(|| out.flush())? {
         all_refused += refused;
-        out.answers(&answers)?;
+        out.write_answers(&answers)?;
         if out.is_closed() {
             break;
         }
@@ -281,9 +281,9 @@ mod tests {
     use std::fmt::Write as _;
 
     /// A worker that panics in the middle of a result line.
-    struct Breaking;
+    struct PanickingWorker;
 
-    impl Worker for Breaking {
+    impl Worker for PanickingWorker {
         fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
             let before = out.len();
             out.extend_from_slice(b"{\"half\":");
@@ -297,7 +297,7 @@ mod tests {
     /// Regression test: a panic on one message also lost the results of all later lines.
     #[test]
     fn a_panic_costs_its_own_line_alone() {
-        panic::listen();
+        panic::install_hook();
         let folder = tempfile::tempdir().expect("a folder");
         let (input, output) = (folder.path().join("in"), folder.path().join("out"));
         let (mut lines, mut expected) = (String::new(), Vec::new());
@@ -308,10 +308,11 @@ mod tests {
         }
         std::fs::write(&input, lines).expect("it can be written");
         for jobs in [1, 2, 7] {
-            let mut out = Out::to(Box::new(File::create(&output).expect("it can be written")));
+            let mut out = Out::with_destination(Box::new(File::create(&output).expect("it can be written")));
             let stream = StreamArgs { input: Some(input.clone()), jobs };
-            let (_, refused) =
-                stream.answer(&Term::new(Color::Never), &mut out, || Breaking).expect("it goes on");
+            let (_, refused) = stream
+                .answer_stream(&Term::new(Color::Never), &mut out, || PanickingWorker)
+                .expect("it goes on");
             assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
             let answers = std::fs::read_to_string(&output).expect("it can be read");
             assert_eq!(answers.lines().count(), expected.len());

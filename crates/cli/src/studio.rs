@@ -55,7 +55,7 @@ pub fn missing() -> CliError {
 }
 
 #[cfg(feature = "studio")]
-pub use with::{options, run};
+pub use with::{run, studio_options};
 
 #[cfg(feature = "studio")]
 mod with {
@@ -69,17 +69,17 @@ mod with {
 
     /// Returns studio options with the named rule files. A file that another file of the same
     /// folder imports belongs to the rule set of the importing file.
-    pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
-        let compiled = files::compile(paths, root)?;
-        let mut options = Options { language: language::chosen(), ..Options::default() };
+    pub fn studio_options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
+        let compiled = files::compile_files(paths, root)?;
+        let mut options = Options { language: language::selected_language(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
                 let first = compiled.diagnostics().first().map(|found| found.message.clone());
-                let shown = || Message::verbatim(compiled.target.shown());
+                let shown = || Message::verbatim(compiled.target.display_name());
                 return Err(CliError::usage(first.unwrap_or_else(shown)));
             }
             if compiled.is_artifact() {
-                let name = compiled.target.shown();
+                let name = compiled.target.display_name();
                 return Err(CliError::usage(message!(
                     "`{name}` contains compiled rules, but the studio shows the text of the rules: give the \
                     rules file"
@@ -98,7 +98,7 @@ mod with {
             input: args.input.clone(),
             port: args.port,
             show_private: args.show_private,
-            ..options(&args.paths, args.root.as_deref())?
+            ..studio_options(&args.paths, args.root.as_deref())?
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
@@ -106,12 +106,12 @@ mod with {
         runtime.block_on(async {
             let server = Server::bind(&options).await.map_err(|error| CliError::usage(error.to_message()))?;
             let address = server.address();
-            out.line(&address)?;
+            out.write_line(&address)?;
             out.flush()?;
             if !args.no_open {
-                open(&address);
+                open_browser(&address);
             }
-            term.note(&message!("the studio runs at this address; press ctrl-c to stop it"));
+            term.print_note(&message!("the studio runs at this address; press ctrl-c to stop it"));
             let stopped = async {
                 let _ = tokio::signal::ctrl_c().await;
             };
@@ -123,7 +123,7 @@ mod with {
     }
 
     /// Opens a browser if possible. The address is printed in any case.
-    fn open(address: &str) {
+    fn open_browser(address: &str) {
         let (program, first): (&str, &[&str]) = match std::env::consts::OS {
             "macos" => ("open", &[]),
             "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),

@@ -1,6 +1,6 @@
 //! The summary line at the end of a run: how many messages each route received.
 
-use super::language::counted;
+use super::language::singular_or_plural;
 use rulec::{Decision, Message, Rules};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
@@ -9,7 +9,7 @@ use rulec_sema::hir::{FLOWS_TABLE, ROUTES_TABLE, TableId};
 use std::collections::HashMap;
 
 /// Maximum number of counts that the summary shows; all other counts are added up.
-const SHOWN: usize = 12;
+const MAX_SHOWN_COUNTS: usize = 12;
 
 #[derive(Clone, Default)]
 pub struct Summary {
@@ -26,7 +26,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn decided(&mut self, decision: &Decision) {
+    pub fn count_decision(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
             None => self.none += 1,
@@ -38,14 +38,14 @@ impl Summary {
 
     /// Counts a message that no keyword pattern matches. `name` is the intent flow that was found,
     /// if any.
-    pub fn meant(&mut self, name: Option<&str>) {
+    pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,
             None => self.none += 1,
         }
     }
 
-    pub fn add(&mut self, other: Summary) {
+    pub fn merge(&mut self, other: Summary) {
         for (name, count) in other.meant {
             *self.meant.entry(name).or_default() += count;
         }
@@ -90,7 +90,7 @@ impl Summary {
             counts.push((message!("none"), self.none));
         }
         let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
-        let mut line = counted(all, message!("1 message"), message!("{all} messages"));
+        let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
         let rest = keep_greatest(&mut counts);
         let mut shown: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
         if let Some((others, count)) = rest {
@@ -109,21 +109,24 @@ impl Summary {
             line = message!("{line} · {} with failed host functions", self.failures);
         }
         if errors > 0 {
-            line = message!("{line} · {}", counted(errors, message!("1 error"), message!("{errors} errors")));
+            line = message!(
+                "{line} · {}",
+                singular_or_plural(errors, message!("1 error"), message!("{errors} errors"))
+            );
         }
         line
     }
 }
 
-/// Keeps the [`SHOWN`] largest counts, in unchanged order. Returns the number and the sum of the
-/// removed counts; `None` if nothing was removed.
+/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in unchanged order. Returns the number and the
+/// sum of the removed counts; `None` if nothing was removed.
 fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
-    if counts.len() <= SHOWN {
+    if counts.len() <= MAX_SHOWN_COUNTS {
         return None;
     }
     let mut kept: Vec<_> = std::mem::take(counts).into_iter().enumerate().collect();
     kept.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
-    let left_out = kept.split_off(SHOWN);
+    let left_out = kept.split_off(MAX_SHOWN_COUNTS);
     kept.sort_by_key(|(at, _)| *at);
     counts.extend(kept.into_iter().map(|(_, count)| count));
     Some((left_out.len(), left_out.iter().map(|(_, (_, count))| count).sum()))

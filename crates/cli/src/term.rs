@@ -43,15 +43,15 @@ impl Term {
         Term { color }
     }
 
-    pub fn color_out(&self) -> bool {
-        self.colored(io::stdout().is_terminal())
+    pub fn is_stdout_colored(&self) -> bool {
+        self.is_colored(io::stdout().is_terminal())
     }
 
-    pub fn color_err(&self) -> bool {
-        self.colored(io::stderr().is_terminal())
+    pub fn is_stderr_colored(&self) -> bool {
+        self.is_colored(io::stderr().is_terminal())
     }
 
-    fn colored(&self, terminal: bool) -> bool {
+    fn is_colored(&self, terminal: bool) -> bool {
         match self.color {
             Color::Always => true,
             Color::Never => false,
@@ -70,26 +70,26 @@ impl Term {
     }
 
     /// Prints a one-line message on standard error. Write errors are ignored.
-    pub fn say(&self, text: &Message) {
-        self.styled(&to_one_line(&localized(text)));
+    pub fn print(&self, text: &Message) {
+        self.print_styled(&to_one_line(&localized(text)));
     }
 
     /// Prints text that is already safe for a terminal, such as coloured text, on standard error.
-    pub fn styled(&self, text: &str) {
+    pub fn print_styled(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    pub fn note(&self, text: &Message) {
-        self.titled("1;36", &message!("note:"), text);
+    pub fn print_note(&self, text: &Message) {
+        self.print_titled("1;36", &message!("note:"), text);
     }
 
-    pub fn error(&self, text: &Message) {
-        self.titled("1;31", &message!("error:"), text);
+    pub fn print_error(&self, text: &Message) {
+        self.print_titled("1;31", &message!("error:"), text);
     }
 
-    fn titled(&self, code: &str, title: &Message, text: &Message) {
-        let (title, text) = (paint(self.color_err(), code, &localized(title)), localized(text));
-        self.styled(&format!("{title} {}", to_one_line(&text)));
+    fn print_titled(&self, code: &str, title: &Message, text: &Message) {
+        let (title, text) = (paint(self.is_stderr_colored(), code, &localized(title)), localized(text));
+        self.print_styled(&format!("{title} {}", to_one_line(&text)));
     }
 }
 
@@ -109,11 +109,11 @@ pub struct Out {
 
 impl Out {
     pub fn new() -> Self {
-        Out { terminal: io::stdout().is_terminal(), ..Out::to(super::stdio::output()) }
+        Out { terminal: io::stdout().is_terminal(), ..Out::with_destination(super::stdio::open_stdout()) }
     }
 
     /// Creates an output that writes to another destination than standard output.
-    pub fn to(output: Box<dyn Write>) -> Self {
+    pub fn with_destination(output: Box<dyn Write>) -> Self {
         Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false, terminal: false }
     }
 
@@ -123,27 +123,27 @@ impl Out {
 
     /// Writes raw data unchanged.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
-        self.attempt(|inner| inner.write_all(bytes))
+        self.try_write(|inner| inner.write_all(bytes))
     }
 
     /// Writes exactly one line; line breaks and control characters in the text are escaped.
-    pub fn line(&mut self, text: &str) -> Result<(), CliError> {
-        self.styled(&to_one_line(text))
+    pub fn write_line(&mut self, text: &str) -> Result<(), CliError> {
+        self.write_styled(&to_one_line(text))
     }
 
     /// Writes a localized message as one line.
-    pub fn message(&mut self, message: &Message) -> Result<(), CliError> {
-        self.line(&localized(message))
+    pub fn write_message(&mut self, message: &Message) -> Result<(), CliError> {
+        self.write_line(&localized(message))
     }
 
     /// Writes a text of several lines, with control characters escaped.
-    pub fn text(&mut self, text: &str) -> Result<(), CliError> {
-        self.styled(&to_printable(text))
+    pub fn write_text(&mut self, text: &str) -> Result<(), CliError> {
+        self.write_styled(&to_printable(text))
     }
 
     /// Writes a text that other programs read. Control characters are escaped only if the output is
     /// a terminal.
-    pub fn source(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn write_source(&mut self, text: &str) -> Result<(), CliError> {
         match self.terminal {
             true => self.write(to_printable(text).as_bytes()),
             false => self.write(text.as_bytes()),
@@ -151,39 +151,39 @@ impl Out {
     }
 
     /// Writes a line that is already safe for a terminal, such as coloured text.
-    pub fn styled(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn write_styled(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
     }
 
     /// Writes a value as pretty-printed JSON.
-    pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+    pub fn write_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
         let text =
             text.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
-        self.json_line(&text)
+        self.write_json_line(&text)
     }
 
-    /// Writes JSON lines. Control characters are escaped as by [`Out::json_line`], but only if the
-    /// output is a terminal.
-    pub fn answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
+    /// Writes JSON lines. Control characters are escaped as by [`Out::write_json_line`], but only
+    /// if the output is a terminal.
+    pub fn write_answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
         match std::str::from_utf8(lines) {
-            Ok(text) if self.terminal => self.write(escaped(text).as_bytes()),
+            Ok(text) if self.terminal => self.write(escape_controls(text).as_bytes()),
             _ => self.write(lines),
         }
     }
 
     /// Writes a JSON text and a line break. Control characters, which only strings can contain, are
     /// written as JSON escapes.
-    pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
-        self.styled(&escaped(json))
+    pub fn write_json_line(&mut self, json: &str) -> Result<(), CliError> {
+        self.write_styled(&escape_controls(json))
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {
-        self.attempt(Write::flush)
+        self.try_write(Write::flush)
     }
 
-    fn attempt(
+    fn try_write(
         &mut self,
         write: impl FnOnce(&mut BufWriter<Box<dyn Write>>) -> io::Result<()>,
     ) -> Result<(), CliError> {
@@ -201,7 +201,7 @@ impl Out {
 }
 
 /// Replaces control characters in a JSON text by JSON escapes.
-fn escaped(json: &str) -> Cow<'_, str> {
+fn escape_controls(json: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || !is_display_control(c);
     if json.chars().all(stays) {
         return Cow::Borrowed(json);
@@ -218,7 +218,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
 }
 
 /// Formats a number with a comma between groups of three digits.
-pub fn grouped(number: u64) -> String {
+pub fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
         .as_bytes()
@@ -244,8 +244,8 @@ mod tests {
             [(true, "{\"chosen\":\"a\\u202eb\\u009b2J\\u007f文件\"}\n"), (false, line)]
         {
             let file = std::fs::File::create(&path).expect("it can be written");
-            let mut out = Out { terminal, ..Out::to(Box::new(file)) };
-            out.answers(line.as_bytes()).and_then(|()| out.flush()).expect("it can be written");
+            let mut out = Out { terminal, ..Out::with_destination(Box::new(file)) };
+            out.write_answers(line.as_bytes()).and_then(|()| out.flush()).expect("it can be written");
             assert_eq!(std::fs::read_to_string(&path).expect("it can be read"), expected);
             let value: serde_json::Value = serde_json::from_str(expected).expect("it is JSON");
             assert_eq!(value["chosen"], "a\u{202e}b\u{9b}2J\u{7f}文件");

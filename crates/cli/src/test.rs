@@ -6,8 +6,8 @@ use super::files;
 use super::language::{language, localized};
 use super::report::junit::{self, Case, CaseResult};
 use super::term::{Out, Term, paint};
-use super::watch::Watch;
-use super::why::options;
+use super::watch::FileWatch;
+use super::why::render_options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
 use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests};
@@ -88,7 +88,7 @@ enum Format {
 
 /// The counts of a test run, and its results as JUnit suites for CI.
 #[derive(Default)]
-struct Tally {
+struct TestTally {
     passed: usize,
     failed: usize,
     broken: usize,
@@ -100,52 +100,57 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
     if !args.watch {
-        let compiled = files::compile(paths, args.root.as_deref())?;
-        return once(args, &compiled, term, out);
+        let compiled = files::compile_files(paths, args.root.as_deref())?;
+        return run_once(args, &compiled, term, out);
     }
     if paths.iter().any(|path| path == Path::new("-")) {
         return Err(CliError::usage(message!("standard input cannot be watched; name files or folders")));
     }
     let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
-    let mut watch = Watch::new(paths, written.collect());
+    let mut watch = FileWatch::new(paths, written.collect());
     while !out.is_closed() {
-        watch.begin();
-        let compiled = files::compile(paths, args.root.as_deref());
+        watch.record_state();
+        let compiled = files::compile_files(paths, args.root.as_deref());
         let ran = compiled.and_then(|compiled| {
-            watch.add(&compiled);
-            once(args, &compiled, term, out)
+            watch.watch_sources(&compiled);
+            run_once(args, &compiled, term, out)
         });
         if let Some(message) = ran.err().and_then(|stop| stop.message) {
-            term.error(&message);
+            term.print_error(&message);
         }
         out.flush()?;
-        term.note(&message!("waiting for a file to change; ctrl-c ends it"));
-        watch.wait();
+        term.print_note(&message!("waiting for a file to change; ctrl-c ends it"));
+        watch.wait_for_change();
     }
     Ok(Status::Fine)
 }
 
 /// Runs the tests of all files once, and reports the results.
-fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let mut tally = Tally::default();
-    for ((compiled, imported), outcomes) in compiled.iter().zip(outcomes(compiled)) {
+fn run_once(
+    args: &Args,
+    compiled: &[(Compiled, bool)],
+    term: &Term,
+    out: &mut Out,
+) -> Result<Status, CliError> {
+    let mut tally = TestTally::default();
+    for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled)) {
         match &compiled.result {
             Ok(rules) => {
                 let outcomes: Vec<TestOutcome> =
-                    outcomes.into_iter().filter(|outcome| args.wants(&outcome.name)).collect();
+                    outcomes.into_iter().filter(|outcome| args.selects(&outcome.name)).collect();
                 if outcomes.is_empty() {
                     continue;
                 }
                 files::note_missing_functions(rules, term);
-                tally.add(compiled, &outcomes);
-                write(args.format, compiled, &outcomes, term, out)?;
+                tally.add_outcomes(compiled, &outcomes);
+                write_outcomes(args.format, compiled, &outcomes, term, out)?;
             }
             // The file is only a part of the files that import it, and contains no tests.
-            Err(_) if *imported && !tests_something(compiled) => {}
+            Err(_) if *imported && !contains_tests(compiled) => {}
             Err(_) => {
                 tally.unreadable |= compiled.is_unreadable();
                 tally.broken += 1;
-                tally.suites.push((compiled.target.shown(), vec![uncompiled(compiled)]));
+                tally.suites.push((compiled.target.display_name(), vec![compile_error_case(compiled)]));
                 out.flush()?;
                 files::show_errors(compiled, term);
             }
@@ -155,18 +160,18 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));
         }
-        term.note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
+        term.print_note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
     match args.format {
-        Format::Human => out.message(&tally.summary())?,
+        Format::Human => out.write_message(&tally.summary())?,
         Format::Json => {}
-        Format::Junit => out.source(&junit::document("rulec test", &tally.suites))?,
+        Format::Junit => out.write_source(&junit::render_document("rulec test", &tally.suites))?,
     }
     out.flush()?;
     if args.format != Format::Human {
-        term.say(&tally.summary());
+        term.print(&tally.summary());
     }
-    covered(args, compiled, term, out)?;
+    report_coverage(args, compiled, term, out)?;
     Ok(match (tally.unreadable, tally.failed + tally.broken) {
         (true, _) => Status::Usage,
         (false, 0) => Status::Fine,
@@ -175,7 +180,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
 }
 
 /// Runs the tests of the files on several threads. Returns the outcomes of each file.
-fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
+fn run_all_tests(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
     let of = |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
@@ -185,7 +190,7 @@ fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
         .collect()
 }
 
-fn write(
+fn write_outcomes(
     format: Format,
     compiled: &Compiled,
     outcomes: &[TestOutcome],
@@ -193,12 +198,12 @@ fn write(
     out: &mut Out,
 ) -> Result<(), CliError> {
     if format == Format::Human {
-        out.line(&compiled.target.shown())?;
+        out.write_line(&compiled.target.display_name())?;
     }
     for outcome in outcomes {
         match format {
-            Format::Human => show(compiled, outcome, term, out)?,
-            Format::Json => out.json_line(&json_of(compiled, outcome))?,
+            Format::Human => print_outcome(compiled, outcome, term, out)?,
+            Format::Json => out.write_json_line(&outcome_json(compiled, outcome))?,
             Format::Junit => {}
         }
     }
@@ -207,24 +212,29 @@ fn write(
 
 /// Reports the coverage of the tests if requested. If the output format is for programs, the
 /// coverage text is printed on standard error instead.
-fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<(), CliError> {
+fn report_coverage(
+    args: &Args,
+    compiled: &[(Compiled, bool)],
+    term: &Term,
+    out: &mut Out,
+) -> Result<(), CliError> {
     if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
         return Ok(());
     }
     let mut all = Vec::new();
     for (compiled, _) in compiled {
         let Ok(rules) = &compiled.result else { continue };
-        let coverage = Coverage::of_tests(rules, |name| args.wants(name));
+        let coverage = Coverage::of_tests(rules, |name| args.selects(name));
         if coverage.decisions() > 0 {
             all.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
         }
     }
     if args.coverage {
         for (compiled, coverage, findings) in &all {
-            let text = coverage::text(compiled, coverage, findings);
+            let text = coverage::format_text(compiled, coverage, findings);
             match args.format {
-                Format::Human => out.text(text.trim_end_matches('\n'))?,
-                _ => text.lines().for_each(|line| term.say(&Message::verbatim(line))),
+                Format::Human => out.write_text(text.trim_end_matches('\n'))?,
+                _ => text.lines().for_each(|line| term.print(&Message::verbatim(line))),
             }
         }
         out.flush()?;
@@ -234,29 +244,29 @@ fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Ou
             .iter()
             .map(|(compiled, coverage, findings)| (*compiled, coverage, findings.as_slice()))
             .collect();
-        files::replace(path, coverage::html(&files).as_bytes())?;
+        files::replace_file(path, coverage::format_html(&files).as_bytes())?;
     }
     if let Some(path) = &args.coverage_lcov {
         let records: String =
-            all.iter().map(|(compiled, coverage, _)| coverage::lcov(compiled, coverage)).collect();
-        files::replace(path, records.as_bytes())?;
+            all.iter().map(|(compiled, coverage, _)| coverage::format_lcov(compiled, coverage)).collect();
+        files::replace_file(path, records.as_bytes())?;
     }
     Ok(())
 }
 
 impl Args {
-    fn wants(&self, name: &str) -> bool {
+    fn selects(&self, name: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| name.to_lowercase().contains(&filter.to_lowercase()))
     }
 }
 
-impl Tally {
-    fn add(&mut self, compiled: &Compiled, outcomes: &[TestOutcome]) {
+impl TestTally {
+    fn add_outcomes(&mut self, compiled: &Compiled, outcomes: &[TestOutcome]) {
         let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
         (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
         let cases =
-            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), ending: ending(outcome) });
-        self.suites.push((compiled.target.shown(), cases.collect()));
+            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), ending: case_result(outcome) });
+        self.suites.push((compiled.target.display_name(), cases.collect()));
     }
 
     fn summary(&self) -> Message {
@@ -269,7 +279,7 @@ impl Tally {
     }
 }
 
-fn ending(outcome: &TestOutcome) -> CaseResult {
+fn case_result(outcome: &TestOutcome) -> CaseResult {
     let TestOutcome { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
     let why = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
@@ -283,9 +293,9 @@ fn ending(outcome: &TestOutcome) -> CaseResult {
     }
 }
 
-fn uncompiled(compiled: &Compiled) -> Case {
-    let errors = report::found(compiled).filter(|found| found.diagnostic.is_error());
-    let text: Vec<String> = errors.map(|found| report::concise(&found)).collect();
+fn compile_error_case(compiled: &Compiled) -> Case {
+    let errors = report::compile_diagnostics(compiled).filter(|found| found.diagnostic.is_error());
+    let text: Vec<String> = errors.map(|found| report::format_concise(&found)).collect();
     let message = localized(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
@@ -293,11 +303,11 @@ fn uncompiled(compiled: &Compiled) -> Case {
     }
 }
 
-fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
+fn outcome_json(compiled: &Compiled, outcome: &TestOutcome) -> String {
     let position = compiled.sources().position(outcome.span);
     let value = json!({
-        "version": report::VERSION,
-        "file": compiled.name(outcome.span.file),
+        "version": report::JSON_VERSION,
+        "file": compiled.file_name(outcome.span.file),
         "line": position.line,
         "column": position.column,
         "name": outcome.name,
@@ -309,26 +319,31 @@ fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
     value.to_string()
 }
 
-fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), CliError> {
-    let color = term.color_out();
+fn print_outcome(
+    compiled: &Compiled,
+    outcome: &TestOutcome,
+    term: &Term,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    let color = term.is_stdout_colored();
     if outcome.passed {
         let name = to_one_line(&outcome.name);
-        let (word, padding) = (message!("ok"), padding(&message!("ok")));
-        return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));
+        let (word, padding) = (message!("ok"), word_padding(&message!("ok")));
+        return out.write_styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));
     }
     let TestOutcome { name, expected, actual, .. } = outcome;
     let position = compiled.sources().position(outcome.span);
-    let file = compiled.name(outcome.span.file);
-    let (word, padding) = (message!("FAILED"), padding(&message!("FAILED")));
+    let file = compiled.file_name(outcome.span.file);
+    let (word, padding) = (message!("FAILED"), word_padding(&message!("FAILED")));
     let word = paint(color, "1;31", &localized(&word));
     let text = message!("{name} — expected {expected}, got {actual}");
-    out.styled(&format!("  {word}{padding}{}", to_one_line(&localized(&text))))?;
-    out.message(&message!("          at {file}:{}:{}", position.line, position.column))?;
+    out.write_styled(&format!("  {word}{padding}{}", to_one_line(&localized(&text))))?;
+    out.write_message(&message!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
-        let mut options = options(term);
+        let mut options = render_options(term);
         options.width = options.width.saturating_sub(10);
         for line in explanation.render(&options).lines() {
-            out.styled(format!("          {line}").trim_end())?;
+            out.write_styled(format!("          {line}").trim_end())?;
         }
     }
     Ok(())
@@ -336,11 +351,11 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
 
 /// Returns the spaces between a result word, such as `ok`, and the name of the test, so that the
 /// names are aligned.
-fn padding(word: &Message) -> String {
+fn word_padding(word: &Message) -> String {
     " ".repeat(8_usize.saturating_sub(display_width(&localized(word))))
 }
 
-fn tests_something(compiled: &Compiled) -> bool {
+fn contains_tests(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
     let parsed = parse(Threads::All, id, &file.text);
     parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Test { .. }))

@@ -19,7 +19,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
             let texts = comma_list(texts.iter().map(|text| format!("`{text}`")));
             Some(localized(&texts).into_owned())
         }
-        _ => text(error, kind).map(|text| format!("`{text}`")),
+        _ => context_text(error, kind).map(|text| format!("`{text}`")),
     };
     let argument = || quoted(ContextKind::InvalidArg);
     let value = || quoted(ContextKind::InvalidValue);
@@ -63,10 +63,10 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     if let Some(near) = near.into_iter().find_map(quoted) {
         lines.push(message!("  did you mean {near}?"));
     }
-    if let Some(possible) = text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
+    if let Some(possible) = context_text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
         lines.push(message!("  possible values: {possible}"));
     }
-    let usage = text(error, ContextKind::Usage).unwrap_or_default();
+    let usage = context_text(error, ContextKind::Usage).unwrap_or_default();
     if let Some(usage) = usage.trim().strip_prefix("Usage:") {
         lines.push(Message::default());
         lines.push(message!("usage: {}", usage.trim()));
@@ -78,7 +78,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
 }
 
 /// Returns a detail that clap provides about an error, such as the valid values, as text.
-fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),
         ContextValue::Strings(texts) => localized(&comma_list(texts)).into_owned(),

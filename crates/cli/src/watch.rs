@@ -10,38 +10,38 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 /// The polling interval.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// The modification time and length of each file. `None` if the file does not exist.
-type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The watched files: the named files, all rules below the named folders, and the files in the
 /// folders of all imports.
-pub struct Watch<'a> {
+pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
     /// watched folder.
     written: Vec<&'a Path>,
     folders: Vec<PathBuf>,
-    before: Stamps,
+    before: FileStamps,
 }
 
-impl<'a> Watch<'a> {
-    pub fn new(paths: &'a [PathBuf], written: Vec<&'a Path>) -> Watch<'a> {
-        Watch { paths, written, folders: Vec::new(), before: Stamps::new() }
+impl<'a> FileWatch<'a> {
+    pub fn new(paths: &'a [PathBuf], written: Vec<&'a Path>) -> FileWatch<'a> {
+        FileWatch { paths, written, folders: Vec::new(), before: FileStamps::new() }
     }
 
     /// Records the state of the watched files, before the files are read.
-    pub fn begin(&mut self) {
-        self.before = self.stamps();
+    pub fn record_state(&mut self) {
+        self.before = self.current_stamps();
     }
 
     /// Also watches the folders of all source files that were read. Imported word lists are in
     /// these folders, too.
-    pub fn add(&mut self, compiled: &[(Compiled, bool)]) {
+    pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         for (compiled, _) in compiled {
             for (id, _) in compiled.sources().iter() {
-                let name = PathBuf::from(compiled.name(id));
+                let name = PathBuf::from(compiled.file_name(id));
                 let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
                 if !self.folders.contains(&folder) {
@@ -52,24 +52,24 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits until a watched file is changed or new, compared with the recorded state.
-    pub fn wait(&self) {
-        let mut now = self.stamps();
+    pub fn wait_for_change(&self) {
+        let mut now = self.current_stamps();
         // A file that was not watched when the state was recorded is not a change.
         let known =
-            |stamps: &Stamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
+            |stamps: &FileStamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
         let first = now.clone();
         while known(&now) && now == first {
-            thread::sleep(LOOK);
-            now = self.stamps();
+            thread::sleep(POLL_INTERVAL);
+            now = self.current_stamps();
         }
     }
 
-    fn stamps(&self) -> Stamps {
-        let mut files = files::named(self.paths).unwrap_or_default();
+    fn current_stamps(&self) -> FileStamps {
+        let mut files = files::list_rules_files(self.paths).unwrap_or_default();
         for folder in &self.folders {
             files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
         }
-        files.retain(|path| !self.written.iter().any(|written| same_place(path, written)));
+        files.retain(|path| !self.written.iter().any(|written| is_same_path(path, written)));
         let stamp = |path: &Path| {
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
             Some((file.modified().ok()?, file.len()))
@@ -79,7 +79,7 @@ impl<'a> Watch<'a> {
 }
 
 /// True if two paths are equal except for a leading `./`.
-fn same_place(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
     plain(one) == plain(other)
 }

@@ -3,7 +3,7 @@
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
 use super::language::{language, localized};
-use super::run::entry;
+use super::run::select_entry;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
 use clap::ArgGroup;
@@ -72,7 +72,7 @@ pub struct MessageArgs {
 }
 
 #[derive(Serialize)]
-struct Explained<'a> {
+struct ExplanationOutput<'a> {
     #[serde(flatten)]
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
@@ -87,12 +87,12 @@ struct Explained<'a> {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    if let Some(kind) = judge::kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return payload(args, &args.judge.judge(rules, kind)?, out);
+    if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
+        return print_payload_report(args, &args.judge.build_judge(rules, kind)?, out);
     }
-    let entry = entry(rules, args.entry.as_deref())?;
-    let message = args.message.read()?;
-    let matcher = meaning::matcher(rules, entry, term);
+    let entry = select_entry(rules, args.entry.as_deref())?;
+    let message = args.message.read_message()?;
+    let matcher = meaning::intent_matcher(rules, entry, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
     let decision = entry.decide(&message);
@@ -102,31 +102,31 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match args.format {
         Format::Json => {
             let (breaches, question) = (decision.breaches(), question.as_ref().map(Question::text));
-            out.json(&Explained { explanation: &explanation, breaches, question, failure })?;
+            out.write_json(&ExplanationOutput { explanation: &explanation, breaches, question, failure })?;
         }
         Format::Human => {
             match args.full {
-                true => out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?,
-                false => out.text(explanation.summary_in(language()).trim_end_matches('\n'))?,
+                true => out.write_styled(explanation.render(&render_options(term)).trim_end_matches('\n'))?,
+                false => out.write_text(explanation.summary_in(language()).trim_end_matches('\n'))?,
             }
             if let Some(question) = &question {
-                out.line("")?;
-                out.message(&message!("a language model is asked: {}", question.text()))?;
+                out.write_line("")?;
+                out.write_message(&message!("a language model is asked: {}", question.text()))?;
                 if let Some(failure) = &failure {
-                    out.message(&message!("  ! {failure}"))?;
-                    term.note(&meaning::asks(question, &args.rules.path));
+                    out.write_message(&message!("  ! {failure}"))?;
+                    term.print_note(&meaning::model_question_note(question, &args.rules.path));
                 }
             }
             if !decision.breaches().is_empty() {
-                out.line("")?;
-                out.message(&match rules.program().input.is_some() {
+                out.write_line("")?;
+                out.write_message(&match rules.program().input.is_some() {
                     true => message!("the message violates what `input` declares:"),
                     false => message!("the message violates what the rules expect of it:"),
                 })?;
             }
             for InputViolation { path, expected, found, hint, .. } in decision.breaches() {
                 let breach = message!("  {path}: expected {expected}, found {found}");
-                out.message(&match hint {
+                out.write_message(&match hint {
                     Some(hint) => message!("{breach}; {hint}"),
                     None => breach,
                 })?;
@@ -137,27 +137,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 /// Prints which rules a payload violates.
-fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = args.message.read()?;
+fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
+    let payload = args.message.read_message()?;
     let broken = judge.why(&payload);
     match args.format {
-        Format::Json => out.json(&broken)?,
+        Format::Json => out.write_json(&broken)?,
         Format::Human => {
             for why in &broken {
-                why.lines().iter().try_for_each(|line| out.message(line))?;
+                why.lines().iter().try_for_each(|line| out.write_message(line))?;
             }
             let judgement = judge.judge(&payload);
             for Unchecked { rule, path, message, .. } in judgement.unchecked() {
-                out.message(&message!("? {rule} at {path}: {message}"))?;
+                out.write_message(&message!("? {rule} at {path}: {message}"))?;
             }
             match judgement.is_valid() {
-                true => out.message(&message!("\u{2713} no rule is broken"))?,
-                false => {
-                    out.message(&message!("the outcome for the payload is {}", judgement.outcome().name()))?
-                }
+                true => out.write_message(&message!("\u{2713} no rule is broken"))?,
+                false => out.write_message(&message!(
+                    "the outcome for the payload is {}",
+                    judgement.outcome().name()
+                ))?,
             }
             for exceeded in judgement.exceeded() {
-                out.message(&message!("treated as missing: {}", exceeded.to_message()))?;
+                out.write_message(&message!("treated as missing: {}", exceeded.to_message()))?;
             }
         }
     }
@@ -165,9 +166,9 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
 }
 
 /// Returns the options for rendering an explanation on standard output.
-pub fn options(term: &Term) -> RenderOptions {
+pub fn render_options(term: &Term) -> RenderOptions {
     let mut options =
-        RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };
+        RenderOptions { color: term.is_stdout_colored(), language: language(), ..RenderOptions::default() };
     if let Some(width) = term.width(io::stdout().is_terminal()) {
         options.width = width;
     }
@@ -176,9 +177,9 @@ pub fn options(term: &Term) -> RenderOptions {
 
 impl MessageArgs {
     /// Builds the message from the options.
-    pub fn read(&self) -> Result<Json, CliError> {
+    pub fn read_message(&self) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
-            return files::input_object(text, refused).map(Json::Object);
+            return files::parse_input_object(text, invalid_message_error).map(Json::Object);
         }
         let mut map = Map::new();
         if let Some(text) = &self.text {
@@ -198,7 +199,7 @@ impl MessageArgs {
     }
 }
 
-fn refused(what: &str, error: &JsonError) -> CliError {
+fn invalid_message_error(what: &str, error: &JsonError) -> CliError {
     CliError::error(message!(
         "{what} is not a valid message: {} ({})",
         error.to_message(),

@@ -1,7 +1,7 @@
 //! `rulec why-not`: shows what would have to change for a message to reach a route.
 
 use super::files::RulesArgs;
-use super::run::entry;
+use super::run::select_entry;
 use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, Status};
@@ -42,20 +42,20 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let entry = entry(rules, args.entry.as_deref())?;
-    let message = args.message.read()?;
+    let entry = select_entry(rules, args.entry.as_deref())?;
+    let message = args.message.read_message()?;
     let found = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let found = if args.show_private { found } else { found.masked() };
     match args.format {
-        Format::Json => out.json(&found)?,
-        Format::Human => sentence(&found).iter().try_for_each(|line| out.message(line))?,
+        Format::Json => out.write_json(&found)?,
+        Format::Human => result_lines(&found).iter().try_for_each(|line| out.write_message(line))?,
     }
     Ok(Status::Fine)
 }
 
 /// Formats the result as lines: the route that takes the message now, and the change that would
 /// lead to the wanted route.
-fn sentence(found: &WhyNot) -> Vec<Message> {
+fn result_lines(found: &WhyNot) -> Vec<Message> {
     let route = to_one_line(&found.route);
     let taken = match &found.taken_by {
         Some(taken) => message!("`{}` takes the message", to_one_line(taken)),
@@ -72,7 +72,7 @@ fn sentence(found: &WhyNot) -> Vec<Message> {
         )],
         Remedy::Change { fields, smallest, .. } => {
             let mut lines = vec![message!("{taken}; with this change the message would go to `{route}`:")];
-            lines.extend(fields.iter().map(change));
+            lines.extend(fields.iter().map(describe_change));
             lines.push(match smallest {
                 true => message!("no change of fewer fields is enough"),
                 false => message!("whether a change of fewer fields is enough is not known"),
@@ -83,7 +83,7 @@ fn sentence(found: &WhyNot) -> Vec<Message> {
     }
 }
 
-fn change(field: &FieldChange) -> Message {
+fn describe_change(field: &FieldChange) -> Message {
     let value = |value: &Json| to_one_line(&value.to_string()).into_owned();
     let name = to_one_line(&field.field);
     let is = match &field.is {

@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: WorkflowCommand,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum WorkflowCommand {
     Run(RunArgs),
 }
 
@@ -71,13 +71,13 @@ struct RunArgs {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let Verb::Run(args) = &args.verb;
+    let WorkflowCommand::Run(args) = &args.verb;
     let rules = args.rules.load(term)?;
-    let declared = named(&rules, args.name.as_deref())?;
-    let workflow = assembled(&rules, declared, args)?;
-    let mut run = begun(&workflow, args)?;
+    let declared = select_workflow(&rules, args.name.as_deref())?;
+    let workflow = build_workflow(&rules, declared, args)?;
+    let mut run = begin_run(&workflow, args)?;
     if args.retry_failed && run.retry_failed() == 0 {
-        term.note(&message!("the run has no failed node to retry"));
+        term.print_note(&message!("the run has no failed node to retry"));
     }
     let kept = args.save.as_ref().or(args.resume.as_ref());
     let failed = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
@@ -85,28 +85,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     runtime.block_on(async {
         while run.step().await {
             if let Some(path) = kept {
-                save(&run, path)?;
+                save_run(&run, path)?;
             }
         }
         Ok::<(), CliError>(())
     })?;
     let report = run.finish();
     match args.format {
-        Format::Json => out.json(&report)?,
-        Format::Human => show(&report, out)?,
+        Format::Json => out.write_json(&report)?,
+        Format::Human => print_report(&report, out)?,
     }
     Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
 }
 
 /// Returns the workflow with this name, or the only workflow if no name is given.
-pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
+pub fn select_workflow<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
     let known = || {
         let names: Vec<String> = program.workflows.iter().map(|one| format!("`{}`", one.name)).collect();
         names.join(", ")
     };
     match (name, &program.workflows[..]) {
-        (_, []) => Err(none()),
+        (_, []) => Err(no_workflow_error()),
         (None, [only]) => Ok(only),
         (None, _) => Err(CliError::usage(message!("choose one of the workflows with `--name`: {}", known()))),
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
@@ -115,13 +115,13 @@ pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, C
     }
 }
 
-pub fn none() -> CliError {
+pub fn no_workflow_error() -> CliError {
     CliError::usage(message!(
         "the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"
     ))
 }
 
-fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
+fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
     let mut builder = Workflow::from_rules(rules, &declared.name)
         .map_err(|error| CliError::usage(error.to_message()))?
         .kind("echo", echo)
@@ -146,7 +146,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     {
         return Err(CliError::error(message!("`{}` has the kind `http`, but {}", node.id, without_http())));
     }
-    let built = outside(builder, &args.allow)?.build();
+    let built = add_network_nodes(builder, &args.allow)?.build();
     built.map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
@@ -160,7 +160,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 
 /// Registers the node kinds that make network calls, which may reach only the allowed hosts.
 #[cfg(feature = "http")]
-fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
+fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
     let hosts = AllowedHosts::new(allow)
         .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_message())))?;
@@ -170,7 +170,7 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
 }
 
 #[cfg(not(feature = "http"))]
-fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
+fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
         false => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
@@ -184,9 +184,9 @@ fn without_http() -> Message {
     )
 }
 
-fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
+fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
-        let (bytes, name) = files::read(path)?;
+        let (bytes, name) = files::read_file(path)?;
         let saved: SavedRun = serde_json::from_slice(&bytes)
             .map_err(|error| CliError::error(message!("`{name}` is not a saved run: {error}")))?;
         return workflow
@@ -194,43 +194,43 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
-        Some(text) => files::input_object(text, refused)?,
+        Some(text) => files::parse_input_object(text, invalid_input_error)?,
         None => Map::new(),
     };
     Ok(workflow.begin(Json::Object(input)))
 }
 
-fn refused(what: &str, error: &JsonError) -> CliError {
+fn invalid_input_error(what: &str, error: &JsonError) -> CliError {
     CliError::error(message!("{what} is not a valid input: {} ({})", error.to_message(), error.kind().code()))
 }
 
-fn save(run: &Run, path: &Path) -> Result<(), CliError> {
+fn save_run(run: &Run, path: &Path) -> Result<(), CliError> {
     let bytes = serde_json::to_vec(&run.save())
         .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
-    files::replace(path, &bytes)
+    files::replace_file(path, &bytes)
 }
 
-fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
+fn print_report(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
-    out.message(&message!("ran {}", executed.join(" \u{2192} ")))?;
+    out.write_message(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.message(&message!(
+        out.write_message(&message!(
             "looped back from `{}` to `{}`",
             delivery.from.as_str(),
             delivery.to.as_str()
         ))?;
     }
     for (node, output) in &report.outputs {
-        out.line(&format!("{node}: {output}"))?;
+        out.write_line(&format!("{node}: {output}"))?;
     }
     for failure in &report.failures {
-        out.message(&failure.to_message())?;
+        out.write_message(&failure.to_message())?;
     }
     for stall in &report.stalled {
-        out.message(&stall.to_message())?;
+        out.write_message(&stall.to_message())?;
     }
     if report.limit_hit {
-        out.message(&message!(
+        out.write_message(&message!(
             "the run stopped at its step limit; to continue, use `--resume` with a higher `--step-limit`"
         ))?;
     }

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// The name of the settings file.
-pub const NAME: &str = "rulec.toml";
+pub const SETTINGS_FILE_NAME: &str = "rulec.toml";
 /// Maximum size of `rulec.toml` in bytes.
-const MOST: u64 = 1 << 20;
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 /// How a warning about rules is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum WarningLevel {
     /// Level of a warning that is not shown.
     Allow,
     /// Level of a warning that is shown, but does not fail the check.
@@ -28,7 +28,8 @@ pub enum Level {
     Deny,
 }
 
-const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
+const LEVEL_NAMES: [(&str, WarningLevel); 3] =
+    [("allow", WarningLevel::Allow), ("warn", WarningLevel::Warn), ("deny", WarningLevel::Deny)];
 
 /// The settings of `rulec.toml` that apply to a rules file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +38,7 @@ pub struct Settings {
     /// `levels`.
     pub deny_warnings: bool,
     /// Levels that are set for single warnings, by warning code.
-    pub levels: BTreeMap<Code, Level>,
+    pub levels: BTreeMap<Code, WarningLevel>,
     /// Whether to report every pair of equal-priority routes that one message can match.
     pub strict_ties: bool,
     /// Maximum number of steps that a decision may take in the worst case.
@@ -70,21 +71,25 @@ impl SettingsError {
 
 /// Value of the command-line option `--deny` or `--allow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum WarningSelector {
     /// The word `warnings`, which selects all warnings.
     Warnings,
     /// The code of one warning, such as `W0213`.
     Code(Code),
 }
 
-impl Named {
+impl WarningSelector {
     /// Parses the value of a `--deny` or `--allow` option.
     ///
     /// # Errors
     ///
     /// If the text is neither `warnings` nor the code of a warning.
-    pub fn parse(text: &str) -> Result<Named, Message> {
-        if text == "warnings" { Ok(Named::Warnings) } else { warning(text).map(Named::Code) }
+    pub fn parse(text: &str) -> Result<WarningSelector, Message> {
+        if text == "warnings" {
+            Ok(WarningSelector::Warnings)
+        } else {
+            parse_warning(text).map(WarningSelector::Code)
+        }
     }
 }
 
@@ -93,7 +98,7 @@ impl Named {
 /// # Errors
 ///
 /// If the code is unknown, or belongs to an error instead of a warning.
-pub fn warning(text: &str) -> Result<Code, Message> {
+pub fn parse_warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();
     match Code::ALL.iter().find(|code| code.as_str() == upper) {
         Some(code) if upper.starts_with('E') => {
@@ -112,8 +117,8 @@ pub fn warning(text: &str) -> Result<Code, Message> {
 
 impl Settings {
     /// Returns the level at which a warning is reported.
-    pub fn level(&self, code: Code) -> Level {
-        let otherwise = if self.deny_warnings { Level::Deny } else { Level::Warn };
+    pub fn level(&self, code: Code) -> WarningLevel {
+        let otherwise = if self.deny_warnings { WarningLevel::Deny } else { WarningLevel::Warn };
         self.levels.get(&code).copied().unwrap_or(otherwise)
     }
 
@@ -123,10 +128,10 @@ impl Settings {
     /// # Errors
     ///
     /// If the text is not valid TOML or contains an unknown setting.
-    pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, SettingsError> {
+    pub fn parse_settings(text: &str, path: &Path, name: &str) -> Result<Settings, SettingsError> {
         let reader = SettingsParser { text, path, name };
         let table = DeTable::parse(text).map_err(|error| {
-            reader.refuse(
+            reader.error_at(
                 error.span().unwrap_or_default(),
                 Message::verbatim(error.message().trim().replace('\n', " ")),
             )
@@ -137,20 +142,20 @@ impl Settings {
                 ("deny-warnings", DeValue::Boolean(on)) => settings.deny_warnings = *on,
                 ("strict-ties", DeValue::Boolean(on)) => settings.strict_ties = *on,
                 ("deny-warnings" | "strict-ties", _) => {
-                    return Err(reader.refuse(value.span(), message!("expected `true` or `false`")));
+                    return Err(reader.error_at(value.span(), message!("expected `true` or `false`")));
                 }
                 ("max-cost", DeValue::Integer(number)) => {
                     let steps = u64::from_str_radix(number.as_str(), number.radix());
                     settings.max_cost = Some(steps.map_err(|_| {
-                        reader.refuse(value.span(), message!("expected a whole number of steps, 0 or more"))
+                        reader.error_at(value.span(), message!("expected a whole number of steps, 0 or more"))
                     })?);
                 }
                 ("max-cost", _) => {
-                    return Err(reader.refuse(value.span(), message!("expected a whole number of steps")));
+                    return Err(reader.error_at(value.span(), message!("expected a whole number of steps")));
                 }
-                ("severity", DeValue::Table(levels)) => reader.levels(levels, &mut settings.levels)?,
+                ("severity", DeValue::Table(levels)) => reader.read_levels(levels, &mut settings.levels)?,
                 ("severity", _) => {
-                    return Err(reader.refuse(
+                    return Err(reader.error_at(
                         value.span(),
                         message!(
                             "expected a table: `[severity]`, and below it lines such as `W0213 = \"deny\"`"
@@ -163,7 +168,9 @@ impl Settings {
                         || message!("there are {}", comma_list(known.map(|key| format!("`{key}`")))),
                         |near| message!("did you mean `{near}`?"),
                     );
-                    return Err(reader.refuse(key.span(), message!("there is no setting `{other}`; {near}")));
+                    return Err(
+                        reader.error_at(key.span(), message!("there is no setting `{other}`; {near}"))
+                    );
                 }
             }
         }
@@ -178,28 +185,32 @@ struct SettingsParser<'t> {
 }
 
 impl SettingsParser<'_> {
-    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), SettingsError> {
+    fn read_levels(
+        &self,
+        levels: &DeTable<'_>,
+        found: &mut BTreeMap<Code, WarningLevel>,
+    ) -> Result<(), SettingsError> {
         for (key, value) in levels {
-            let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), error))?;
+            let code = parse_warning(key.get_ref()).map_err(|error| self.error_at(key.span(), error))?;
             let level = match value.get_ref() {
-                DeValue::String(level) => LEVELS.iter().find(|(name, _)| *name == &**level),
+                DeValue::String(level) => LEVEL_NAMES.iter().find(|(name, _)| *name == &**level),
                 _ => None,
             };
             let Some((_, level)) = level else {
                 return Err(
-                    self.refuse(value.span(), message!("expected `\"allow\"`, `\"warn\"` or `\"deny\"`"))
+                    self.error_at(value.span(), message!("expected `\"allow\"`, `\"warn\"` or `\"deny\"`"))
                 );
             };
             if found.insert(code, *level).is_some() {
                 return Err(
-                    self.refuse(key.span(), message!("the severity of `{}` is set twice", code.as_str()))
+                    self.error_at(key.span(), message!("the severity of `{}` is set twice", code.as_str()))
                 );
             }
         }
         Ok(())
     }
 
-    fn refuse(&self, place: Range<usize>, message: Message) -> SettingsError {
+    fn error_at(&self, place: Range<usize>, message: Message) -> SettingsError {
         let before = self.text.get(..place.start).unwrap_or(self.text);
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
@@ -230,47 +241,49 @@ impl SettingsCache {
             return Ok(known.clone());
         }
         let mut settings = Settings::default();
-        if let Some(path) = folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file()) {
-            settings = read(&path)?;
+        if let Some(path) =
+            folder.ancestors().map(|folder| folder.join(SETTINGS_FILE_NAME)).find(|path| path.is_file())
+        {
+            settings = read_file(&path)?;
         }
         self.known.insert(folder, settings.clone());
         Ok(settings)
     }
 }
 
-fn read(path: &Path) -> Result<Settings, SettingsError> {
+fn read_file(path: &Path) -> Result<Settings, SettingsError> {
     let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
     let reader = SettingsParser { text: "", path, name: &name };
-    let refused = |error: &std::io::Error| reader.refuse(0..0, message!("it cannot be read: {error}"));
+    let refused = |error: &std::io::Error| reader.error_at(0..0, message!("it cannot be read: {error}"));
     let size = path.metadata().map_err(|error| refused(&error))?.len();
-    if size > MOST {
-        return Err(reader.refuse(0..0, message!("it cannot be read: it is over 1 MiB")));
+    if size > MAX_SETTINGS_BYTES {
+        return Err(reader.error_at(0..0, message!("it cannot be read: it is over 1 MiB")));
     }
     let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| reader.refuse(0..0, message!("it cannot be read: it is not UTF-8")))?;
-    Settings::read(text.strip_prefix('\u{feff}').unwrap_or(&text), path, &name)
+        .map_err(|_| reader.error_at(0..0, message!("it cannot be read: it is not UTF-8")))?;
+    Settings::parse_settings(text.strip_prefix('\u{feff}').unwrap_or(&text), path, &name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Settings, SettingsError> {
-        Settings::read(text, Path::new("/work/rulec.toml"), "rulec.toml")
+    fn parse_text(text: &str) -> Result<Settings, SettingsError> {
+        Settings::parse_settings(text, Path::new("/work/rulec.toml"), "rulec.toml")
     }
 
     #[test]
     fn settings_are_read_and_mistakes_have_a_place() {
         let text = "strict-ties = true\nmax-cost = 1_000\n[severity]\nW0213 = \"deny\"\nw0103 = \"allow\"\n";
-        let settings = read(text).expect("they are right");
+        let settings = parse_text(text).expect("they are right");
         assert_eq!((settings.strict_ties, settings.max_cost), (true, Some(1_000)));
-        assert_eq!(settings.level(Code::RouteHidden), Level::Deny);
-        assert_eq!(settings.level(Code::UnusedDeclaration), Level::Allow);
-        assert_eq!(settings.level(Code::NoDefault), Level::Warn);
+        assert_eq!(settings.level(Code::RouteHidden), WarningLevel::Deny);
+        assert_eq!(settings.level(Code::UnusedDeclaration), WarningLevel::Allow);
+        assert_eq!(settings.level(Code::NoDefault), WarningLevel::Warn);
         let refused = |text: &str, expected: &str| {
-            let error = read(text).expect_err(text);
+            let error = parse_text(text).expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         };
         refused(
@@ -292,7 +305,7 @@ mod tests {
             "[severity]\nW0213 = \"deny\"\nw0213 = \"deny\"",
             "rulec.toml:3:1: the severity of `W0213` is set twice",
         );
-        assert!(read("a = = 1").is_err());
+        assert!(parse_text("a = = 1").is_err());
     }
 
     /// Checks that the JSON schema for editors lists exactly the settings that the parser accepts.
@@ -307,7 +320,7 @@ mod tests {
         let warnings: Vec<&str> =
             Code::ALL.iter().map(|code| code.as_str()).filter(|code| code.starts_with('W')).collect();
         assert_eq!(codes, warnings, "docs/rulec.schema.json lists all warnings");
-        let levels: Vec<&str> = LEVELS.iter().map(|(name, _)| *name).collect();
+        let levels: Vec<&str> = LEVEL_NAMES.iter().map(|(name, _)| *name).collect();
         for code in warnings {
             assert_eq!(severity["properties"][code]["enum"], serde_json::json!(levels), "{code}");
         }

@@ -1,7 +1,7 @@
 //! Runs payload and workflow cases, which are decided by the rule files that are bundled with
 //! `rulec`.
 
-use super::{Setting, Verdict};
+use super::{RunSetting, Verdict};
 use crate::{payload, workflow};
 use rulec::bundled;
 use rulec::{Message, Rules, Tier};
@@ -10,32 +10,32 @@ use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
 /// The compiled rules of a bundled file, or the compile error.
-type Compiled = Result<Rules, Message>;
+type CompiledRules = Result<Rules, Message>;
 
-fn compile(text: &str) -> Compiled {
+fn compile_bundled(text: &str) -> CompiledRules {
     Rules::from_text(text).map_err(|error| error.to_message())
 }
 
-fn by(compiled: &Compiled, tier: Tier) -> Compiled {
-    super::by(compiled.as_ref().map_err(Message::clone)?, tier)
+fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
+    super::with_engine(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
 /// Runs a case about a payload, about an arbitration between several decisions, or about an intent.
-pub(super) fn payload(case: &Json, setting: &Setting) -> Verdict {
-    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::DECISIONS));
+pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
+    static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
-    setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, case, context))
+    setting.tiers.iter().try_for_each(|tier| payload::run_case(&with_engine(&RULES, *tier)?, case, context))
 }
 
 /// Runs a case about a workflow, or about the decisions of a loop or vote node.
-pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
-    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::WORKFLOW));
+pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
+    static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {
-        let rules = by(&RULES, *tier)?;
+        let rules = with_engine(&RULES, *tier)?;
         let router = |rule: &str, _: &str| {
             let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_message())?;
             Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
         };
-        workflow::check(case, &router)
+        workflow::check_case(case, &router)
     })
 }

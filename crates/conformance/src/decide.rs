@@ -1,7 +1,7 @@
 //! Runs cases of routes, choices and flows. The definitions in a case are imported from another
 //! system's JSON and compiled. Then the compiled rules decide the case's message.
 
-use super::{Setting, Verdict, by, member};
+use super::{RunSetting, Verdict, required_member, with_engine};
 use rulec::{Decision, Rules};
 use rulec_base::message;
 use rulec_import::{Imported, System};
@@ -9,10 +9,9 @@ use serde_json::{Value as Json, json};
 
 /// Runs a case that has the members `routes`, `message` and `context`. Its `expected` is the name
 /// of the chosen route, or null for the default.
-pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
-    let message =
-        json!({ "text": member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
-    decided(case, setting, System::Routes, "routes", |imported, rules| {
+pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
+    let message = json!({ "text": required_member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
+    check_decision(case, setting, System::Routes, "routes", |imported, rules| {
         let decision = rules.main().decide(&message);
         let chosen = decision.chosen().filter(|_| !decision.is_default());
         json!(chosen.map(|name| imported.original(name)))
@@ -21,9 +20,9 @@ pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
 
 /// Runs a case that has the members `branches` and `variables`. Its `expected` is the id of the
 /// chosen branch, or "" if no branch is chosen.
-pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
-    let message = json!({ "steps": member(case, "variables")? });
-    decided(case, setting, System::Choice, "branches", |imported, rules| {
+pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
+    let message = json!({ "steps": required_member(case, "variables")? });
+    check_decision(case, setting, System::Choice, "branches", |imported, rules| {
         // Entry 0 is the routes outside any table; entry 1 is the choice.
         let entry = rules.entries().nth(1).and_then(|name| rules.entry(name).ok());
         let decision = entry.map(|entry| entry.decide(&message));
@@ -34,9 +33,9 @@ pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
 
 /// Runs a case that has the members `flows` and `message`. Its `expected` is `{"flow", "pattern"}`;
 /// both are null if no flow is found.
-pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
-    let message = json!({ "text": member(case, "message")? });
-    decided(case, setting, System::Flows, "flows", |imported, rules| {
+pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
+    let message = json!({ "text": required_member(case, "message")? });
+    check_decision(case, setting, System::Flows, "flows", |imported, rules| {
         let decision = rules.entry("flows").ok().map(|entry| entry.decide(&message));
         let hit = decision.as_ref().and_then(Decision::flow);
         json!({
@@ -48,22 +47,22 @@ pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
 
 /// Imports the definitions in the member `key` of a case. Compares the decision of each engine with
 /// the expected one.
-fn decided(
+fn check_decision(
     case: &Json,
-    setting: &Setting,
+    setting: &RunSetting,
     system: System,
     key: &str,
     decide: impl Fn(&Imported, &Rules) -> Json,
 ) -> Verdict {
-    let expected = member(case, "expected")?;
-    let imported = match (system.import_value(member(case, key)?), expected["load_error"] == true) {
+    let expected = required_member(case, "expected")?;
+    let imported = match (system.import_value(required_member(case, key)?), expected["load_error"] == true) {
         (Err(_), true) => return Ok(()),
         (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
         (Err(error), false) => return Err(error.to_message()),
         (Ok(imported), false) => imported,
     };
     for tier in &setting.tiers {
-        let found = decide(&imported, &by(&imported.rules, *tier)?);
+        let found = decide(&imported, &with_engine(&imported.rules, *tier)?);
         if found != *expected {
             return Err(message!("expected {expected}, found {found} with the engine {}", tier.name()));
         }

@@ -17,7 +17,7 @@ use serde_json::{Number, Value as Json};
 
 /// Settings for running conformance cases.
 #[derive(Clone, Debug, Default)]
-pub struct Setting {
+pub struct RunSetting {
     /// Engines that run each case and must give the same results.
     pub tiers: Vec<Tier>,
     /// Context shared by all cases of a file, for the kinds of cases that use one.
@@ -26,18 +26,18 @@ pub struct Setting {
 
 /// A kind of conformance case, such as `route`.
 #[derive(Debug)]
-pub struct Kind {
+pub struct CaseKind {
     /// Name of the kind on the command line.
     pub name: &'static str,
     /// Runs one case and compares the actual with the expected result.
-    run: fn(&Json, &Setting) -> Verdict,
+    run: fn(&Json, &RunSetting) -> Verdict,
 }
 
 /// Outcome of a case: `Ok` if it passes, otherwise the reason why it fails.
 type Verdict = Result<(), Message>;
 
 /// Returns the rules configured for an engine. Returns an error if another engine would decide.
-fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
+fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
     rules.warm_up().map_err(|error| error.to_message())?;
@@ -57,20 +57,20 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
 }
 
 /// All kinds of cases, in the order of the documentation.
-pub const KINDS: &[Kind] = &[
-    Kind { name: "route", run: decide::route },
-    Kind { name: "choice", run: decide::choice },
-    Kind { name: "flow", run: decide::flow },
-    Kind { name: "payload", run: bundled::payload },
-    Kind { name: "workflow", run: bundled::workflow },
+pub const KINDS: &[CaseKind] = &[
+    CaseKind { name: "route", run: decide::check_route },
+    CaseKind { name: "choice", run: decide::check_choice },
+    CaseKind { name: "flow", run: decide::check_flow },
+    CaseKind { name: "payload", run: bundled::check_payload },
+    CaseKind { name: "workflow", run: bundled::check_workflow },
 ];
 
 /// Returns the kind of case with this name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn find_kind(name: &str) -> Option<&'static CaseKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
+fn required_member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
     case.get(key).ok_or_else(|| message!("the case has no `{key}`"))
 }
 
@@ -81,7 +81,7 @@ fn is_same_number(a: &Number, b: &Number) -> bool {
 
 /// A conformance case that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct CaseFailure {
     /// Line of the case in its file, from 1.
     pub line: usize,
     /// Name of the case; empty if the case has no name.
@@ -92,17 +92,17 @@ pub struct Failure {
 
 /// Result of running all cases of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RunReport {
     /// Number of cases that passed.
     pub passed: usize,
     /// The cases that failed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CaseFailure>,
 }
 
-impl Kind {
+impl CaseKind {
     /// Runs all cases of a text with one case per line. Empty lines are skipped.
-    pub fn run(&self, text: &str, setting: &Setting) -> Report {
-        let mut report = Report::default();
+    pub fn run(&self, text: &str, setting: &RunSetting) -> RunReport {
+        let mut report = RunReport::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let (name, verdict) = match json::parse_object(line) {
                 Err(error) => (String::new(), Err(error.to_message())),
@@ -114,7 +114,7 @@ impl Kind {
             };
             match verdict {
                 Ok(()) => report.passed += 1,
-                Err(message) => report.failures.push(Failure { line: at + 1, name, message }),
+                Err(message) => report.failures.push(CaseFailure { line: at + 1, name, message }),
             }
         }
         report

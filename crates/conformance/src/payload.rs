@@ -12,11 +12,11 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 ///
 /// Returns an error if the result differs from the expected one, or if the case is invalid.
-pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
+pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
     let text = |key: &str| case[key].as_str().ok_or_else(|| message!("the case has no text `{key}`"));
     let actual = match text("kind")? {
-        "payload" => judged(rules, case, text("decision_type")?, context)?,
+        "payload" => judge_case(rules, case, text("decision_type")?, context)?,
         "arbitrate" => {
             let decisions =
                 case["decisions"].as_array().ok_or_else(|| message!("the case has no decisions"))?;
@@ -26,16 +26,16 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
             };
             let decisions: Vec<(String, String)> = decisions.iter().map(pair).collect();
             let result = arbitrate(rules, &decisions).map_err(|error| error.to_message())?;
-            serde_json::to_value(result).map_err(unwritten)?
+            serde_json::to_value(result).map_err(serialize_error)?
         }
         "intent" => {
-            let message = facts(text("intent")?, &case["facts"]);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
+            let message = intent_facts(text("intent")?, &case["facts"]);
+            let entry = rules.entry(INTENTS_TABLE).map_err(|error| error.to_message())?;
             json!({"decision": entry.decide(&message).target()})
         }
         "intent_allows" => {
-            let message = facts(text("intent")?, &Json::Null);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
+            let message = intent_facts(text("intent")?, &Json::Null);
+            let entry = rules.entry(INTENTS_TABLE).map_err(|error| error.to_message())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
         other => return Err(message!("unknown kind of case `{other}`")),
@@ -44,15 +44,15 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
 }
 
 /// Name of the table, in the bundled rules, that maps intents to decisions.
-const INTENTS: &str = "intents";
+const INTENTS_TABLE: &str = "intents";
 
-fn facts(intent: &str, facts: &Json) -> Json {
+fn intent_facts(intent: &str, facts: &Json) -> Json {
     let mut message = facts.as_object().cloned().unwrap_or_default();
     message.insert("intent".to_owned(), json!(intent));
     Json::Object(message)
 }
 
-fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, Message> {
+fn judge_case(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, Message> {
     let mut context = context.as_object().cloned().unwrap_or_default();
     if let Some(overrides) = case["context_overrides"].as_object() {
         context.extend(overrides.clone());
@@ -72,10 +72,10 @@ fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json
         judge = judge.options(case["options"].clone()).map_err(|error| error.to_message())?;
     }
     let judgement = judge.judge(&payload);
-    serde_json::to_value(judgement).map_err(unwritten)
+    serde_json::to_value(judgement).map_err(serialize_error)
 }
 
-fn unwritten(error: serde_json::Error) -> Message {
+fn serialize_error(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
@@ -88,8 +88,8 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
         return Some(message!("expected {expected}, got {actual}"));
     };
     for (key, value) in wanted {
-        let given = given.get(key).map(|value| bare(key, value)).unwrap_or(Json::Null);
-        if !same(value, &given) {
+        let given = given.get(key).map(|value| rule_and_path(key, value)).unwrap_or(Json::Null);
+        if !is_same_value(value, &given) {
             return Some(message!("`{key}`: expected {value}, got {given}"));
         }
     }
@@ -98,7 +98,7 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
 }
 
 /// Reduces each violation in a list to its rule and path. Other values are returned unchanged.
-fn bare(key: &str, value: &Json) -> Json {
+fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {
             let part = |item: &Json| {
@@ -112,6 +112,6 @@ fn bare(key: &str, value: &Json) -> Json {
 }
 
 /// True if two values are equal, with numbers compared by value.
-fn same(a: &Json, b: &Json) -> bool {
-    workflow::difference(a, b, "").or_else(|| workflow::difference(b, a, "")).is_none()
+fn is_same_value(a: &Json, b: &Json) -> bool {
+    workflow::first_difference(a, b, "").or_else(|| workflow::first_difference(b, a, "")).is_none()
 }

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 /// Function that creates a workflow's router from the name and the text of a rule in a case. Cases
 /// never contain program code.
-pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
+pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
-/// Kinds of cases that [`check`] supports.
+/// Kinds of cases that [`check_case`] supports.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
 /// Runs a case and compares its result with the expected one. Numbers are compared by value. The
@@ -26,28 +26,28 @@ pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 /// # Errors
 ///
 /// Returns an error if the results differ, or if the case cannot be run.
-pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), Message> {
-    let actual = run(case, routers)?;
-    let expected = super::member(case, "expected")?;
-    difference(expected, &actual, "expected").map_or(Ok(()), Err)
+pub fn check_case(case: &Value, routers: RouterFn<'_>) -> Result<(), Message> {
+    let actual = run_case(case, routers)?;
+    let expected = super::required_member(case, "expected")?;
+    first_difference(expected, &actual, "expected").map_or(Ok(()), Err)
 }
 
 /// Runs a case and returns its result in the format of `expected`. The call blocks the thread like
-/// [`check`].
+/// [`check_case`].
 ///
 /// # Errors
 ///
 /// Returns an error if the case cannot be run.
-pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
+pub fn run_case(case: &Value, routers: RouterFn<'_>) -> Result<Value, Message> {
     match case.get("kind").and_then(Value::as_str) {
-        Some("workflow") => workflow(read(case)?, routers),
-        Some("loop_decision") => loop_decisions(read(case)?),
-        Some("vote_decision") => vote_decisions(read(case)?),
+        Some("workflow") => run_workflow(read_case(case)?, routers),
+        Some("loop_decision") => loop_decisions(read_case(case)?),
+        Some("vote_decision") => vote_decisions(read_case(case)?),
         kind => Err(message!("`{}` is not one of the kinds {}", kind.unwrap_or_default(), comma_list(KINDS))),
     }
 }
 
-fn read<'c, T: Deserialize<'c>>(case: &'c Value) -> Result<T, Message> {
+fn read_case<'c, T: Deserialize<'c>>(case: &'c Value) -> Result<T, Message> {
     T::deserialize(case).map_err(|error| Message::verbatim(error.to_string()))
 }
 
@@ -72,7 +72,7 @@ struct NodeCase {
     fail: bool,
 }
 
-fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Message> {
+fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, Message> {
     let mut builder = Workflow::builder(case.start);
     for (id, node) in case.nodes {
         let mut plain = Node::new(id.clone(), node.kind.as_str()).next(node.next);
@@ -81,7 +81,7 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Messa
             builder = builder.shared_router(id.clone(), routers(&rule, &node.rule_text)?);
         }
         let outputs = case.outputs.remove(&id).unwrap_or_default();
-        builder = builder.node(plain).processor(id, Arc::new(Scripted { outputs, fail: node.fail }));
+        builder = builder.node(plain).processor(id, Arc::new(ScriptedProcessor { outputs, fail: node.fail }));
     }
     let workflow = builder.build_unchecked().map_err(|error| error.to_message())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -98,12 +98,12 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Messa
 
 /// A workflow processor that returns scripted outputs, one per run. After the last output, it
 /// repeats the last one.
-struct Scripted {
+struct ScriptedProcessor {
     outputs: Vec<Value>,
     fail: bool,
 }
 
-impl Processor for Scripted {
+impl Processor for ScriptedProcessor {
     fn process<'a>(&'a self, call: &'a Call, _: Value) -> BoxFuture<'a, ProcessResult> {
         let earlier = {
             let mut runs = call.memory();
@@ -145,7 +145,7 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
 
 /// Describes the first path at which the actual value lacks an expected value or has another value.
 /// `None` if there is no such path.
-pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
+pub(super) fn first_difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
             let missing = expected.keys().find(|key| !actual.contains_key(*key));
@@ -154,12 +154,12 @@ pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Optio
             }
             actual.iter().find_map(|(key, actual)| {
                 let place = format!("{place}.{key}");
-                difference(expected.get(key)?, actual, &place)
+                first_difference(expected.get(key)?, actual, &place)
             })
         }
         (Value::Array(expected), Value::Array(actual)) => {
             let inner = expected.iter().zip(actual).enumerate().find_map(|(number, (expected, actual))| {
-                difference(expected, actual, &format!("{place}[{number}]"))
+                first_difference(expected, actual, &format!("{place}[{number}]"))
             });
             inner.or_else(|| {
                 let (expected, actual) = (expected.len(), actual.len());

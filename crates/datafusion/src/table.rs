@@ -10,7 +10,7 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ScalarUDF, ident, lit};
 use rulec::Rules;
-use rulec_arrow::formats::{Format, open};
+use rulec_arrow::formats::{Format, open_source};
 use rulec_arrow::{Decider, Options};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn schema(path: &Path) -> Result<SchemaRef> {
     let unreadable =
         |error: &dyn std::fmt::Display| wrong(format!("`{}` cannot be read: {error}", path.display()));
     let file = File::open(&path).map_err(|error| unreadable(&error))?;
-    Ok(open(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
+    Ok(open_source(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
 }
 
 impl TableFunctionImpl for Decide {
@@ -68,7 +68,7 @@ impl TableFunctionImpl for Decide {
         };
         let schema = schema(Path::new(path))?;
         let decider = Decider::new(&self.rules, Some(entry), Arc::clone(&schema), &Options::default());
-        let read = decider.map_err(wrong)?.reads();
+        let read = decider.map_err(wrong)?.read_columns();
         let format = ListingOptions::new(Arc::new(ParquetFormat::default()))
             .with_file_extension("")
             .with_session_config_options(args.session().config());

@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rulec::Rules;
-use rulec_arrow::formats::{Format, create};
+use rulec_arrow::formats::{Format, create_sink};
 use rulec_arrow::write_lines;
 use serde_json::{Value as Json, json};
 use std::fs::File;
@@ -39,7 +39,7 @@ fn batch(messages: &[Json]) -> RecordBatch {
 
 fn write(path: &Path, batch: &RecordBatch) {
     let out = File::create(path).expect("it can be written");
-    let mut sink = create(Format::Parquet, &batch.schema(), out).expect("Parquet");
+    let mut sink = create_sink(Format::Parquet, &batch.schema(), out).expect("Parquet");
     sink.write(batch).expect("written");
     sink.finish().expect("written");
 }

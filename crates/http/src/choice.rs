@@ -6,7 +6,7 @@ use rulec::Rules;
 use rulec::choice::{Question, UnknownChoice};
 use serde_json::Value as Json;
 
-const TEXT: &str = "text";
+const TEXT_FIELD: &str = "text";
 
 /// A choice of the rules, and the language model that picks its branch. Cheap to clone.
 /// ```no_run
@@ -75,7 +75,7 @@ impl AskedChoice {
     /// Lets the model pick a branch. The model receives the message's `text` as the user's message,
     /// after the other fields as JSON. Values of `@private` fields in that JSON are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
-        self.ask(message, None).await
+        self.ask_model(message, None).await
     }
 
     /// Like [`AskedChoice::decide`], but `on_reason` receives the pieces of the model's reason as
@@ -92,12 +92,16 @@ impl AskedChoice {
         message: &Json,
         on_reason: &mut (dyn FnMut(&str) + Send),
     ) -> ChoiceAnswer {
-        self.ask(message, Some(on_reason)).await
+        self.ask_model(message, Some(on_reason)).await
     }
 
-    async fn ask(&self, message: &Json, on_reason: Option<&mut (dyn FnMut(&str) + Send)>) -> ChoiceAnswer {
+    async fn ask_model(
+        &self,
+        message: &Json,
+        on_reason: Option<&mut (dyn FnMut(&str) + Send)>,
+    ) -> ChoiceAnswer {
         let question = &self.question;
-        let text = message.get(TEXT).and_then(Json::as_str).unwrap_or_default();
+        let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
         let known = question.known(message);
         let known: Vec<Turn<'_>> = known.iter().map(|text| Turn { role: Role::User, text }).collect();
         let prompt = Prompt { system: &question.prompt(), history: &known, user: text };

@@ -23,10 +23,10 @@ use url::Url;
 
 /// Maximum number of bytes read from the body of an error response. An error value keeps less text.
 /// The extra bytes ensure that a secret at the truncation point is complete and can be masked.
-const ERROR_BYTES: usize = 16 << 10;
+const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
 /// A callback that receives the pieces of a response body as they arrive.
-pub(super) type Sink<'s> = dyn FnMut(&[u8]) + Send + 's;
+pub(super) type BodySink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
 /// Makes calls to [`AllowedHosts`] within [`Limits`]. Cloning is cheap and shares the connections.
 ///
@@ -53,7 +53,7 @@ impl HttpClient {
     /// If TLS cannot be set up on this platform.
     pub fn new(hosts: AllowedHosts, limits: Limits) -> Result<HttpClient, SetupError> {
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(ENCRYPTION.clone().map_err(SetupError::new)?)
+            .tls_backend_preconfigured(TLS_CONFIG.clone().map_err(SetupError::new)?)
             .user_agent(concat!("rulec/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
             .referer(false)
@@ -75,12 +75,12 @@ impl HttpClient {
     /// # Errors
     /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
     pub fn check(&self, request: &Request) -> Result<(), HttpError> {
-        self.admit(request).map(|_| ())
+        self.check_url(request).map(|_| ())
     }
 
-    fn admit(&self, request: &Request) -> Result<Url, HttpError> {
-        let refused = |failure| HttpError::new(request.call(), 0, Duration::ZERO, failure);
-        self.hosts.admit(&request.url).map_err(refused)
+    fn check_url(&self, request: &Request) -> Result<Url, HttpError> {
+        let refused = |failure| HttpError::new(request.label(), 0, Duration::ZERO, failure);
+        self.hosts.parse_allowed(&request.url).map_err(refused)
     }
 
     /// Makes a call, with retries for failures that a retry may fix.
@@ -88,16 +88,16 @@ impl HttpClient {
     /// # Errors
     /// Every [`HttpFailure`] except [`HttpFailure::NotJson`].
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
-        self.send_to(request, None).await
+        self.send_with_sink(request, None).await
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
     /// as they arrive. Once a piece was passed, the call is not retried, because `sink` would
     /// receive the piece twice.
-    pub(super) async fn send_to(
+    pub(super) async fn send_with_sink(
         &self,
         request: &Request,
-        mut sink: Option<&mut Sink<'_>>,
+        mut sink: Option<&mut BodySink<'_>>,
     ) -> Result<Response, HttpError> {
         let delivered = AtomicBool::new(false);
         let mut sink = |piece: &[u8]| {
@@ -106,36 +106,38 @@ impl HttpClient {
                 sink(piece);
             }
         };
-        let url = self.admit(request)?;
+        let url = self.check_url(request)?;
         let started = Instant::now();
         let mut attempts = 0;
         loop {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
-            let late = HttpFailure::Timeout { limit: self.limits.limit(overall), overall };
-            let failure = match self.attempt(request, &url, Instant::now() + time, late, &mut sink).await {
+            let late = HttpFailure::Timeout { limit: self.limits.limit_that_applied(overall), overall };
+            let failure = match self.send_once(request, &url, Instant::now() + time, late, &mut sink).await {
                 Ok((status, body)) => {
-                    let (call, secret) = (request.call(), request.secret.clone());
+                    let (call, secret) = (request.label(), request.secret.clone());
                     let elapsed = started.elapsed();
                     return Ok(Response { call, status, body, attempts, elapsed, secret });
                 }
                 Err(failure) => failure,
             };
-            match self.limits.pause(attempts, started.elapsed()) {
-                Some(pause) if failure.passes() && !delivered.load(Ordering::Relaxed) => sleep(pause).await,
-                _ => return Err(HttpError::new(request.call(), attempts, started.elapsed(), failure)),
+            match self.limits.pause_before_retry(attempts, started.elapsed()) {
+                Some(pause) if failure.may_pass_on_retry() && !delivered.load(Ordering::Relaxed) => {
+                    sleep(pause).await
+                }
+                _ => return Err(HttpError::new(request.label(), attempts, started.elapsed(), failure)),
             }
         }
     }
 
     /// Makes one attempt, which fails with `late` at the deadline.
-    async fn attempt(
+    async fn send_once(
         &self,
         request: &Request,
         url: &Url,
         deadline: Instant,
         late: HttpFailure,
-        sink: &mut Sink<'_>,
+        sink: &mut BodySink<'_>,
     ) -> Result<(u16, Body), HttpFailure> {
         let mut call =
             self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
@@ -143,31 +145,33 @@ impl HttpClient {
             call = call.body(body.clone());
         }
         let Ok(answer) = timeout_at(deadline, call.send()).await else { return Err(late) };
-        let mut answer = answer.map_err(failed)?;
+        let mut answer = answer.map_err(to_failure)?;
         let status = answer.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
             // The body is optional here: the status is reported even if reading the body fails.
-            let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes, &mut |_| {})).await;
-            let text = request.quote(&String::from_utf8_lossy(&bytes));
+            let _ =
+                timeout_at(deadline, read_body(&mut answer, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
+                    .await;
+            let text = request.mask_and_truncate(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
         }
         let limit = self.limits.body;
-        let complete = timeout_at(deadline, read(&mut answer, limit, &mut bytes, sink)).await;
-        if !complete.map_err(|_| late)?.map_err(failed)? {
+        let complete = timeout_at(deadline, read_body(&mut answer, limit, &mut bytes, sink)).await;
+        if !complete.map_err(|_| late)?.map_err(to_failure)? {
             return Err(HttpFailure::BodyTooLarge { limit });
         }
         let label: Option<&HeaderValue> = answer.headers().get(CONTENT_TYPE);
-        Ok((status.as_u16(), Body::read(label, &bytes)))
+        Ok((status.as_u16(), Body::parse_body(label, &bytes)))
     }
 }
 
 /// Reads a body into `bytes`, up to the limit. Returns false if the body is longer.
-async fn read(
+async fn read_body(
     answer: &mut reqwest::Response,
     limit: usize,
     bytes: &mut Vec<u8>,
-    sink: &mut Sink<'_>,
+    sink: &mut BodySink<'_>,
 ) -> reqwest::Result<bool> {
     while let Some(chunk) = answer.chunk().await? {
         let left = limit - bytes.len();
@@ -183,7 +187,7 @@ async fn read(
 
 /// Converts an error to a failure with the text of the last error in its cause chain. The outer
 /// errors name only the layer in which the failure happened.
-fn failed(error: reqwest::Error) -> HttpFailure {
+fn to_failure(error: reqwest::Error) -> HttpFailure {
     let mut deepest: &dyn Error = &error;
     while let Some(source) = deepest.source() {
         deepest = source;
@@ -209,11 +213,11 @@ impl SetupError {
 
 /// The TLS configuration. Reading the certificates is slow, so it happens once per process, for the
 /// first client.
-static ENCRYPTION: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(encryption);
+static TLS_CONFIG: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(tls_config);
 
 /// Creates the TLS configuration. On a machine without certificates, such as a bare container, http
 /// still works, and https fails when it is used.
-fn encryption() -> Result<ClientConfig, rustls::Error> {
+fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let config =
         || ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();

@@ -40,7 +40,7 @@ impl Endpoint {
     /// Creates an endpoint. Returns an error if the host may not be called, so that this is known
     /// before the first message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
-        client.check(&template.sample())?;
+        client.check(&template.sample_request())?;
         Ok(Endpoint { client, template })
     }
 

@@ -8,34 +8,34 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Maximum number of characters of a server's text in a message.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 /// Maximum number of characters of a server's text in an error value.
-const KEPT: usize = 2_000;
+const MAX_KEPT_CHARS: usize = 2_000;
 
 /// Method and URL of a call, for messages. The query is removed, because it may contain private
 /// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct CallLabel {
     pub(super) method: String,
     pub(super) url: String,
 }
 
-impl Call {
-    pub(super) fn new(method: &str, url: &str) -> Call {
+impl CallLabel {
+    pub(super) fn new(method: &str, url: &str) -> CallLabel {
         let end = url.find(['?', '#']).unwrap_or(url.len());
-        Call { method: method.to_owned(), url: without_user(&url[..end]) }
+        CallLabel { method: method.to_owned(), url: strip_user(&url[..end]) }
     }
 }
 
 /// Removes user name and password from a URL; a refused URL may contain them.
-fn without_user(url: &str) -> String {
+fn strip_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for CallLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.method, self.url)
     }
@@ -47,25 +47,25 @@ impl fmt::Display for Call {
 #[error("{}", self.to_message())]
 pub struct HttpError {
     // Boxed, so that results stay small.
-    details: Box<Details>,
+    details: Box<ErrorDetails>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Details {
-    call: Call,
+struct ErrorDetails {
+    call: CallLabel,
     attempts: u32,
     elapsed: Duration,
     failure: HttpFailure,
 }
 
 impl HttpError {
-    pub(super) fn new(call: Call, attempts: u32, elapsed: Duration, failure: HttpFailure) -> HttpError {
-        HttpError { details: Box::new(Details { call, attempts, elapsed, failure }) }
+    pub(super) fn new(call: CallLabel, attempts: u32, elapsed: Duration, failure: HttpFailure) -> HttpError {
+        HttpError { details: Box::new(ErrorDetails { call, attempts, elapsed, failure }) }
     }
 
     /// Returns the call, the failure, its remedy and the number of attempts as a localized message.
     pub fn to_message(&self) -> Message {
-        let Details { call, attempts, failure, .. } = &*self.details;
+        let ErrorDetails { call, attempts, failure, .. } = &*self.details;
         let (call, failure) = (call.to_string(), failure.to_message());
         match attempts {
             0 | 1 => message!("{call}: {failure}"),
@@ -166,13 +166,16 @@ impl HttpFailure {
                 "the connection failed: {why}; see whether the server is up and speaks this protocol"
             ),
             HttpFailure::Status { status, text } => {
-                message!("answered {status}{}{}", quoted(text), advice(*status))
+                message!("answered {status}{}{}", quote_for_message(text), status_advice(*status))
             }
             HttpFailure::BodyTooLarge { limit } => message!(
                 "the answer is longer than {limit} bytes; raise the limit of the body if it should be"
             ),
             HttpFailure::NotJson { text } => {
-                message!("the answer is not JSON{}; see whether the address is the right one", quoted(text))
+                message!(
+                    "the answer is not JSON{}; see whether the address is the right one",
+                    quote_for_message(text)
+                )
             }
         }
     }
@@ -181,13 +184,13 @@ impl HttpFailure {
 impl HttpFailure {
     /// True if a retry may succeed: after a failed connection, or after status 502, 503 or 504.
     /// After other failures, a retry would fail too, or the server may have acted on the request.
-    pub(super) fn passes(&self) -> bool {
+    pub(super) fn may_pass_on_retry(&self) -> bool {
         matches!(self, HttpFailure::Connection { .. } | HttpFailure::Status { status: 502..=504, .. })
     }
 }
 
 /// Returns the remedy for a response status as the end of a sentence; empty if there is none.
-fn advice(status: u16) -> Message {
+fn status_advice(status: u16) -> Message {
     match status {
         300..=399 => message!("; redirects are not followed: write the address it leads to"),
         401 | 403 => message!("; see whether the key is right and may do this"),
@@ -198,14 +201,14 @@ fn advice(status: u16) -> Message {
 
 /// Formats a server's text for a message: on one line and truncated. Returns an empty message for
 /// an empty text.
-pub(super) fn quoted(text: &str) -> Message {
-    let line = truncate_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
+pub(super) fn quote_for_message(text: &str) -> Message {
+    let line = truncate_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_SHOWN_CHARS);
     if line.is_empty() { Message::default() } else { message!(": `{line}`") }
 }
 
 /// Truncates a server's text for an error value.
-pub(super) fn keep(text: &str) -> String {
-    truncate_chars(text, KEPT)
+pub(super) fn truncate_for_error(text: &str) -> String {
+    truncate_chars(text, MAX_KEPT_CHARS)
 }
 
 #[cfg(test)]
@@ -215,7 +218,7 @@ mod tests {
     #[test]
     fn messages_say_what_where_and_the_remedy() {
         let show = |failure, attempts| {
-            let call = Call::new("POST", "http://u:p@h/x?token=1#y");
+            let call = CallLabel::new("POST", "http://u:p@h/x?token=1#y");
             HttpError::new(call, attempts, Duration::ZERO, failure).to_string()
         };
         let status = |status, text: &str| HttpFailure::Status { status, text: text.to_owned() };
@@ -252,14 +255,17 @@ mod tests {
             ("u@h", "u@h"),
             ("", ""),
         ] {
-            assert_eq!(Call::new("GET", url).url, expected);
+            assert_eq!(CallLabel::new("GET", url).url, expected);
         }
     }
 
     #[test]
     fn long_texts_are_cut_at_characters() {
-        assert_eq!(keep(&"文".repeat(3_000)), format!("{}…", "文".repeat(KEPT)));
-        assert_eq!(quoted(&"é".repeat(300)).as_str(), format!(": `{}…`", "é".repeat(SHOWN)));
-        assert_eq!(keep("x"), "x");
+        assert_eq!(truncate_for_error(&"文".repeat(3_000)), format!("{}…", "文".repeat(MAX_KEPT_CHARS)));
+        assert_eq!(
+            quote_for_message(&"é".repeat(300)).as_str(),
+            format!(": `{}…`", "é".repeat(MAX_SHOWN_CHARS))
+        );
+        assert_eq!(truncate_for_error("x"), "x");
     }
 }

@@ -18,7 +18,7 @@ use rulec_base::message;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-const FLOW_ID: &str = "flow_id";
+const FLOW_ID_ARGUMENT: &str = "flow_id";
 
 /// Executes flows by sending a configured HTTP request.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl FlowExecutor {
         context: &Map<String, Value>,
     ) -> Result<Response, FlowError> {
         let mut arguments = arguments.clone();
-        arguments.insert(FLOW_ID.to_owned(), flow_id.into());
+        arguments.insert(FLOW_ID_ARGUMENT.to_owned(), flow_id.into());
         let called = self.endpoint.call(Values { arguments: &arguments, context }).await;
         called.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
     }

@@ -10,11 +10,11 @@ use url::{Host, Url};
 /// no wildcards. An empty list allows no host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
-    entries: Vec<Entry>,
+    entries: Vec<HostEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct HostEntry {
     host: Host<String>,
     port: Option<u16>,
 }
@@ -50,7 +50,7 @@ impl AllowedHosts {
     pub fn new<S: AsRef<str>>(entries: impl IntoIterator<Item = S>) -> Result<Self, HostError> {
         let read = |entry: S| {
             let text = entry.as_ref();
-            Entry::read(text).ok_or_else(|| HostError { entry: text.to_owned() })
+            HostEntry::parse_entry(text).ok_or_else(|| HostError { entry: text.to_owned() })
         };
         Ok(AllowedHosts { entries: entries.into_iter().map(read).collect::<Result<_, _>>()? })
     }
@@ -59,8 +59,8 @@ impl AllowedHosts {
     ///
     /// # Errors
     /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
-    pub(super) fn admit(&self, url: &str) -> Result<Url, HttpFailure> {
-        let url = parse(url)?;
+    pub(super) fn parse_allowed(&self, url: &str) -> Result<Url, HttpFailure> {
+        let url = parse_url(url)?;
         let port = url.port_or_known_default();
         let listed = url.host().is_some_and(|host| {
             let host = host.to_owned();
@@ -68,12 +68,12 @@ impl AllowedHosts {
                 .iter()
                 .any(|entry| entry.host == host && (entry.port.is_none() || entry.port == port))
         });
-        if listed { Ok(url) } else { Err(HttpFailure::HostNotAllowed { host: authority(&url) }) }
+        if listed { Ok(url) } else { Err(HttpFailure::HostNotAllowed { host: host_and_port(&url) }) }
     }
 }
 
-impl Entry {
-    fn read(text: &str) -> Option<Entry> {
+impl HostEntry {
+    fn parse_entry(text: &str) -> Option<HostEntry> {
         // The colons of an IPv6 address are inside brackets.
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
@@ -83,13 +83,13 @@ impl Entry {
             _ => (text, None),
         };
         let wild = host.contains('*');
-        Some(Entry { host: Host::parse(host).ok().filter(|_| !wild)?, port })
+        Some(HostEntry { host: Host::parse(host).ok().filter(|_| !wild)?, port })
     }
 }
 
 /// Parses a URL. The URL must be absolute, have the scheme http or https, and contain no user name
 /// and no password.
-pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
+pub(super) fn parse_url(text: &str) -> Result<Url, HttpFailure> {
     let bad = |why| Err(HttpFailure::BadUrl { why });
     match Url::parse(text) {
         Err(error) => bad(Message::verbatim(error.to_string())),
@@ -104,7 +104,7 @@ pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
 }
 
 /// Returns `host` or `host:port`, as an entry of the list of allowed hosts.
-fn authority(url: &Url) -> String {
+fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
@@ -140,11 +140,11 @@ mod tests {
             ("https://x.example/", true),
             ("http://x.example/", false),
         ] {
-            let refused = matches!(hosts.admit(url), Err(HttpFailure::HostNotAllowed { .. }));
-            assert_eq!(hosts.admit(url).is_ok(), allowed, "{url}");
+            let refused = matches!(hosts.parse_allowed(url), Err(HttpFailure::HostNotAllowed { .. }));
+            assert_eq!(hosts.parse_allowed(url).is_ok(), allowed, "{url}");
             assert_eq!(refused, !allowed, "{url}");
         }
-        assert!(AllowedHosts::default().admit("http://localhost/").is_err());
+        assert!(AllowedHosts::default().parse_allowed("http://localhost/").is_err());
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             "http://u:p@h/",
             "http://:p@h/",
         ] {
-            assert!(matches!(hosts.admit(url), Err(HttpFailure::BadUrl { .. })), "{url}");
+            assert!(matches!(hosts.parse_allowed(url), Err(HttpFailure::BadUrl { .. })), "{url}");
         }
     }
 

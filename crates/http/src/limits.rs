@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Longest time limit that is used: practically no limit, yet small enough to add to any point in
 /// time.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
 /// MiB per response. The pauses double from 200 milliseconds up to 5 seconds.
@@ -41,17 +41,17 @@ impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
     /// flag is true if the overall limit determines the time limit.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
-        let left = self.overall.saturating_sub(elapsed).min(LONGEST);
+        let left = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
         if left < self.attempt { (left, true) } else { (self.attempt, false) }
     }
 
-    pub(super) fn limit(&self, overall: bool) -> Duration {
+    pub(super) fn limit_that_applied(&self, overall: bool) -> Duration {
         if overall { self.overall } else { self.attempt }
     }
 
     /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or if the
     /// overall limit would end before the retry starts.
-    pub(super) fn pause(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
+    pub(super) fn pause_before_retry(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {
             return None;
         }
@@ -74,15 +74,15 @@ mod tests {
     fn pauses_double_up_to_the_cap_and_end() {
         let limits =
             Limits { retries: 5, pauses: (ms(100), ms(500)), overall: ms(10_000), ..Limits::default() };
-        let pauses: Vec<_> = (1..=7).map(|attempts| limits.pause(attempts, ms(0))).collect();
+        let pauses: Vec<_> = (1..=7).map(|attempts| limits.pause_before_retry(attempts, ms(0))).collect();
         let expected = [100, 200, 400, 500, 500].map(|pause| Some(ms(pause)));
         assert_eq!(pauses[..5], expected);
         assert_eq!(pauses[5..], [None, None]);
         let with = |retries| Limits { retries, ..limits.clone() };
-        assert_eq!(with(0).pause(1, ms(0)), None);
-        assert_eq!(with(u32::MAX).pause(u32::MAX, ms(0)), Some(ms(500)));
+        assert_eq!(with(0).pause_before_retry(1, ms(0)), None);
+        assert_eq!(with(u32::MAX).pause_before_retry(u32::MAX, ms(0)), Some(ms(500)));
         for (elapsed, expected) in [(9_899, Some(ms(100))), (9_900, None), (20_000, None)] {
-            assert_eq!(limits.pause(1, ms(elapsed)), expected, "{elapsed}");
+            assert_eq!(limits.pause_before_retry(1, ms(elapsed)), expected, "{elapsed}");
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
             assert_eq!((time, overall), (ms(expected.0), expected.1), "{elapsed}");
         }
         let endless = Limits { attempt: Duration::MAX, overall: Duration::MAX, ..Limits::default() };
-        assert_eq!(endless.time_for_attempt(ms(1)), (LONGEST, true));
-        assert_eq!((limits.limit(false), limits.limit(true)), (ms(100), ms(250)));
+        assert_eq!(endless.time_for_attempt(ms(1)), (MAX_TIME_LIMIT, true));
+        assert_eq!((limits.limit_that_applied(false), limits.limit_that_applied(true)), (ms(100), ms(250)));
     }
 }

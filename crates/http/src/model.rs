@@ -14,7 +14,7 @@ use rulec::prompt::PickTool;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const PATH: &str = "chat/completions";
+const DEFAULT_PATH: &str = "chat/completions";
 
 /// A language model that is called at an HTTP endpoint for chat completions.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl ChatModel {
     /// # Errors
     /// If the host may not be called.
     pub fn new(client: HttpClient, base: &str, model: &str) -> Result<ChatModel, HttpError> {
-        let (base, path) = (base.to_owned(), PATH.to_owned());
+        let (base, path) = (base.to_owned(), DEFAULT_PATH.to_owned());
         let made = ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
         made.client.check(&Request::get(made.url()))?;
         Ok(made)
@@ -119,10 +119,10 @@ impl ChatModel {
     /// If the call fails, the response has no call of the tool, or the picked id is not in the
     /// list.
     pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
-        let request = self.request(self.question(prompt, tool))?;
+        let request = self.build_request(self.build_question(prompt, tool))?;
         let response = self.client.send(&request).await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
-        read(&response.into_json()?, tool, &request, (attempts, elapsed))
+        read_pick(&response.into_json()?, tool, &request, (attempts, elapsed))
     }
 
     /// Like [`ChatModel::choose`], but streams the response: `on_reason` receives the pieces of the
@@ -136,26 +136,28 @@ impl ChatModel {
         tool: &PickTool,
         on_reason: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Pick, ModelError> {
-        let mut question = self.question(prompt, tool);
+        let mut question = self.build_question(prompt, tool);
         question["stream"] = true.into();
-        let request = self.request(question)?;
-        let mut streamed = stream::Streamed::default();
-        let response =
-            self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, on_reason))).await?;
+        let request = self.build_request(question)?;
+        let mut streamed = stream::StreamedResponse::default();
+        let response = self
+            .client
+            .send_with_sink(&request, Some(&mut |piece| streamed.add_piece(piece, on_reason)))
+            .await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
-        let answer = match streamed.answer() {
+        let answer = match streamed.to_answer() {
             Some(answer) => answer,
             // The endpoint does not stream: it sent one complete response.
             None => response.into_json()?,
         };
-        let pick = read(&answer, tool, &request, (attempts, elapsed))?;
+        let pick = read_pick(&answer, tool, &request, (attempts, elapsed))?;
         if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
             on_reason(rest);
         }
         Ok(pick)
     }
 
-    fn request(&self, question: Value) -> Result<Request, HeaderError> {
+    fn build_request(&self, question: Value) -> Result<Request, HeaderError> {
         let request = Request::post(self.url(), &question);
         match &self.key {
             Some(key) => request.bearer(key),
@@ -163,7 +165,7 @@ impl ChatModel {
         }
     }
 
-    fn question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
+    fn build_question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
         let message = |role: &str, text: &str| json!({"role": role, "content": text});
         let mut messages = Vec::with_capacity(prompt.history.len() + 2);
         if !prompt.system.is_empty() {
@@ -188,15 +190,15 @@ impl ChatModel {
 }
 
 /// Reads the picked id from a model's response. `attempts` and `elapsed` describe the HTTP call.
-fn read(
+fn read_pick(
     answer: &Value,
     tool: &PickTool,
     request: &Request,
     (attempts, elapsed): (u32, Duration),
 ) -> Result<Pick, ModelError> {
-    let quote = |text: &str| request.quote(text);
-    let (id, ignored) = answer::read(answer, tool).map_err(|error| error.quoted(quote))?;
-    let reason = tool.wants_reason().then(|| answer::reason(answer)).flatten();
+    let quote = |text: &str| request.mask_and_truncate(text);
+    let (id, ignored) = answer::read_pick(answer, tool).map_err(|error| error.map_model_texts(quote))?;
+    let reason = tool.wants_reason().then(|| answer::picked_reason(answer)).flatten();
     let ignored = ignored.iter().map(|call| quote(call)).collect();
     Ok(Pick { id, reason: reason.map(|reason| quote(&reason)), ignored, attempts, elapsed })
 }

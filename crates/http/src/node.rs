@@ -11,9 +11,9 @@ use std::sync::Arc;
 use url::Url;
 
 /// The config fields that may contain the request body; at most one may be set.
-const BODIES: [&str; 3] = ["body", "json", "data"];
+const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
 /// All other config fields. The engine that runs the node enforces `timeout`.
-const FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
+const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
 /// contains the response: its `status`, and its body as `data`. The body is JSON if it parses as
@@ -50,7 +50,8 @@ pub fn node(
 fn read(config: &Value) -> Result<Request, ProcessError> {
     let nothing = Map::new();
     let fields = config.as_object().unwrap_or(&nothing);
-    if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&&***name) && !BODIES.contains(&&***name))
+    if let Some(name) =
+        fields.keys().find(|name| !OTHER_FIELDS.contains(&&***name) && !BODY_FIELDS.contains(&&***name))
     {
         return Err(format!("`config.{name}` is nothing that an HTTP node sends; leave it out").into());
     }
@@ -70,7 +71,7 @@ fn read(config: &Value) -> Result<Request, ProcessError> {
     let text = |place: &str| config[place].as_str().filter(|text| !text.trim().is_empty());
     let url = text("url").ok_or("`config.url` must be a text")?;
     let bodies: Vec<&Value> =
-        BODIES.iter().filter_map(|name| fields.get(*name)).filter(|body| !body.is_null()).collect();
+        BODY_FIELDS.iter().filter_map(|name| fields.get(*name)).filter(|body| !body.is_null()).collect();
     if bodies.len() > 1 {
         return Err("give one of `config.body`, `config.json` and `config.data`".into());
     }

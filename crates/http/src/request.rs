@@ -1,6 +1,6 @@
 //! Requests and responses, independent of the HTTP library.
 
-use super::error::{Call, HttpError, HttpFailure, keep};
+use super::error::{CallLabel, HttpError, HttpFailure, truncate_for_error};
 use super::secret::Secret;
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// Headers that control the connection. Setting one could redirect a call to another host or
 /// corrupt it.
-const RESERVED: [&str; 8] =
+const RESERVED_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /// A request: method, URL, headers and a JSON body.
@@ -94,24 +94,24 @@ impl Request {
         Ok(self)
     }
 
-    pub(super) fn call(&self) -> Call {
-        Call::new(self.method.as_str(), &self.url)
+    pub(super) fn label(&self) -> CallLabel {
+        CallLabel::new(self.method.as_str(), &self.url)
     }
 
     /// Masks the request's secret in a server's text, and truncates the text for an error value.
-    pub(super) fn quote(&self, text: &str) -> String {
+    pub(super) fn mask_and_truncate(&self, text: &str) -> String {
         quote(self.secret.as_ref(), text)
     }
 }
 
 fn quote(secret: Option<&Secret>, text: &str) -> String {
-    secret.map_or_else(|| keep(text), |secret| keep(&secret.mask(text)))
+    secret.map_or_else(|| truncate_for_error(text), |secret| truncate_for_error(&secret.mask_in(text)))
 }
 
 /// Shows the names of headers only, because the values and the body contain keys and private data.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let call = self.call();
+        let call = self.label();
         let headers: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
         f.debug_struct("Request")
             .field("method", &call.method)
@@ -124,7 +124,7 @@ impl fmt::Debug for Request {
 pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let error = |why| HeaderError { name: name.to_owned(), why };
     let parsed = HeaderName::try_from(name).map_err(|_| error(message!("that is no header name")))?;
-    if RESERVED.contains(&parsed.as_str()) {
+    if RESERVED_HEADERS.contains(&parsed.as_str()) {
         return Err(error(message!("it belongs to the connection; leave it out")));
     }
     Ok(parsed)
@@ -158,8 +158,8 @@ impl Body {
         }
     }
 
-    pub(super) fn read(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
-        let json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json));
+    pub(super) fn parse_body(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
+        let json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json_type));
         match json.then(|| serde_json::from_slice(bytes)) {
             Some(Ok(value)) => Body::Json(value),
             _ => Body::Text(String::from_utf8_lossy(bytes).into_owned()),
@@ -168,7 +168,7 @@ impl Body {
 }
 
 /// True if a content type is `…/json` or `…/…+json`.
-fn is_json(label: &str) -> bool {
+fn is_json_type(label: &str) -> bool {
     let kind = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind.ends_with("/json") || kind.ends_with("+json")
 }
@@ -176,7 +176,7 @@ fn is_json(label: &str) -> bool {
 /// A successful response (status 2xx).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    pub(super) call: Call,
+    pub(super) call: CallLabel,
     /// The status code.
     pub status: u16,
     /// The response body.
@@ -256,8 +256,8 @@ mod tests {
             (Some("text/plain"), "[1]", text("[1]")),
         ] {
             let label = label.map(HeaderValue::from_static);
-            assert_eq!(Body::read(label.as_ref(), bytes.as_bytes()), expected, "{label:?} {bytes}");
+            assert_eq!(Body::parse_body(label.as_ref(), bytes.as_bytes()), expected, "{label:?} {bytes}");
         }
-        assert_eq!(Body::read(None, b"\xff"), text("\u{fffd}"));
+        assert_eq!(Body::parse_body(None, b"\xff"), text("\u{fffd}"));
     }
 }

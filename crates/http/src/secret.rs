@@ -20,7 +20,7 @@ impl Secret {
         &self.0
     }
 
-    pub(super) fn mask(&self, text: &str) -> String {
+    pub(super) fn mask_in(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, MASK) }
     }
 }
@@ -39,7 +39,7 @@ mod tests {
     fn never_shown() {
         let secret = Secret::new("k-1");
         assert_eq!(format!("{secret:?}"), "Secret(***)");
-        assert_eq!(secret.mask("bad key k-1, k-1"), "bad key ***, ***");
-        assert_eq!(Secret::new("").mask("ab"), "ab");
+        assert_eq!(secret.mask_in("bad key k-1, k-1"), "bad key ***, ***");
+        assert_eq!(Secret::new("").mask_in("ab"), "ab");
     }
 }

@@ -29,17 +29,17 @@ use rulec_base::message;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
-use text::{Piece, Text, as_text};
+use text::{TemplateText, TextPiece, value_to_text};
 use url::UrlTemplate;
 
-const PLACE_URL: &str = "url";
+const URL_PLACE: &str = "url";
 
 /// A request with placeholders.
 #[derive(Clone, PartialEq)]
 pub struct Template {
     method: Method,
     url: UrlTemplate,
-    headers: Vec<(HeaderName, Text)>,
+    headers: Vec<(HeaderName, TemplateText)>,
     body: Option<BodyPart>,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let placeholders: Vec<_> = self.placeholders().iter().map(ToString::to_string).collect();
         f.debug_struct("Template")
-            .field("request", &self.sample())
+            .field("request", &self.sample_request())
             .field("placeholders", &placeholders)
             .finish_non_exhaustive()
     }
@@ -57,7 +57,7 @@ impl fmt::Debug for Template {
 #[derive(Clone, Debug, PartialEq)]
 enum BodyPart {
     Plain(Value),
-    Text(Text),
+    Text(TemplateText),
     List(Vec<BodyPart>),
     Dict(Vec<(String, BodyPart)>),
 }
@@ -82,7 +82,7 @@ impl Template {
             Some(_) => Err(wrong(place, message!("a string"))),
         };
         let url = UrlTemplate::parse(
-            text(PLACE_URL)?.ok_or_else(|| wrong(PLACE_URL, message!("there, a string")))?,
+            text(URL_PLACE)?.ok_or_else(|| wrong(URL_PLACE, message!("there, a string")))?,
         )?;
         let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
         let method = match text("method")? {
@@ -103,7 +103,7 @@ impl Template {
         let mut found: Vec<_> = self.url.text.placeholders().collect();
         found.extend(self.headers.iter().flat_map(|(_, value)| value.placeholders()));
         if let Some(body) = &self.body {
-            body.collect(&mut found);
+            body.collect_placeholders(&mut found);
         }
         found
     }
@@ -126,15 +126,15 @@ impl Template {
 
     /// Returns a request to the same host, with `x` in place of each placeholder, to check the host
     /// in advance.
-    pub(super) fn sample(&self) -> Request {
-        Request::new(self.method.clone(), self.url.sample(), None)
+    pub(super) fn sample_request(&self) -> Request {
+        Request::new(self.method.clone(), self.url.sample_url(), None)
     }
 }
 
 impl BodyPart {
     fn parse(value: &Value) -> BodyPart {
         match value {
-            Value::String(text) => BodyPart::Text(Text::parse(text)),
+            Value::String(text) => BodyPart::Text(TemplateText::parse(text)),
             Value::Array(items) => BodyPart::List(items.iter().map(BodyPart::parse).collect()),
             Value::Object(fields) => BodyPart::Dict(
                 fields.iter().map(|(key, value)| (key.clone(), BodyPart::parse(value))).collect(),
@@ -143,20 +143,20 @@ impl BodyPart {
         }
     }
 
-    fn collect<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
+    fn collect_placeholders<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
         match self {
             BodyPart::Plain(_) => {}
             BodyPart::Text(text) => found.extend(text.placeholders()),
-            BodyPart::List(items) => items.iter().for_each(|item| item.collect(found)),
-            BodyPart::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect(found)),
+            BodyPart::List(items) => items.iter().for_each(|item| item.collect_placeholders(found)),
+            BodyPart::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect_placeholders(found)),
         }
     }
 
     fn fill(&self, values: Values<'_>, place: &str) -> Result<Value, FillError> {
         Ok(match self {
             BodyPart::Plain(value) => value.clone(),
-            BodyPart::Text(text) => match text.whole() {
-                Some(placeholder) => value_of(placeholder, values, place)?.clone(),
+            BodyPart::Text(text) => match text.as_single_placeholder() {
+                Some(placeholder) => required_value(placeholder, values, place)?.clone(),
                 None => Value::String(fill_text(text, values, place)?),
             },
             BodyPart::List(items) => {
@@ -183,22 +183,26 @@ pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
         .ok_or_else(|| TemplateError::Method { method: text.to_owned() })
 }
 
-fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Text), TemplateError> {
+fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, TemplateText), TemplateError> {
     let place = format!("headers.{name}");
     let Value::String(value) = value else {
         return Err(TemplateError::Type { place, wanted: message!("a string") });
     };
     match (header_name(name), header_value(name, value)) {
-        (Ok(name), Ok(_)) => Ok((name, Text::parse(value))),
+        (Ok(name), Ok(_)) => Ok((name, TemplateText::parse(value))),
         (Err(error), _) | (_, Err(error)) => Err(TemplateError::Header { place, why: error.why().clone() }),
     }
 }
 
-fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> Result<&'a Value, FillError> {
+fn required_value<'a>(
+    placeholder: &Placeholder,
+    values: Values<'a>,
+    place: &str,
+) -> Result<&'a Value, FillError> {
     let wanted_from = placeholder.source;
-    let known = values.get(wanted_from);
+    let known = values.values_of(wanted_from);
     known.get(&placeholder.name).ok_or_else(|| {
-        blame(
+        fill_error(
             placeholder,
             place,
             FillReason::Unfilled { wanted_from, known: known.keys().cloned().collect() },
@@ -206,20 +210,23 @@ fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> R
     })
 }
 
-fn text_of<'a>(
+fn required_text<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,
     place: &str,
 ) -> Result<Cow<'a, str>, FillError> {
-    as_text(value_of(placeholder, values, place)?).ok_or_else(|| blame(placeholder, place, FillReason::Null))
+    value_to_text(required_value(placeholder, values, place)?)
+        .ok_or_else(|| fill_error(placeholder, place, FillReason::Null))
 }
 
-fn fill_text(text: &Text, values: Values<'_>, place: &str) -> Result<String, FillError> {
+fn fill_text(text: &TemplateText, values: Values<'_>, place: &str) -> Result<String, FillError> {
     let mut filled = String::new();
     for piece in &text.pieces {
         match piece {
-            Piece::Literal(literal) => filled.push_str(literal),
-            Piece::Placeholder(placeholder) => filled.push_str(&text_of(placeholder, values, place)?),
+            TextPiece::Literal(literal) => filled.push_str(literal),
+            TextPiece::Placeholder(placeholder) => {
+                filled.push_str(&required_text(placeholder, values, place)?)
+            }
         }
     }
     Ok(filled)
@@ -227,18 +234,22 @@ fn fill_text(text: &Text, values: Values<'_>, place: &str) -> Result<String, Fil
 
 /// Fills a header's value. The literal text was checked by `parse` and each value is checked here,
 /// so the result is always a valid header value.
-fn fill_header(name: &HeaderName, text: &Text, values: Values<'_>) -> Result<Option<HeaderValue>, FillError> {
+fn fill_header(
+    name: &HeaderName,
+    text: &TemplateText,
+    values: Values<'_>,
+) -> Result<Option<HeaderValue>, FillError> {
     let place = format!("headers.{name}");
     for placeholder in text.placeholders() {
-        let value = text_of(placeholder, values, &place)?;
+        let value = required_text(placeholder, values, &place)?;
         if header_value(name.as_str(), &value).is_err() {
-            return Err(blame(placeholder, &place, FillReason::HeaderValue));
+            return Err(fill_error(placeholder, &place, FillReason::HeaderValue));
         }
     }
     Ok(header_value(name.as_str(), &fill_text(text, values, &place)?).ok())
 }
 
-fn blame(placeholder: &Placeholder, place: &str, reason: FillReason) -> FillError {
+fn fill_error(placeholder: &Placeholder, place: &str, reason: FillReason) -> FillError {
     FillError { place: place.to_owned(), placeholder: placeholder.clone(), reason }
 }
 

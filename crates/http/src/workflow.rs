@@ -18,17 +18,17 @@ use std::sync::Arc;
 pub fn endpoint_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
-    move |node| Ok(Arc::new(EndpointNode(endpoint(&client, &node.config)?)))
+    move |node| Ok(Arc::new(EndpointNode(parse_endpoint(&client, &node.config)?)))
 }
 
 /// Returns the factory of council nodes whose members may be endpoints; see [`Council::factory`].
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
-    Council::factory(move |written| Ok(Arc::new(Member(endpoint(&client, written)?))))
+    Council::factory(move |written| Ok(Arc::new(CouncilMember(parse_endpoint(&client, written)?))))
 }
 
-fn endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, Message> {
+fn parse_endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, Message> {
     let template = Template::parse(written).map_err(|error| error.to_message())?;
     let endpoint = Endpoint::new(client.clone(), template).map_err(|error| error.to_message())?;
     Ok(Arc::new(endpoint))
@@ -39,7 +39,7 @@ struct EndpointNode(Arc<Endpoint>);
 impl Processor for EndpointNode {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
         Box::pin(async move {
-            Ok(match ask(&self.0, &input).await? {
+            Ok(match ask_endpoint(&self.0, &input).await? {
                 Value::Object(fields) => Value::Object(fields),
                 other => Value::Object(Map::from_iter([("reply".to_owned(), other)])),
             })
@@ -48,15 +48,15 @@ impl Processor for EndpointNode {
 }
 
 /// A member of a council: an endpoint whose reply is the answer.
-struct Member(Arc<Endpoint>);
+struct CouncilMember(Arc<Endpoint>);
 
-impl Processor for Member {
+impl Processor for CouncilMember {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
-        Box::pin(async move { ask(&self.0, &input).await })
+        Box::pin(async move { ask_endpoint(&self.0, &input).await })
     }
 }
 
-async fn ask(endpoint: &Endpoint, input: &Value) -> ProcessResult {
+async fn ask_endpoint(endpoint: &Endpoint, input: &Value) -> ProcessResult {
     let nothing = Map::new();
     let fields = input.as_object().unwrap_or(&nothing);
     let Response { body, .. } = endpoint.call(Values { arguments: fields, context: fields }).await?;

@@ -1,45 +1,45 @@
 //! Imports workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an
 //! object with `choices` (or `branches`).
 
-use super::compare::{self, Difference, Findings};
-use super::document::{Document, Statement};
-use super::located::{JsonNode, Read};
-use super::write::{self, Names, comment, quote_string, shown};
+use super::compare::{self, ConditionFindings, Difference};
+use super::document::{ImportedStatement, RulesDocument};
+use super::located::{JsonNode, ReadResult};
+use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
 use rulec_base::message;
 
 /// Name of the imported choice, because the original may have no name.
-const NAME: &str = "next_step";
+const CHOICE_NAME: &str = "next_step";
 
-pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
-    let mut document = Document {
+pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
+    let mut document = RulesDocument {
         header: "Branches of a workflow step, imported from its JSON.".to_owned(),
-        ..Document::default()
+        ..RulesDocument::default()
     };
     let mut title = None;
     let mut docs = String::new();
     let mut to_user = false;
     let branches = if root.value.is_array() {
-        root.list(&message!("branches"))?
+        root.as_list(&message!("branches"))?
     } else {
-        let object = root.object(&message!("a list of branches, or an object with `choices`"))?;
+        let object = root.as_object(&message!("a list of branches, or an object with `choices`"))?;
         let Some(list) = object.get("choices").or_else(|| object.get("branches")) else {
             return root.refuse(message!("the document needs `choices`, a list of branches"));
         };
-        title = object.text("name")?;
-        docs = object.text("description")?.unwrap_or_default().to_owned();
-        to_user = object.bool("to_user", false)?;
-        document.keep_in_header(&object);
-        list.list(&message!("branches"))?
+        title = object.get_text("name")?;
+        docs = object.get_text("description")?.unwrap_or_default().to_owned();
+        to_user = object.get_bool("to_user", false)?;
+        document.keep_unread_in_header(&object);
+        list.as_list(&message!("branches"))?
     };
-    let mut findings = Findings::default();
-    let mut ids = Names::default();
+    let mut findings = ConditionFindings::default();
+    let mut ids = NameAllocator::default();
     let mut body = String::new();
     for node in &branches {
-        let lines = branch(node, &mut ids, &mut findings, &mut document);
-        body.push_str(&lines.map_err(|refusal| refusal.at_node(&message!("branch"), node, &["branch_id"]))?);
+        let lines = read_branch(node, &mut ids, &mut findings, &mut document);
+        body.push_str(&lines.map_err(|refusal| refusal.in_node(&message!("branch"), node, &["branch_id"]))?);
     }
-    let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
-    let title = names.take(title.filter(|title| !title.is_empty()).unwrap_or(NAME));
+    let mut names = NameAllocator::reserving(&["none", "default", "routes", "flows"]);
+    let title = names.unique_name(title.filter(|title| !title.is_empty()).unwrap_or(CHOICE_NAME));
     let mut comments = vec![
         "Branches are tried from the last to the first. A condition that reads what is missing, or is of \
          another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
@@ -47,7 +47,7 @@ pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
     ];
     if !findings.different.is_empty() {
         let lines: Vec<String> =
-            findings.different.iter().map(|it: &Difference| format!("- {}", it.text())).collect();
+            findings.different.iter().map(|it: &Difference| format!("- {}", it.description())).collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
             1 => message!("one point"),
@@ -62,19 +62,19 @@ pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    document.statements.push(Statement { comments, docs, body, close: false });
+    document.statements.push(ImportedStatement { comments, docs, body, close: false });
     Ok(document)
 }
 
-fn branch(
+fn read_branch(
     node: &JsonNode<'_>,
-    ids: &mut Names,
-    findings: &mut Findings,
-    document: &mut Document,
-) -> Read<String> {
-    let object = node.object(&message!("a branch"))?;
-    let id = object.need("branch_id", &message!("a branch"))?.text()?;
-    let any = match object.raw("logic") {
+    ids: &mut NameAllocator,
+    findings: &mut ConditionFindings,
+    document: &mut RulesDocument,
+) -> ReadResult<String> {
+    let object = node.as_object(&message!("a branch"))?;
+    let id = object.get_required("branch_id", &message!("a branch"))?.as_text()?;
+    let any = match object.get_with_null("logic") {
         None => false,
         Some(logic) => match logic.value.as_str() {
             Some("and" | "AND" | "Logic.AND") => false,
@@ -82,24 +82,24 @@ fn branch(
             _ => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },
     };
-    let default = object.raw("is_default").map(|node| node.bool()).transpose()?.unwrap_or(true);
+    let default = object.get_with_null("is_default").map(|node| node.as_bool()).transpose()?.unwrap_or(true);
     // Any text is a valid id, because an id that is not a name is quoted.
-    let written = ids.take_as_is(id);
-    document.renamed(&written, id);
+    let written = ids.unique_text(id);
+    document.record_rename(&written, id);
     let mut out = String::new();
-    let say = |out: &mut String, text: &str| out.push_str(&comment("#", text, 2));
+    let say = |out: &mut String, text: &str| out.push_str(&write_comment("#", text, 2));
     if written != id {
-        say(&mut out, &format!("Its id is {} in the original, as another's is.", shown(id)));
+        say(&mut out, &format!("Its id is {} in the original, as another's is.", quote_for_comment(id)));
     }
-    let conditions = object.list("conditions", &message!("conditions"))?;
-    let label = shown(id);
-    for kept in document.kept(&object, &message!("the branch {label}")) {
-        say(&mut out, &kept);
+    let conditions = object.get_list("conditions", &message!("conditions"))?;
+    let label = quote_for_comment(id);
+    for comments_for_unread in document.comments_for_unread(&object, &message!("the branch {label}")) {
+        say(&mut out, &comments_for_unread);
     }
     let id = branch_name(&written);
     if default {
         if !conditions.is_empty() {
-            let shown: Vec<String> = conditions.iter().map(compare::original).collect();
+            let shown: Vec<String> = conditions.iter().map(compare::original_condition).collect();
             say(
                 &mut out,
                 &format!("A default answers whatever its conditions say: left out {}.", shown.join(", ")),
@@ -111,27 +111,27 @@ fn branch(
     }
     let (mut lines, mut plain) = (String::new(), Vec::new());
     for node in &conditions {
-        let condition = compare::condition(node, findings)?;
+        let condition = compare::read_condition(node, findings)?;
         for member in findings.unknown.drain(..) {
-            lines.push_str(&comment("#", &member, 4));
+            lines.push_str(&write_comment("#", &member, 4));
             plain.push(None);
             document.notes.push(message!(
                 "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
-                shown(&member)
+                quote_for_comment(&member)
             ));
         }
         match condition {
             Ok((text, remark)) => {
                 if let Some(remark) = remark {
-                    lines.push_str(&comment("#", &remark, 4));
+                    lines.push_str(&write_comment("#", &remark, 4));
                     plain.push(None);
                 }
                 lines.push_str(&format!("    {text};\n"));
                 plain.push(Some(text));
             }
             Err(reason) => {
-                let original = compare::original(node);
-                lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
+                let original = compare::original_condition(node);
+                lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 plain.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
                 document

@@ -3,29 +3,29 @@
 
 use super::Untranslatable;
 use super::literal::{self, Literal};
-use super::located::{JsonNode, Object, Read, kind};
-use super::operator::{Operator, Type, Verb, verb_in_capitals};
+use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
+use super::operator::{Comparison, Operator, ValueType, verb_in_capitals};
 use super::regex::{self, TranslateError};
-use super::write::{format_path, format_value, quote_raw_string, shown};
+use super::write::{format_path, format_value, quote_for_comment, quote_raw_string};
 use rulec::Message;
 use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-enum Right {
+enum RightSide {
     /// The right side is a constant or a regular expression, in rule syntax.
-    Constant(String, Type),
+    Constant(String, ValueType),
     /// The right side is a list or dict that JSON cannot represent, so no message can contain it.
-    Odd(Type),
+    Odd(ValueType),
     /// The right side is an expression that Python refuses, with the reason.
     Broken(String),
     /// The right side is the output of a workflow step, in rule syntax.
-    Step(String, Type),
+    Step(String, ValueType),
 }
 
 /// A condition in rule syntax. The second text is a remark for the author, if the condition is
 /// constant or differs from the original.
-type Written = (String, Option<String>);
+type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original Python module decides differently from the imported rules. Each reason
 /// is described once per file.
@@ -40,7 +40,7 @@ pub(super) enum Difference {
 }
 
 impl Difference {
-    pub(super) fn text(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         match self {
             Difference::PlainText => {
                 "a text without quotes is itself here; the module evaluates it as Python, and fails or skips the condition"
@@ -64,125 +64,132 @@ impl Difference {
 
 /// Findings collected while reading conditions.
 #[derive(Default)]
-pub(super) struct Findings {
+pub(super) struct ConditionFindings {
     /// Reasons why the Python module decides differently.
     pub(super) different: BTreeSet<Difference>,
     /// JSON members that have no meaning to the importer, as keys and values.
     pub(super) unknown: Vec<String>,
 }
 
-impl Findings {
+impl ConditionFindings {
     /// Records the members of an object that were not read; the original ignores them.
-    fn rest(&mut self, object: &Object<'_>) {
-        let rest = object.rest();
+    fn record_unread(&mut self, object: &ObjectReader<'_>) {
+        let rest = object.unread_members();
         self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
     }
 }
 
 /// Reads a condition; the inner error is the reason why the condition is left out.
-pub(super) fn condition(node: &JsonNode<'_>, findings: &mut Findings) -> Read<Result<Written, Message>> {
-    let object = node.object(&message!("a condition"))?;
+pub(super) fn read_condition(
+    node: &JsonNode<'_>,
+    findings: &mut ConditionFindings,
+) -> ReadResult<Result<WrittenCondition, Message>> {
+    let object = node.as_object(&message!("a condition"))?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
-    findings.rest(&object);
+    findings.record_unread(&object);
     match translate(left, operate, right, findings) {
         Ok((text, remark)) => {
-            let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
+            let remark = remark.map(|remark| format!("{} {remark}.", original_condition(node)));
             Ok(Ok((text, remark)))
         }
-        Err(Unusable::Skipped(reason)) => Ok(Err(reason)),
-        Err(Unusable::Refused(refusal)) => Err(refusal),
+        Err(SkipReason::Skipped(reason)) => Ok(Err(reason)),
+        Err(SkipReason::Refused(refusal)) => Err(refusal),
     }
 }
 
 /// Reason why a condition is not translated.
-enum Unusable {
+enum SkipReason {
     /// The condition is left out for this reason, as the original does.
     Skipped(Message),
     /// The condition cannot be translated, so the import fails.
     Refused(Untranslatable),
 }
 
-impl From<Untranslatable> for Unusable {
+impl From<Untranslatable> for SkipReason {
     fn from(refusal: Untranslatable) -> Self {
-        Unusable::Refused(refusal)
+        SkipReason::Refused(refusal)
     }
 }
 
-fn skipped(reason: Message) -> Unusable {
-    Unusable::Skipped(reason)
+fn skipped(reason: Message) -> SkipReason {
+    SkipReason::Skipped(reason)
 }
 
 fn translate(
     left: Option<JsonNode<'_>>,
     operate: Option<JsonNode<'_>>,
     right: Option<JsonNode<'_>>,
-    findings: &mut Findings,
-) -> Result<Written, Unusable> {
-    let left =
-        left.ok_or_else(|| skipped(message!("it has no left value")))?.object(&message!("the left value"))?;
+    findings: &mut ConditionFindings,
+) -> Result<WrittenCondition, SkipReason> {
+    let left = left
+        .ok_or_else(|| skipped(message!("it has no left value")))?
+        .as_object(&message!("the left value"))?;
     // The documented JSON format spells operators and types in capitals; a condition must use one
     // spelling throughout.
     let capitals = operate.as_ref().and_then(|node| node.value.as_str());
     let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
-    let (left, left_type) = step(&left, &message!("left"), capitals, findings)?
+    let (left, left_type) = read_step(&left, &message!("left"), capitals, findings)?
         .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
     let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
     let named = |name| match capitals {
-        true => Operator::spelt(name, Some(left_type)),
-        false => Operator::named(name),
+        true => Operator::from_spelling(name, Some(left_type)),
+        false => Operator::from_name(name),
     };
     let operator = operate.as_str().and_then(named).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
-        skipped(message!("there is no operator {}", shown(&plain(operate))))
+        skipped(message!("there is no operator {}", quote_for_comment(&format_json(operate))))
     })?;
     let right = right
         .ok_or_else(|| skipped(message!("it has no right value")))?
-        .object(&message!("the right value"))?;
-    let right = match step(&right, &message!("right"), capitals, findings)? {
-        Some((read, ty)) => Right::Step(read, ty),
+        .as_object(&message!("the right value"))?;
+    let right = match read_step(&right, &message!("right"), capitals, findings)? {
+        Some((read, ty)) => RightSide::Step(read, ty),
         None => constant(&right, operator, capitals, findings)?,
     };
     match (operator.verb, &right) {
-        (Verb::Length(_), Right::Constant(..) | Right::Step(_, Type::Number)) => {
+        (Comparison::Length(_), RightSide::Constant(..) | RightSide::Step(_, ValueType::Number)) => {
             findings.different.insert(Difference::Length);
         }
-        (Verb::Infix("contains" | "not contains"), Right::Constant(..)) if operator.family == Type::List => {
+        (Comparison::Infix("contains" | "not contains"), RightSide::Constant(..))
+            if operator.family == ValueType::List =>
+        {
             findings.different.insert(Difference::Member);
         }
-        (Verb::Infix("has_key" | "not has_key"), Right::Constant(..)) => {
+        (Comparison::Infix("has_key" | "not has_key"), RightSide::Constant(..)) => {
             findings.different.insert(Difference::Member);
         }
         _ => {}
     }
-    Ok(written(&left, left_type, operator, &right))
+    Ok(write_condition(&left, left_type, operator, &right))
 }
 
 /// Reads one side of a condition that is a step's output, as a field access with a declared type.
 /// Returns `None` if the side names no step. The key `name` is accepted in place of `value`.
-fn step(
-    side: &Object<'_>,
+fn read_step(
+    side: &ObjectReader<'_>,
     which: &Message,
     capitals: bool,
-    findings: &mut Findings,
-) -> Result<Option<(String, Type)>, Unusable> {
+    findings: &mut ConditionFindings,
+) -> Result<Option<(String, ValueType)>, SkipReason> {
     let (id, of, at, name) = (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
     let at = at.or(name);
-    findings.rest(side);
+    findings.record_unread(side);
     let Some(id) = id else { return Ok(None) };
-    let id = id.text()?;
+    let id = id.as_text()?;
     if id.is_empty() {
         return Err(skipped(message!("the {which} value names no step")));
     }
     let at = at.as_ref().and_then(|node| node.value.as_str());
-    let at =
-        at.ok_or_else(|| skipped(message!("the {which} value names no output of the step {}", shown(id))))?;
-    let of = of.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
-    let ty = of.as_str().and_then(|name| Type::spelt(name, capitals)).ok_or_else(|| {
-        findings.different.insert(Difference::Operator);
-        skipped(message!("there is no type {}", shown(&plain(of))))
+    let at = at.ok_or_else(|| {
+        skipped(message!("the {which} value names no output of the step {}", quote_for_comment(id)))
     })?;
-    if ty == Type::Number {
+    let of = of.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
+    let ty = of.as_str().and_then(|name| ValueType::from_spelling(name, capitals)).ok_or_else(|| {
+        findings.different.insert(Difference::Operator);
+        skipped(message!("there is no type {}", quote_for_comment(&format_json(of))))
+    })?;
+    if ty == ValueType::Number {
         findings.different.insert(Difference::Booleans);
     }
     if at.contains('/') {
@@ -194,35 +201,36 @@ fn step(
 
 /// Reads a literal on the right side of a condition, as the type that the operator expects.
 fn constant(
-    side: &Object<'_>,
+    side: &ObjectReader<'_>,
     operator: Operator,
     capitals: bool,
-    findings: &mut Findings,
-) -> Result<Right, Unusable> {
-    let wanted = operator.literal();
+    findings: &mut ConditionFindings,
+) -> Result<RightSide, SkipReason> {
+    let wanted = operator.literal_type();
     let declared = side.get("type");
-    let declared = declared.as_ref().map(|node| plain(node.value));
-    if declared.as_deref().and_then(|name| Type::spelt(name, capitals)) != Some(wanted) {
-        let found = declared.map_or(message!("no type"), |ty| message!("the type {}", shown(&ty)));
+    let declared = declared.as_ref().map(|node| format_json(node.value));
+    if declared.as_deref().and_then(|name| ValueType::from_spelling(name, capitals)) != Some(wanted) {
+        let found =
+            declared.map_or(message!("no type"), |ty| message!("the type {}", quote_for_comment(&ty)));
         let wanted = wanted.with_article();
         return Err(skipped(message!("the operator needs {wanted}, but the right value has {found}")));
     }
     let node = side.get("value").ok_or_else(|| skipped(message!("the right value is missing")))?;
     let read = match node.value {
-        Json::String(text) => literal::read(text),
+        Json::String(text) => literal::parse_literal(text),
         other => Some(Literal::Json(other.clone())),
     };
     let type_mismatch = || {
         let found = match node.value {
-            Json::String(text) => Message::verbatim(shown(text)),
-            other => kind(other),
+            Json::String(text) => Message::verbatim(quote_for_comment(text)),
+            other => kind_with_article(other),
         };
         let wanted = wanted.with_article();
         Err(skipped(message!("the operator needs {wanted}, but the right value is {found}")))
     };
     let json = match (wanted, read) {
-        (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
-        (Type::String, _) => match node.value {
+        (ValueType::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
+        (ValueType::String, _) => match node.value {
             // A text without quotes is taken literally.
             Json::String(text) => {
                 findings.different.insert(Difference::PlainText);
@@ -230,36 +238,44 @@ fn constant(
             }
             _ => return type_mismatch(),
         },
-        (Type::List, Some(Literal::OddList)) => return Ok(Right::Odd(Type::List)),
-        (Type::Dict, Some(Literal::OddDict)) => return Ok(Right::Odd(Type::Dict)),
-        (Type::Number, Some(Literal::Json(json @ Json::Number(_))))
-        | (Type::Bool, Some(Literal::Json(json @ Json::Bool(_))))
-        | (Type::List, Some(Literal::Json(json @ Json::Array(_))))
-        | (Type::Dict, Some(Literal::Json(json @ Json::Object(_)))) => json,
+        (ValueType::List, Some(Literal::OddList)) => return Ok(RightSide::Odd(ValueType::List)),
+        (ValueType::Dict, Some(Literal::OddDict)) => return Ok(RightSide::Odd(ValueType::Dict)),
+        (ValueType::Number, Some(Literal::Json(json @ Json::Number(_))))
+        | (ValueType::Bool, Some(Literal::Json(json @ Json::Bool(_))))
+        | (ValueType::List, Some(Literal::Json(json @ Json::Array(_))))
+        | (ValueType::Dict, Some(Literal::Json(json @ Json::Object(_)))) => json,
         _ => return type_mismatch(),
     };
-    if operator.verb == Verb::Regex {
+    if operator.verb == Comparison::Regex {
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
-            Ok(translated) => Ok(Right::Constant(quote_raw_string(&translated.at_start()), wanted)),
-            Err(TranslateError::Invalid(why)) => {
-                Ok(Right::Broken(format!("{} is not a regular expression: {why}", shown(pattern))))
+            Ok(translated) => {
+                Ok(RightSide::Constant(quote_raw_string(&translated.anchored_at_start()), wanted))
             }
+            Err(TranslateError::Invalid(why)) => Ok(RightSide::Broken(format!(
+                "{} is not a regular expression: {why}",
+                quote_for_comment(pattern)
+            ))),
             Err(why) => Ok(node.refuse(message!(
                 "the regular expression {} cannot be translated: {}",
-                shown(pattern),
+                quote_for_comment(pattern),
                 why.to_message()
             ))?),
         };
     }
-    Ok(Right::Constant(format_value(&json), wanted))
+    Ok(RightSide::Constant(format_value(&json), wanted))
 }
 
-fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Written {
+fn write_condition(
+    left: &str,
+    left_type: ValueType,
+    operator: Operator,
+    right: &RightSide,
+) -> WrittenCondition {
     let read = format!("{left} as {}", left_type.name());
     let right_type = match right {
-        Right::Constant(_, ty) | Right::Odd(ty) | Right::Step(_, ty) => *ty,
-        Right::Broken(_) => Type::String,
+        RightSide::Constant(_, ty) | RightSide::Odd(ty) | RightSide::Step(_, ty) => *ty,
+        RightSide::Broken(_) => ValueType::String,
     };
     let constant = |what: &str| format!("{what}: no step returns what its right value was");
     let never_holds = match right {
@@ -268,61 +284,69 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
             operator.family.with_article(),
             left_type.with_article()
         )),
-        Right::Step(_, ty) if !operator.takes(*ty) => {
+        RightSide::Step(_, ty) if !operator.accepts_type(*ty) => {
             Some(format!("never holds: the operator does not take {} on its right side", ty.with_article()))
         }
-        Right::Broken(why) => Some(format!("never holds: {why}")),
-        Right::Odd(_) if operator.verb != Verb::Infix("!=") => Some(constant("never holds")),
+        RightSide::Broken(why) => Some(format!("never holds: {why}")),
+        RightSide::Odd(_) if operator.verb != Comparison::Infix("!=") => Some(constant("never holds")),
         _ => None,
     };
-    let has_no_words = matches!(right, Right::Odd(_) | Right::Broken(_));
+    let has_no_words = matches!(right, RightSide::Odd(_) | RightSide::Broken(_));
     if never_holds.is_some() && (has_no_words || operator.would_hold(left_type, right_type)) {
-        return (never(&read, right), never_holds);
+        return (never_true_condition(&read, right), never_holds);
     }
     let (text, remark) = match (right, operator.verb) {
-        (Right::Odd(_), _) => {
+        (RightSide::Odd(_), _) => {
             (format!("len({read}) >= 0"), Some(constant("holds for every value of its type")))
         }
-        (Right::Broken(_), _) => (never(&read, right), None),
-        (Right::Constant(text, _), Verb::Length(op)) => (format!("len({read}) {op} {text}"), None),
-        (Right::Step(at, ty @ (Type::String | Type::List)), Verb::Length(op)) => {
+        (RightSide::Broken(_), _) => (never_true_condition(&read, right), None),
+        (RightSide::Constant(text, _), Comparison::Length(op)) => (format!("len({read}) {op} {text}"), None),
+        (RightSide::Step(at, ty @ (ValueType::String | ValueType::List)), Comparison::Length(op)) => {
             (format!("len({read}) {op} len({at} as {})", ty.name()), None)
         }
-        (Right::Step(at, ty), Verb::Length(op)) => (format!("len({read}) {op} {at} as {}", ty.name()), None),
-        (Right::Step(at, Type::String), Verb::Regex) => {
+        (RightSide::Step(at, ty), Comparison::Length(op)) => {
+            (format!("len({read}) {op} {at} as {}", ty.name()), None)
+        }
+        (RightSide::Step(at, ValueType::String), Comparison::Regex) => {
             let why = "takes the step's text as an expression of this language, not of Python";
             (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
         }
-        (Right::Step(at, ty), Verb::Regex) => (format!("{read} matches ({at} as {})", ty.name()), None),
+        (RightSide::Step(at, ty), Comparison::Regex) => {
+            (format!("{read} matches ({at} as {})", ty.name()), None)
+        }
         // To search a list for a list or dict, the element type must be declared.
-        (Right::Step(at, ty @ (Type::List | Type::Dict)), Verb::Infix(op))
-            if operator.family == Type::List && op.ends_with("contains") && left_type == Type::List =>
+        (RightSide::Step(at, ty @ (ValueType::List | ValueType::Dict)), Comparison::Infix(op))
+            if operator.family == ValueType::List
+                && op.ends_with("contains")
+                && left_type == ValueType::List =>
         {
             (format!("{read}<{}> {op} {at} as {}", ty.name(), ty.name()), None)
         }
-        (Right::Step(at, ty), Verb::Infix(op)) => (format!("{read} {op} {at} as {}", ty.name()), None),
-        (Right::Constant(text, _), Verb::Infix(op)) => (format!("{read} {op} {text}"), None),
-        (Right::Constant(text, _), Verb::Regex) => (format!("{read} matches {text}"), None),
+        (RightSide::Step(at, ty), Comparison::Infix(op)) => {
+            (format!("{read} {op} {at} as {}", ty.name()), None)
+        }
+        (RightSide::Constant(text, _), Comparison::Infix(op)) => (format!("{read} {op} {text}"), None),
+        (RightSide::Constant(text, _), Comparison::Regex) => (format!("{read} matches {text}"), None),
     };
     (text, never_holds.or(remark))
 }
 
 /// Returns a condition that is never true, and unknown if the value of a side is missing.
-fn never(read: &str, right: &Right) -> String {
+fn never_true_condition(read: &str, right: &RightSide) -> String {
     match right {
-        Right::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
+        RightSide::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
         _ => format!("[{read}] == []"),
     }
 }
 
 /// Formats a JSON value for a message; a text is shown without quotes.
-fn plain(json: &Json) -> String {
+fn format_json(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
 /// Returns a condition in the notation of the original, for the comment that explains why the
 /// condition was left out.
-pub(super) fn original(node: &JsonNode<'_>) -> String {
+pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
         let at = side.get("value").or_else(|| side.get("name")).map(|value| value.to_string());
@@ -331,12 +355,12 @@ pub(super) fn original(node: &JsonNode<'_>) -> String {
             None => at.unwrap_or_else(|| "nothing".to_owned()),
         })
     };
-    let operate = node.value.get("operate").map(plain);
+    let operate = node.value.get("operate").map(format_json);
     let parts = [side("left"), operate, side("right")];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     match (text.is_empty(), node.value.get("id").and_then(Json::as_str)) {
-        (true, Some(id)) => shown(id),
+        (true, Some(id)) => quote_for_comment(id),
         (true, None) => "a condition".to_owned(),
-        (false, _) => shown(&text),
+        (false, _) => quote_for_comment(&text),
     }
 }

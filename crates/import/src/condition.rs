@@ -1,9 +1,11 @@
 //! Conditions of message routes, as formulas. A formula is written as text only after all
 //! conditions of the file are read.
 
-use super::located::{JsonNode, Object, Read, kind};
+use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
 use super::regex;
-use super::write::{format_number, format_path, format_value, list, quote_raw_string, quote_string, shown};
+use super::write::{
+    format_number, format_path, format_value, quote_for_comment, quote_raw_string, quote_string, write_list,
+};
 use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +13,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// Maximum width of a condition on one line.
-const COLUMNS: usize = 92;
+const MAX_CONDITION_WIDTH: usize = 92;
 
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
@@ -24,7 +26,7 @@ pub(super) enum Formula {
         op: &'static str,
         constant: String,
     },
-    Joined(Join, Vec<Formula>),
+    Joined(JoinOperator, Vec<Formula>),
     Not(Box<Formula>),
     Always,
     Never,
@@ -33,14 +35,14 @@ pub(super) enum Formula {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
+pub(super) enum JoinOperator {
     All,
     Any,
 }
 
 /// Facts shared by the conditions of a file.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
     /// Whether a condition reads the message's length (`length`) or its urgency (`urgency`).
@@ -53,8 +55,8 @@ pub(super) struct Facts {
 const COMPARISONS: &[(&str, &str)] =
     &[("gt", ">"), ("lt", "<"), ("gte", ">="), ("lte", "<="), ("eq", "=="), ("ne", "!=")];
 
-impl Facts {
-    fn uses(&mut self, field: &str, ty: &'static str) {
+impl ConditionFacts {
+    fn record_use(&mut self, field: &str, ty: &'static str) {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
@@ -64,27 +66,28 @@ impl Facts {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    fn remark(&mut self, text: impl Into<String>) {
+    fn add_remark(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.remarks.contains(&text) {
             self.remarks.push(text);
         }
     }
 
-    pub(super) fn read(&mut self, node: &JsonNode<'_>) -> Read<Formula> {
-        let object = node.object(&message!("a condition"))?;
-        let ty = object.need("type", &message!("a condition"))?;
-        let formula = match ty.text()? {
-            "TextCondition" => self.text(&object)?,
-            "RegexCondition" => self.regex(&object)?,
-            "SimilarityCondition" => similarity(&object)?,
-            "ContextCondition" => return self.context(&object),
-            "ErrorCondition" => self.error(&object)?,
-            "PermissionCondition" => self.permission(&object)?,
-            "AndCondition" => Formula::Joined(Join::All, self.parts(&object)?),
-            "OrCondition" => Formula::Joined(Join::Any, self.parts(&object)?),
+    pub(super) fn read_formula(&mut self, node: &JsonNode<'_>) -> ReadResult<Formula> {
+        let object = node.as_object(&message!("a condition"))?;
+        let ty = object.get_required("type", &message!("a condition"))?;
+        let formula = match ty.as_text()? {
+            "TextCondition" => self.read_text(&object)?,
+            "RegexCondition" => self.read_regex(&object)?,
+            "SimilarityCondition" => read_similarity(&object)?,
+            "ContextCondition" => return self.read_context(&object),
+            "ErrorCondition" => self.read_error(&object)?,
+            "PermissionCondition" => self.read_permission(&object)?,
+            "AndCondition" => Formula::Joined(JoinOperator::All, self.read_parts(&object)?),
+            "OrCondition" => Formula::Joined(JoinOperator::Any, self.read_parts(&object)?),
             "NotCondition" => {
-                let inner = self.read(&object.need("condition", &message!("a `NotCondition`"))?)?;
+                let inner =
+                    self.read_formula(&object.get_required("condition", &message!("a `NotCondition`"))?)?;
                 Formula::Not(Box::new(inner))
             }
             other => {
@@ -92,59 +95,61 @@ impl Facts {
                     "unknown condition {}; the conditions are TextCondition, RegexCondition, \
                     SimilarityCondition, ContextCondition, ErrorCondition, PermissionCondition, \
                     AndCondition, OrCondition and NotCondition",
-                    shown(other)
+                    quote_for_comment(other)
                 ));
             }
         };
-        object.nothing_else(&message!("a `{}`", ty.text()?))?;
+        object.refuse_unread(&message!("a `{}`", ty.as_text()?))?;
         Ok(formula)
     }
 
-    fn parts(&mut self, object: &Object<'_>) -> Read<Vec<Formula>> {
-        let parts = object.need("conditions", &message!("this condition"))?.list(&message!("conditions"))?;
-        parts.iter().map(|part| self.read(part)).collect()
+    fn read_parts(&mut self, object: &ObjectReader<'_>) -> ReadResult<Vec<Formula>> {
+        let parts = object
+            .get_required("conditions", &message!("this condition"))?
+            .as_list(&message!("conditions"))?;
+        parts.iter().map(|part| self.read_formula(part)).collect()
     }
 
-    fn text(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let sensitive = object.bool("case_sensitive", false)?;
+    fn read_text(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+        let sensitive = object.get_bool("case_sensitive", false)?;
         let case = if sensitive { "" } else { " ignoring case" };
         let mut parts = Vec::new();
         for (key, op) in [("contains", "contains"), ("keywords", "contains word")] {
             let Some(node) = object.get(key) else { continue };
-            let words = node.texts()?;
+            let words = node.as_texts()?;
             if key == "keywords" && words.contains(&"") {
                 return node.refuse(message!("an empty keyword is not a word and is never found; remove it"));
             }
             if words.is_empty() {
-                self.remark("An empty list holds for nothing.");
+                self.add_remark("An empty list holds for nothing.");
             }
             let words: Vec<String> = words.into_iter().map(quote_string).collect();
             let words = match words.as_slice() {
                 [word] => word.clone(),
-                words => format!("any {}", list(words, 4)),
+                words => format!("any {}", write_list(words, 4)),
             };
             parts.push(Formula::Text(format!("text {op} {words}{case}")));
         }
         if parts.is_empty() {
             return object.node.refuse(message!("a `TextCondition` needs `contains` or `keywords`"));
         }
-        Ok(Formula::Joined(Join::All, parts))
+        Ok(Formula::Joined(JoinOperator::All, parts))
     }
 
-    fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let node = object.need("pattern", &message!("a `RegexCondition`"))?;
-        let sensitive = object.bool("case_sensitive", true)?;
+    fn read_regex(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+        let node = object.get_required("pattern", &message!("a `RegexCondition`"))?;
+        let sensitive = object.get_bool("case_sensitive", true)?;
         let (pattern, translated) =
-            (node.text()?, regex::read(&node, &message!("the regular expression"), !sensitive)?);
+            (node.as_text()?, regex::read_regex(&node, &message!("the regular expression"), !sensitive)?);
         if translated.text != pattern {
-            self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
+            self.add_remark(format!("Written otherwise in Python: {}.", quote_for_comment(pattern)));
         }
         let case = if sensitive { "" } else { " ignoring case" };
         Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
     }
 
     /// Reads a condition on the context: members such as `n__gt`, of which all must be true.
-    fn context(&mut self, object: &Object<'_>) -> Read<Formula> {
+    fn read_context(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
             if key == "type" {
@@ -159,29 +164,29 @@ impl Facts {
                         let known = known.join(", ");
                         return node.refuse(message!(
                             "unknown comparison {}; the comparisons are {known}",
-                            shown(word)
+                            quote_for_comment(word)
                         ));
                     }
                 },
             };
-            parts.push(self.comparison(field, op, &node)?);
+            parts.push(self.read_comparison(field, op, &node)?);
         }
-        Ok(self.all(parts))
+        Ok(self.all_of(parts))
     }
 
-    fn all(&mut self, parts: Vec<Formula>) -> Formula {
+    fn all_of(&mut self, parts: Vec<Formula>) -> Formula {
         if parts.is_empty() {
-            self.remark("This condition asks for nothing and holds for every message.");
+            self.add_remark("This condition asks for nothing and holds for every message.");
         }
-        Formula::Joined(Join::All, parts)
+        Formula::Joined(JoinOperator::All, parts)
     }
 
-    fn comparison(&mut self, field: &str, op: &'static str, node: &JsonNode<'_>) -> Read<Formula> {
+    fn read_comparison(&mut self, field: &str, op: &'static str, node: &JsonNode<'_>) -> ReadResult<Formula> {
         if node.value.is_null() {
-            self.remark(format!(
+            self.add_remark(format!(
                 "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
                  and neither does its negation.",
-                shown(field)
+                quote_for_comment(field)
             ));
             return Ok(Formula::Unknown);
         }
@@ -192,7 +197,7 @@ impl Facts {
             _ if !equality => {
                 return node.refuse(message!(
                     "`{op}` compares numbers, or times such as 2026-01-31T09:30:00Z; this is {}",
-                    kind(node.value)
+                    kind_with_article(node.value)
                 ));
             }
             Json::String(_) => "string",
@@ -208,96 +213,98 @@ impl Facts {
         };
         if let Some((wanted, asked)) = derived {
             if ty != wanted {
-                return node
-                    .refuse(message!("`{field}` must be a {wanted}, but this is {}", kind(node.value)));
+                return node.refuse(message!(
+                    "`{field}` must be a {wanted}, but this is {}",
+                    kind_with_article(node.value)
+                ));
             }
             *asked = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
         }
         let field = format_path("ctx", [field]);
-        self.uses(&field, ty);
+        self.record_use(&field, ty);
         Ok(Formula::Compare { field, ty, op, constant })
     }
 
-    fn error(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let kind = object.text("last_error_type")?;
+    fn read_error(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+        let kind = object.get_text("last_error_type")?;
         let mut parts = Vec::new();
         let last = format_path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {
-            self.uses(&last, "string");
+            self.record_use(&last, "string");
             parts.push(Formula::Text(format!("{last} == {}", quote_string(kind))));
         }
         let counts = std::iter::once(("occurrence_count".to_owned(), "=="))
             .chain(COMPARISONS.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
         for (key, op) in counts {
             let Some(node) = object.get(&key) else { continue };
-            self.uses(&format_path("ctx", ["error_counts"]), "dict");
-            let limit = format_number(node.number()?);
+            self.record_use(&format_path("ctx", ["error_counts"]), "dict");
+            let limit = format_number(node.as_number()?);
             let kind = match kind {
                 Some(kind) => quote_string(kind),
                 None => {
-                    self.uses(&last, "string");
+                    self.record_use(&last, "string");
                     last.clone()
                 }
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
         }
-        Ok(self.all(parts))
+        Ok(self.all_of(parts))
     }
 
-    fn permission(&mut self, object: &Object<'_>) -> Read<Formula> {
+    fn read_permission(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
-        self.uses(&format_path("ctx", ["user"]), "dict");
+        self.record_use(&format_path("ctx", ["user"]), "dict");
         if let Some(node) = object.get("user_role") {
-            parts.push(Formula::Text(format!("ctx.user.role == {}", quote_string(node.text()?))));
+            parts.push(Formula::Text(format!("ctx.user.role == {}", quote_string(node.as_text()?))));
         }
         if let Some(node) = object.get("required_permissions") {
-            let permissions = node.texts()?;
+            let permissions = node.as_texts()?;
             let held = permissions
                 .into_iter()
                 .map(|it| format!("ctx.user.permissions contains {}", quote_string(it)));
             parts.extend(held.map(Formula::Text));
         }
-        Ok(self.all(parts))
+        Ok(self.all_of(parts))
     }
 
     /// Writes the formula as text that starts at column `column`, with further lines indented by
     /// `indent`.
-    pub(super) fn write(&self, formula: &Formula, column: usize, indent: usize) -> String {
-        let formula = simplified(formula.clone(), true);
-        let line = self.inline(&formula, Binding::Loose);
+    pub(super) fn write_formula(&self, formula: &Formula, column: usize, indent: usize) -> String {
+        let formula = simplify(formula.clone(), true);
+        let line = self.write_inline(&formula, Binding::Loose);
         match &formula {
-            _ if fits(&line, column) => line,
-            Formula::Joined(Join::All, parts) => {
+            _ if fits_on_line(&line, column) => line,
+            Formula::Joined(JoinOperator::All, parts) => {
                 let parts: Vec<String> =
-                    parts.iter().map(|part| self.block(part, indent, Binding::And)).collect();
+                    parts.iter().map(|part| self.write_block(part, indent, Binding::And)).collect();
                 parts.join(&format!("\n{}and ", " ".repeat(indent)))
             }
-            _ => self.block(&formula, indent - 2, Binding::Loose),
+            _ => self.write_block(&formula, indent - 2, Binding::Loose),
         }
     }
 
     /// Writes the formula on one line if it fits, otherwise as a block indented by `indent`.
-    fn block(&self, formula: &Formula, indent: usize, binding: Binding) -> String {
-        let line = self.inline(formula, binding);
+    fn write_block(&self, formula: &Formula, indent: usize, binding: Binding) -> String {
+        let line = self.write_inline(formula, binding);
         let (word, parts) = match formula {
-            _ if fits(&line, indent) => return line,
-            Formula::Joined(Join::All, parts) => ("all", parts),
-            Formula::Joined(Join::Any, parts) => ("any", parts),
+            _ if fits_on_line(&line, indent) => return line,
+            Formula::Joined(JoinOperator::All, parts) => ("all", parts),
+            Formula::Joined(JoinOperator::Any, parts) => ("any", parts),
             Formula::Not(inner) => {
-                return format!("not ({})", self.block(inner, indent, Binding::Loose));
+                return format!("not ({})", self.write_block(inner, indent, Binding::Loose));
             }
             _ => return line,
         };
         let inner = " ".repeat(indent + 2);
         let parts: Vec<String> = parts
             .iter()
-            .map(|part| format!("{inner}{}", self.block(part, indent + 2, Binding::Loose)))
+            .map(|part| format!("{inner}{}", self.write_block(part, indent + 2, Binding::Loose)))
             .collect();
         format!("{word} {{\n{}\n{}}}", parts.join(";\n"), " ".repeat(indent))
     }
 
-    fn inline(&self, formula: &Formula, binding: Binding) -> String {
+    fn write_inline(&self, formula: &Formula, binding: Binding) -> String {
         match formula {
             Formula::Text(text) => text.clone(),
             Formula::Compare { field, ty, op, constant } => {
@@ -309,14 +316,14 @@ impl Facts {
             }
             Formula::Joined(join, parts) => {
                 let (word, own) = match join {
-                    Join::All => (" and ", Binding::And),
-                    Join::Any => (" or ", Binding::Or),
+                    JoinOperator::All => (" and ", Binding::And),
+                    JoinOperator::Any => (" or ", Binding::Or),
                 };
-                let parts: Vec<String> = parts.iter().map(|part| self.inline(part, own)).collect();
+                let parts: Vec<String> = parts.iter().map(|part| self.write_inline(part, own)).collect();
                 let text = parts.join(word);
                 if binding > own { format!("({text})") } else { text }
             }
-            Formula::Not(inner) => format!("not ({})", self.inline(inner, Binding::Loose)),
+            Formula::Not(inner) => format!("not ({})", self.write_inline(inner, Binding::Loose)),
             Formula::Always => "true".to_owned(),
             Formula::Never | Formula::Unknown => "false".to_owned(),
         }
@@ -332,20 +339,20 @@ enum Binding {
     And,
 }
 
-fn fits(text: &str, indent: usize) -> bool {
-    !text.contains('\n') && indent + text.chars().count() <= COLUMNS
+fn fits_on_line(text: &str, indent: usize) -> bool {
+    !text.contains('\n') && indent + text.chars().count() <= MAX_CONDITION_WIDTH
 }
 
 /// Returns the shortest equivalent condition. Routing does not distinguish unknown from false. So
 /// an unknown part becomes false under an even number of negations (`positive`), and true under an
 /// odd number.
-fn simplified(formula: Formula, positive: bool) -> Formula {
+fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {
-            let mut parts: Vec<Formula> = parts.into_iter().map(|part| simplified(part, positive)).collect();
+            let mut parts: Vec<Formula> = parts.into_iter().map(|part| simplify(part, positive)).collect();
             match (parts.len(), join) {
-                (0, Join::All) => Formula::Always,
-                (0, Join::Any) => Formula::Never,
+                (0, JoinOperator::All) => Formula::Always,
+                (0, JoinOperator::Any) => Formula::Never,
                 (1, _) => parts.remove(0),
                 _ => {
                     let flat = |part| match part {
@@ -356,7 +363,7 @@ fn simplified(formula: Formula, positive: bool) -> Formula {
                 }
             }
         }
-        Formula::Not(inner) => match simplified(*inner, !positive) {
+        Formula::Not(inner) => match simplify(*inner, !positive) {
             Formula::Not(inner) => *inner,
             Formula::Always => Formula::Never,
             Formula::Never => Formula::Always,
@@ -368,9 +375,9 @@ fn simplified(formula: Formula, positive: bool) -> Formula {
     }
 }
 
-fn similarity(object: &Object<'_>) -> Read<Formula> {
-    let text = object.need("text", &message!("a `SimilarityCondition`"))?;
-    let threshold = object.need("threshold", &message!("a `SimilarityCondition`"))?;
-    let (text, threshold) = (quote_string(text.text()?), format_number(threshold.number()?));
+fn read_similarity(object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    let text = object.get_required("text", &message!("a `SimilarityCondition`"))?;
+    let threshold = object.get_required("threshold", &message!("a `SimilarityCondition`"))?;
+    let (text, threshold) = (quote_string(text.as_text()?), format_number(threshold.as_number()?));
     Ok(Formula::Text(format!("similarity(text, {text}) >= {threshold}")))
 }

@@ -1,14 +1,14 @@
 //! Builder of a rules file. The file is compiled before it is returned.
 
-use super::located::Object;
-use super::write::{comment, format_value, shown};
+use super::located::ObjectReader;
+use super::write::{format_value, quote_for_comment, write_comment};
 use super::{ImportError, Imported};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
-pub(super) struct Statement {
+pub(super) struct ImportedStatement {
     /// Comments before the statement, one paragraph each.
     pub(super) comments: Vec<String>,
     pub(super) docs: String,
@@ -19,18 +19,18 @@ pub(super) struct Statement {
 }
 
 #[derive(Default)]
-pub(super) struct Document {
+pub(super) struct RulesDocument {
     /// First lines of the file, which describe it.
     pub(super) header: String,
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<ImportedStatement>,
     pub(super) notes: Vec<Message>,
     /// Original names and patterns that had to change, by their new text in the file.
     pub(super) names: HashMap<String, String>,
 }
 
-impl Document {
+impl RulesDocument {
     /// Records a name that had to change.
-    pub(super) fn renamed(&mut self, written: &str, original: &str) {
+    pub(super) fn record_rename(&mut self, written: &str, original: &str) {
         if written != original {
             self.names.insert(written.to_owned(), original.to_owned());
         }
@@ -38,9 +38,9 @@ impl Document {
 
     /// Returns the members of an object that were not read, as comments. Also adds a note for the
     /// author about each; `of` names the object.
-    pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
+    pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
-        for (key, node) in object.rest() {
+        for (key, node) in object.unread_members() {
             self.notes.push(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             comments.push(format!("{key}: {}", format_value(node.value)));
         }
@@ -48,38 +48,38 @@ impl Document {
     }
 
     /// Adds the document's members that were not read as comments at the top of the file.
-    pub(super) fn keep_in_header(&mut self, object: &Object<'_>) {
-        for comment in self.kept(object, &message!("the document")) {
+    pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
+        for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
         }
     }
 
     /// Adds an `input` statement with a comment if there is no statement, because a file must not
     /// be empty.
-    pub(super) fn never_empty(&mut self, comment: &str) {
+    pub(super) fn add_input_if_empty(&mut self, comment: &str) {
         if self.statements.is_empty() {
             let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());
-            self.statements.push(Statement { comments, body, ..Statement::default() });
+            self.statements.push(ImportedStatement { comments, body, ..ImportedStatement::default() });
         }
     }
 
     /// Returns the file's text and the last line of each statement. Each statement is preceded by
     /// comments that allow the given warning codes.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
-        let mut text = comment("#", &self.header, 0);
+        let mut text = write_comment("#", &self.header, 0);
         let mut ends = Vec::new();
         for (at, statement) in self.statements.iter().enumerate() {
             if !statement.close {
                 text.push('\n');
             }
             for paragraph in &statement.comments {
-                text.push_str(&comment("#", paragraph, 0));
+                text.push_str(&write_comment("#", paragraph, 0));
             }
             if !statement.docs.is_empty() {
-                text.push_str(&comment("##", &statement.docs, 0));
+                text.push_str(&write_comment("##", &statement.docs, 0));
             }
             for code in allows.get(&at).into_iter().flatten() {
-                text.push_str(&format!("# rulec: allow {code} {}\n", reason(*code)));
+                text.push_str(&format!("# rulec: allow {code} {}\n", suppression_reason(*code)));
             }
             text.push_str(&statement.body);
             text.push('\n');
@@ -91,13 +91,15 @@ impl Document {
     /// Compiles the file. Warnings are suppressed at the statement that causes them, with a reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compiled = |text: &str| {
-            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(described(&error, text)))
+            Compiler::new()
+                .compile_text(text)
+                .map_err(|error| ImportError::Internal(describe_compile_error(&error, text)))
         };
         let (mut text, ends) = self.render(&BTreeMap::new());
         let mut rules = compiled(&text)?;
-        let found = self.found(&rules);
+        let found = self.collect_warnings(&rules);
         if !found.is_empty() {
-            let allows = allows(&rules, &found, &ends);
+            let allows = allowed_codes(&rules, &found, &ends);
             text = self.render(&allows).0;
             rules = compiled(&text)?;
             // Only a remaining warning of the compiler is an error. The analysis is not repeated,
@@ -112,18 +114,19 @@ impl Document {
 
     /// Returns the warnings of compilation and analysis. A file with many statements is not
     /// analysed.
-    fn found(&self, rules: &Rules) -> Vec<Diagnostic> {
-        let analysed = if self.statements.len() <= ANALYSED { rules.analyse() } else { Vec::new() };
+    fn collect_warnings(&self, rules: &Rules) -> Vec<Diagnostic> {
+        let analysed =
+            if self.statements.len() <= MAX_ANALYSED_STATEMENTS { rules.analyse() } else { Vec::new() };
         let analysed = analysed.into_iter().map(|finding| finding.diagnostic);
         rules.warnings().iter().cloned().chain(analysed).collect()
     }
 }
 
 /// Maximum number of statements of a file for the analysis.
-const ANALYSED: usize = 1_000;
+const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
 /// Groups the codes of warnings by the index of the statement that causes them.
-fn allows(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+fn allowed_codes(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in found {
         let Some(span) = warning.span() else { continue };
@@ -135,7 +138,7 @@ fn allows(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize
 }
 
 /// Returns the reason for suppressing a warning of this code in an imported file.
-fn reason(code: Code) -> &'static str {
+fn suppression_reason(code: Code) -> &'static str {
     match code {
         Code::NeverMatches => "so it was in the original",
         Code::AlwaysMatches => "so it was in the original: it hides what comes after",
@@ -153,13 +156,13 @@ fn reason(code: Code) -> &'static str {
     }
 }
 
-fn described(error: &CompileError, text: &str) -> Message {
+fn describe_compile_error(error: &CompileError, text: &str) -> Message {
     let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
         let line = error.sources().position(diagnostic.span()?).line;
         text.lines().nth(line.checked_sub(1)?)
     });
     match line {
-        Some(line) => message!("{}, in {}", error.to_string(), shown(line.trim())),
+        Some(line) => message!("{}, in {}", error.to_string(), quote_for_comment(line.trim())),
         None => Message::verbatim(error.to_string()),
     }
 }

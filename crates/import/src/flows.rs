@@ -2,77 +2,83 @@
 //! `[{"flow_id", "description", "type", "trigger_patterns", "match_type"}, …]`, or an object with
 //! `flows`, and optionally `tools`, one of which executes the flows.
 
-use super::document::{Document, Statement};
-use super::located::{JsonNode, Object, Read};
-use super::write::{self, Names, list, quote_name, quote_raw_string, quote_string, shown};
+use super::document::{ImportedStatement, RulesDocument};
+use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::write::{
+    self, NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
+};
 use super::{executor, regex};
 use rulec_base::message;
 
-pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
-    let mut document = Document {
+pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
+    let mut document = RulesDocument {
         header: "Keyword and intent flows, imported from their JSON.\n\
                  Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
                  intent flows are asked."
             .to_owned(),
-        ..Document::default()
+        ..RulesDocument::default()
     };
     let mut tool = None;
     let flows = if root.value.is_array() {
-        root.list(&message!("flows"))?
+        root.as_list(&message!("flows"))?
     } else {
-        let object = root.object(&message!("a list of flows, or an object with `flows`"))?;
-        let flows = object.need("flows", &message!("the document"))?.list(&message!("flows"))?;
-        tool = executor::statement(&object, &mut document)?;
-        document.keep_in_header(&object);
+        let object = root.as_object(&message!("a list of flows, or an object with `flows`"))?;
+        let flows = object.get_required("flows", &message!("the document"))?.as_list(&message!("flows"))?;
+        tool = executor::read_statement(&object, &mut document)?;
+        document.keep_unread_in_header(&object);
         flows
     };
-    let mut names = Names::default();
+    let mut names = NameAllocator::default();
     for node in &flows {
-        let statement = flow(node, &mut names, &mut document);
+        let statement = read_flow(node, &mut names, &mut document);
         let statement =
-            statement.map_err(|refusal| refusal.at_node(&message!("flow"), node, &["flow_id", "name"]))?;
+            statement.map_err(|refusal| refusal.in_node(&message!("flow"), node, &["flow_id", "name"]))?;
         document.statements.push(statement);
     }
-    document.never_empty("There was no flow.");
+    document.add_input_if_empty("There was no flow.");
     document.statements.extend(tool);
     Ok(document)
 }
 
-fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
-    let object = node.object(&message!("a flow"))?;
+fn read_flow(
+    node: &JsonNode<'_>,
+    names: &mut NameAllocator,
+    document: &mut RulesDocument,
+) -> ReadResult<ImportedStatement> {
+    let object = node.as_object(&message!("a flow"))?;
     // An empty id counts as absent.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
     let title = object.get("name");
     let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
         return node.refuse(message!("a flow needs `flow_id` or `name`"));
     };
-    let id = id.text()?;
-    let label = title.map_or(Ok(id), |title| title.text())?;
+    let id = id.as_text()?;
+    let label = title.map_or(Ok(id), |title| title.as_text())?;
     let label = if label.trim().is_empty() { "flow" } else { label };
-    let written = names.take(label);
-    let description = object.text("description")?.unwrap_or_default();
-    let kind = word(&object, "type", "FlowType", &["keyword", "intent"])?;
-    let matching = word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
+    let written = names.unique_name(label);
+    let description = object.get_text("description")?.unwrap_or_default();
+    let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
+    let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
-    let mut comments = document.kept(&object, &message!("the flow {}", shown(id)));
+    let mut comments = document.comments_for_unread(&object, &message!("the flow {}", quote_for_comment(id)));
     let trigger = match kind {
         Some("keyword") => {
-            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list(&message!("patterns")))?;
+            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.as_list(&message!("patterns")))?;
             let matching = matching.unwrap_or("contains");
             let mut literals = Vec::new();
             for node in patterns {
-                literals.push(pattern(&node, matching, &written, &mut comments, document)?);
+                literals.push(read_pattern(&node, matching, &written, &mut comments, document)?);
             }
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::format_value(examples.value)));
                 document.notes.push(message!(
                     "the keyword flow {} has examples; they are kept as a comment",
-                    shown(id)
+                    quote_for_comment(id)
                 ));
             }
-            format!("keyword {matching} {}", list(&literals, 2))
+            format!("keyword {matching} {}", write_list(&literals, 2))
         }
-        _ => intent(patterns, examples, &mut comments)?,
+        _ => write_intent(patterns, examples, &mut comments)?,
     };
     let head = match description {
         "" => format!("flow {}", quote_name(&written)),
@@ -85,20 +91,20 @@ fn flow(node: &JsonNode<'_>, names: &mut Names, document: &mut Document) -> Read
     } else {
         format!("{head}\n  {trigger}\n  {arrow}")
     };
-    Ok(Statement { comments, body, ..Statement::default() })
+    Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
 /// Writes the trigger of an intent flow. In the source system, the patterns of an intent flow only
 /// describe the topic.
-fn intent(
+fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,
     comments: &mut Vec<String>,
-) -> Read<String> {
-    let texts = |node: JsonNode<'_>| Ok(node.texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
+) -> ReadResult<String> {
+    let texts = |node: JsonNode<'_>| Ok(node.as_texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
     let mut trigger = "intent".to_owned();
     if let Some(examples) = examples {
-        trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
+        trigger.push_str(&format!(" examples {}", write_list(&texts(examples)?, 2)));
     }
     let mut keywords = patterns.map(texts).transpose()?.unwrap_or_default();
     let all = keywords.len();
@@ -111,33 +117,40 @@ fn intent(
             "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
                 .to_owned(),
         );
-        trigger.push_str(&format!(" keywords {}", list(&keywords, 2)));
+        trigger.push_str(&format!(" keywords {}", write_list(&keywords, 2)));
     }
     Ok(trigger)
 }
 
 /// Reads a member whose value must be one of `words`. Python's form of an enumeration member, such
 /// as `FlowType.KEYWORD`, is accepted.
-fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> Read<Option<&'static str>> {
+fn read_word(
+    object: &ObjectReader<'_>,
+    key: &str,
+    class: &str,
+    words: &[&'static str],
+) -> ReadResult<Option<&'static str>> {
     let Some(node) = object.get(key) else { return Ok(None) };
-    let written = node.text()?;
+    let written = node.as_text()?;
     let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
     match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
-        None => {
-            node.refuse(message!("`{key}` cannot be {}; the values are {}", shown(written), words.join(", ")))
-        }
+        None => node.refuse(message!(
+            "`{key}` cannot be {}; the values are {}",
+            quote_for_comment(written),
+            words.join(", ")
+        )),
     }
 }
 
-fn pattern(
+fn read_pattern(
     node: &JsonNode<'_>,
     matching: &str,
     flow: &str,
     comments: &mut Vec<String>,
-    document: &mut Document,
-) -> Read<String> {
-    let text = node.text()?;
+    document: &mut RulesDocument,
+) -> ReadResult<String> {
+    let text = node.as_text()?;
     if text.trim().is_empty() {
         return node.refuse(match text.is_empty() {
             true => message!("this pattern is empty; remove it"),
@@ -147,10 +160,10 @@ fn pattern(
     if matching != "regex" {
         return Ok(quote_string(text));
     }
-    let translated = regex::read(node, &message!("the pattern"), true)?;
+    let translated = regex::read_regex(node, &message!("the pattern"), true)?;
     if translated.text != text {
-        comments.push(format!("Written otherwise in Python: {}.", shown(text)));
-        document.renamed(&pattern_key(flow, &translated.text), text);
+        comments.push(format!("Written otherwise in Python: {}.", quote_for_comment(text)));
+        document.record_rename(&pattern_key(flow, &translated.text), text);
     }
     Ok(quote_raw_string(&translated.text))
 }

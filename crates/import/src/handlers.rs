@@ -1,18 +1,18 @@
 //! Handlers of imported routes. In the original, each route's metadata lists required permissions.
 //! In the rules, each handler declares them once.
 
-use super::document::{Document, Statement};
-use super::located::{JsonNode, Read};
-use super::write::{quote_string, shown};
+use super::document::{ImportedStatement, RulesDocument};
+use super::located::{JsonNode, ReadResult};
+use super::write::{quote_for_comment, quote_string};
 use rulec_base::message;
 use std::collections::HashMap;
 
 /// Key in a route's metadata that lists the permissions that the handler requires.
-const REQUIRES: &str = "requires_permission";
+const REQUIRES_KEY: &str = "requires_permission";
 
 /// The handlers of all routes, in the order of their first use.
 #[derive(Default)]
-pub(super) struct Handlers {
+pub(super) struct UsedHandlers {
     all: Vec<Handler>,
     places: HashMap<String, usize>,
 }
@@ -25,17 +25,17 @@ struct Handler {
     differs: bool,
 }
 
-impl Handlers {
+impl UsedHandlers {
     /// Records that a route leads to a handler, with the permissions in the route's metadata.
-    pub(super) fn used(&mut self, name: &str, route: &JsonNode<'_>) -> Read<()> {
-        let metadata = route.object(&message!("a route"))?.get("metadata");
+    pub(super) fn record_use(&mut self, name: &str, route: &JsonNode<'_>) -> ReadResult<()> {
+        let metadata = route.as_object(&message!("a route"))?.get("metadata");
         let node = metadata
-            .map(|node| node.object(&message!("metadata")))
+            .map(|node| node.as_object(&message!("metadata")))
             .transpose()?
-            .and_then(|map| map.get(REQUIRES));
+            .and_then(|map| map.get(REQUIRES_KEY));
         let mut wanted: Vec<String> = Vec::new();
         if let Some(node) = node {
-            let texts = if node.value.is_array() { node.texts()? } else { vec![node.text()?] };
+            let texts = if node.value.is_array() { node.as_texts()? } else { vec![node.as_text()?] };
             if texts.iter().any(|text| text.trim().is_empty()) {
                 return node.refuse(message!("a permission needs a name"));
             }
@@ -62,18 +62,19 @@ impl Handlers {
 
     /// Declares all handlers if any of them requires a permission, because either all handlers must
     /// be declared or none.
-    pub(super) fn declare(&self, default: Option<&str>, document: &mut Document) {
+    pub(super) fn declare_all(&self, default: Option<&str>, document: &mut RulesDocument) {
         if self.all.iter().all(|handler| handler.permissions.is_empty()) {
             return;
         }
         for (at, Handler { name, permissions, differs }) in self.all.iter().enumerate() {
             let mut comments = Vec::new();
             if at == 0 {
-                comments
-                    .push(format!("What a handler requires stood as `{REQUIRES}` with the routes to it."));
+                comments.push(format!(
+                    "What a handler requires stood as `{REQUIRES_KEY}` with the routes to it."
+                ));
             }
             if *differs {
-                let plain = shown(name.trim_matches('`'));
+                let plain = quote_for_comment(name.trim_matches('`'));
                 document.notes.push(message!(
                     "the routes to the handler {plain} require different permissions; now each route \
                     requires all of them"
@@ -89,11 +90,16 @@ impl Handlers {
                 false => format!(" requires permission {}", strings.join(", ")),
             };
             let body = format!("handler {name}(){requires}");
-            document.statements.push(Statement { comments, body, close: at > 0, ..Statement::default() });
+            document.statements.push(ImportedStatement {
+                comments,
+                body,
+                close: at > 0,
+                ..ImportedStatement::default()
+            });
         }
         if let Some(name) = default.filter(|name| !self.places.contains_key(*name)) {
             let body = format!("handler {name}()");
-            document.statements.push(Statement { body, close: true, ..Statement::default() });
+            document.statements.push(ImportedStatement { body, close: true, ..ImportedStatement::default() });
         }
     }
 }

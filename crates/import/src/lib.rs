@@ -30,8 +30,8 @@ mod regex;
 mod routes;
 mod write;
 
-use document::Document;
-use located::{JsonNode, Read};
+use document::RulesDocument;
+use located::{JsonNode, ReadResult};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
@@ -108,7 +108,7 @@ impl System {
             let position = located::locate(text, &error.steps);
             Untranslatable { position, ..error }
         };
-        self.document(&value).map_err(located)?.finish()
+        self.read_document(&value).map_err(located)?.finish()
     }
 
     /// Imports a JSON value. Errors contain a path but no line.
@@ -116,15 +116,15 @@ impl System {
     /// # Errors
     /// Returns an error if a part of the value cannot be translated.
     pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
-        self.document(value)?.finish()
+        self.read_document(value)?.finish()
     }
 
-    fn document(self, value: &Json) -> Read<Document> {
+    fn read_document(self, value: &Json) -> ReadResult<RulesDocument> {
         let root = JsonNode::root(value);
         match self {
-            System::Routes => routes::document(&root),
-            System::Choice => choice::document(&root),
-            System::Flows => flows::document(&root),
+            System::Routes => routes::read_document(&root),
+            System::Choice => choice::read_document(&root),
+            System::Flows => flows::read_document(&root),
         }
     }
 }
@@ -173,7 +173,7 @@ impl ImportError {
 #[error("{}", self.to_message())]
 pub struct Untranslatable {
     message: Message,
-    steps: Vec<located::Step>,
+    steps: Vec<located::PathStep>,
     position: Option<(usize, usize)>,
 }
 
@@ -186,7 +186,7 @@ impl Untranslatable {
     /// Returns the path of the part that cannot be translated, such as
     /// `routes[2].condition.pattern`; empty for the whole document.
     pub fn path(&self) -> String {
-        located::dotted(&self.steps)
+        located::format_path(&self.steps)
     }
 
     /// Returns line and column, from 1, of the part that cannot be translated. `None` if a JSON
@@ -197,10 +197,10 @@ impl Untranslatable {
 
     /// Prefixes the error with `what` and the name of `node`. The name is the first text found
     /// under one of `keys`.
-    fn at_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
+    fn in_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
-            Some(name) => message!("{what} {}: {}", write::shown(name), self.message),
+            Some(name) => message!("{what} {}: {}", write::quote_for_comment(name), self.message),
             None => self.message,
         };
         Untranslatable { message, ..self }

@@ -22,10 +22,10 @@ pub(super) enum Literal {
 }
 
 /// Returns the value of a literal; `None` if the text is not a literal.
-pub(super) fn read(text: &str) -> Option<Literal> {
+pub(super) fn parse_literal(text: &str) -> Option<Literal> {
     let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
-    let value = reader.items(&[])?;
-    reader.space();
+    let value = reader.parse_items(&[])?;
+    reader.skip_space();
     reader.rest().is_empty().then_some(value)
 }
 
@@ -40,18 +40,18 @@ impl<'t> LiteralParser<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn next(&mut self) -> Option<char> {
+    fn next_char(&mut self) -> Option<char> {
         let c = self.rest().chars().next()?;
         self.at += c.len_utf8();
         Some(c)
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']).len();
     }
 
-    fn eat(&mut self, wanted: &str) -> bool {
-        self.space();
+    fn eat_text(&mut self, wanted: &str) -> bool {
+        self.skip_space();
         let found = self.rest().starts_with(wanted);
         self.at += if found { wanted.len() } else { 0 };
         found
@@ -59,62 +59,62 @@ impl<'t> LiteralParser<'t> {
 
     /// Reads one value, or several values separated by commas, which form a tuple. `ends` are the
     /// delimiters that may close the values.
-    fn items(&mut self, ends: &[&str]) -> Option<Literal> {
-        let first = self.value()?;
+    fn parse_items(&mut self, ends: &[&str]) -> Option<Literal> {
+        let first = self.parse_value()?;
         let mut tuple = false;
-        while self.eat(",") {
+        while self.eat_text(",") {
             tuple = true;
-            self.space();
+            self.skip_space();
             if self.rest().is_empty() || ends.iter().any(|end| self.rest().starts_with(end)) {
                 break;
             }
-            self.value()?;
+            self.parse_value()?;
         }
         Some(if tuple { Literal::Other } else { first })
     }
 
-    fn value(&mut self) -> Option<Literal> {
-        self.space();
+    fn parse_value(&mut self) -> Option<Literal> {
+        self.skip_space();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
         }
         let value = match self.rest().chars().next()? {
-            '[' => self.list(),
-            '{' => self.dict(),
+            '[' => self.parse_list(),
+            '{' => self.parse_dict(),
             '(' => {
                 self.at += 1;
-                if self.eat(")") {
+                if self.eat_text(")") {
                     Some(Literal::Other)
                 } else {
-                    let value = self.items(&[")"])?;
-                    self.eat(")").then_some(value)
+                    let value = self.parse_items(&[")"])?;
+                    self.eat_text(")").then_some(value)
                 }
             }
-            '+' | '-' | '.' | '0'..='9' => self.number(),
-            '\'' | '"' => self.strings(),
-            _ => self.word(),
+            '+' | '-' | '.' | '0'..='9' => self.parse_number(),
+            '\'' | '"' => self.parse_strings(),
+            _ => self.parse_word(),
         };
         self.depth -= 1;
         value
     }
 
     /// Reads items separated by commas, with an optional trailing comma, up to `end`.
-    fn sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        while !self.eat(end) {
+    fn parse_sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        while !self.eat_text(end) {
             item(self)?;
-            if !self.eat(",") {
-                return self.eat(end).then_some(());
+            if !self.eat_text(",") {
+                return self.eat_text(end).then_some(());
             }
         }
         Some(())
     }
 
-    fn list(&mut self) -> Option<Literal> {
+    fn parse_list(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut items, mut odd) = (Vec::new(), false);
-        self.sequence("]", |reader| {
-            match reader.value()? {
+        self.parse_sequence("]", |reader| {
+            match reader.parse_value()? {
                 Literal::Json(item) => items.push(item),
                 _ => odd = true,
             }
@@ -123,12 +123,12 @@ impl<'t> LiteralParser<'t> {
         Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
     }
 
-    fn dict(&mut self) -> Option<Literal> {
+    fn parse_dict(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut map, mut odd, mut set) = (Map::new(), false, None);
-        self.sequence("}", |reader| {
-            let key = reader.value()?;
-            let is_set = !reader.eat(":");
+        self.parse_sequence("}", |reader| {
+            let key = reader.parse_value()?;
+            let is_set = !reader.eat_text(":");
             if *set.get_or_insert(is_set) != is_set {
                 return None;
             }
@@ -140,7 +140,7 @@ impl<'t> LiteralParser<'t> {
                 return None;
             }
             if !is_set {
-                match (key, reader.value()?) {
+                match (key, reader.parse_value()?) {
                     // If two keys are equal, the later entry is used.
                     (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
                     _ => odd = true,
@@ -157,11 +157,11 @@ impl<'t> LiteralParser<'t> {
 
     /// Reads a number with at most one sign. The sum of a real and an imaginary number is not read,
     /// because JSON cannot represent it.
-    fn number(&mut self) -> Option<Literal> {
+    fn parse_number(&mut self) -> Option<Literal> {
         let negative = self.rest().starts_with('-');
         if self.rest().starts_with(['-', '+']) {
             self.at += 1;
-            self.space();
+            self.skip_space();
         }
         let word_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let mut end = self.rest().find(|c| !word_char(c)).unwrap_or(self.rest().len());
@@ -171,31 +171,31 @@ impl<'t> LiteralParser<'t> {
             end += 1 + tail.find(|c| !word_char(c)).unwrap_or(tail.len());
         }
         let written = &self.rest()[..end];
-        let number = unsigned(written)?;
+        let number = parse_unsigned(written)?;
         self.at += end;
         Some(match number {
-            Unsigned::Whole(value) => {
+            UnsignedNumber::Whole(value) => {
                 let value = if negative { -value } else { value };
                 Literal::Json(match i64::try_from(value) {
                     Ok(value) => value.into(),
                     Err(_) => Number::from_f64(value as f64).map_or(Json::Null, Json::Number),
                 })
             }
-            Unsigned::Float(value) => {
+            UnsignedNumber::Float(value) => {
                 let value = if negative { -value } else { value };
                 Number::from_f64(value).map_or(Literal::Other, |number| Literal::Json(Json::Number(number)))
             }
         })
     }
 
-    fn word(&mut self) -> Option<Literal> {
+    fn parse_word(&mut self) -> Option<Literal> {
         let end = self.rest().find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.rest().len());
         let word = &self.rest()[..end];
         let value = match word {
             "True" => Literal::Json(true.into()),
             "False" => Literal::Json(false.into()),
             "None" => Literal::Json(Json::Null),
-            _ if self.rest()[end..].starts_with(['\'', '"']) => return self.strings(),
+            _ if self.rest()[end..].starts_with(['\'', '"']) => return self.parse_strings(),
             _ => return None,
         };
         self.at += end;
@@ -203,10 +203,10 @@ impl<'t> LiteralParser<'t> {
     }
 
     /// Reads adjacent string literals, which form one string.
-    fn strings(&mut self) -> Option<Literal> {
+    fn parse_strings(&mut self) -> Option<Literal> {
         let (mut text, mut bytes) = (String::new(), None);
         loop {
-            self.space();
+            self.skip_space();
             let rest = self.rest();
             let prefix = &rest[..rest.find(['\'', '"']).unwrap_or(rest.len())];
             let next_is_string = rest.len() > prefix.len()
@@ -219,7 +219,7 @@ impl<'t> LiteralParser<'t> {
                 return None;
             }
             self.at += prefix.len();
-            self.string(prefix.contains(['r', 'R']), &mut text)?;
+            self.parse_string(prefix.contains(['r', 'R']), &mut text)?;
         }
         match bytes {
             Some(true) => Some(Literal::Other),
@@ -228,7 +228,7 @@ impl<'t> LiteralParser<'t> {
         }
     }
 
-    fn string(&mut self, raw: bool, text: &mut String) -> Option<()> {
+    fn parse_string(&mut self, raw: bool, text: &mut String) -> Option<()> {
         let quote = &self.rest()[..1];
         let triple = quote.repeat(3);
         let (quote, long) =
@@ -239,20 +239,20 @@ impl<'t> LiteralParser<'t> {
                 self.at += quote.len();
                 return Some(());
             }
-            match self.next()? {
+            match self.next_char()? {
                 '\n' | '\r' if !long => return None,
                 '\\' if raw => {
                     text.push('\\');
-                    text.push(self.next()?);
+                    text.push(self.next_char()?);
                 }
-                '\\' => self.escape(text)?,
+                '\\' => self.parse_escape(text)?,
                 c => text.push(c),
             }
         }
     }
 
-    fn escape(&mut self, text: &mut String) -> Option<()> {
-        let c = self.next()?;
+    fn parse_escape(&mut self, text: &mut String) -> Option<()> {
+        let c = self.next_char()?;
         let plain = match c {
             '\n' => return Some(()),
             'a' => '\u{7}',
@@ -263,9 +263,9 @@ impl<'t> LiteralParser<'t> {
             't' => '\t',
             'v' => '\u{b}',
             '\\' | '\'' | '"' => c,
-            'x' => self.coded(2)?,
-            'u' => self.coded(4)?,
-            'U' => self.coded(8)?,
+            'x' => self.parse_char_code(2)?,
+            'u' => self.parse_char_code(4)?,
+            'U' => self.parse_char_code(8)?,
             'N' => return None,
             '0'..='7' => {
                 let more = self.rest().chars().take(2).take_while(|c| ('0'..='7').contains(c)).count();
@@ -283,7 +283,7 @@ impl<'t> LiteralParser<'t> {
         Some(())
     }
 
-    fn coded(&mut self, digits: usize) -> Option<char> {
+    fn parse_char_code(&mut self, digits: usize) -> Option<char> {
         let code =
             self.rest().get(..digits).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         self.at += digits;
@@ -291,14 +291,14 @@ impl<'t> LiteralParser<'t> {
     }
 }
 
-enum Unsigned {
+enum UnsignedNumber {
     Whole(i128),
     Float(f64),
 }
 
 /// Parses a number without its sign. Underscores are allowed between digits, and a decimal integer
 /// must not start with zero.
-fn unsigned(written: &str) -> Option<Unsigned> {
+fn parse_unsigned(written: &str) -> Option<UnsignedNumber> {
     let lower = written.to_ascii_lowercase();
     let misplaced = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");
     let by_digit = lower.match_indices('_').all(|(at, _)| {
@@ -314,7 +314,7 @@ fn unsigned(written: &str) -> Option<Unsigned> {
             return i128::from_str_radix(digits, radix)
                 .ok()
                 .filter(|_| !digits.starts_with('+'))
-                .map(Unsigned::Whole);
+                .map(UnsignedNumber::Whole);
         }
     }
     if plain.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -322,13 +322,13 @@ fn unsigned(written: &str) -> Option<Unsigned> {
             plain.len() > 1 && plain.starts_with('0') && plain.bytes().any(|byte| byte != b'0');
         return match plain.parse::<i128>() {
             _ if plain.is_empty() || leading_zero => None,
-            Ok(value) => Some(Unsigned::Whole(value)),
-            Err(_) => plain.parse().ok().map(Unsigned::Float),
+            Ok(value) => Some(UnsignedNumber::Whole(value)),
+            Err(_) => plain.parse().ok().map(UnsignedNumber::Float),
         };
     }
     let is_float = plain.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
     let value = plain.parse().ok().filter(|_| is_float)?;
-    Some(Unsigned::Float(value))
+    Some(UnsignedNumber::Float(value))
 }
 
 #[cfg(test)]

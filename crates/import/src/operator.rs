@@ -4,7 +4,7 @@ use rulec::Message;
 use rulec_base::message;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ValueType {
     String,
     Number,
     Bool,
@@ -12,28 +12,29 @@ pub(super) enum Type {
     Dict,
 }
 
-impl Type {
-    pub(super) const ALL: [Type; 5] = [Type::String, Type::Number, Type::Bool, Type::List, Type::Dict];
+impl ValueType {
+    pub(super) const ALL: [ValueType; 5] =
+        [ValueType::String, ValueType::Number, ValueType::Bool, ValueType::List, ValueType::Dict];
 
     /// Returns the type's name, which is the same in the JSON and in the rule language.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Type::String => "string",
-            Type::Number => "number",
-            Type::Bool => "bool",
-            Type::List => "list",
-            Type::Dict => "dict",
+            ValueType::String => "string",
+            ValueType::Number => "number",
+            ValueType::Bool => "bool",
+            ValueType::List => "list",
+            ValueType::Dict => "dict",
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Type> {
-        Type::ALL.into_iter().find(|ty| ty.name() == name)
+    pub(super) fn from_name(name: &str) -> Option<ValueType> {
+        ValueType::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
     /// Returns the type with this name. If `capitals` is set, the name in capitals is accepted too.
-    pub(super) fn spelt(name: &str, capitals: bool) -> Option<Type> {
-        let in_capitals = |ty: &Type| capitals && ty.name().to_ascii_uppercase() == name;
-        Type::named(name).or_else(|| Type::ALL.into_iter().find(in_capitals))
+    pub(super) fn from_spelling(name: &str, capitals: bool) -> Option<ValueType> {
+        let in_capitals = |ty: &ValueType| capitals && ty.name().to_ascii_uppercase() == name;
+        ValueType::from_name(name).or_else(|| ValueType::ALL.into_iter().find(in_capitals))
     }
 
     pub(super) fn with_article(self) -> Message {
@@ -43,7 +44,7 @@ impl Type {
 
 /// How an operator compares its two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum Comparison {
     /// An infix operator of the rule language between both sides.
     Infix(&'static str),
     /// Compares the length of the left side by this operator.
@@ -54,9 +55,9 @@ pub(super) enum Verb {
 
 /// All verbs: an operator's name is its operand type, `_`, and a verb, such as `string_equal`. Each
 /// row has the verb, the possible operand types, and the comparison.
-pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
-    use Type::{Bool, Dict, List, Number, String};
-    use Verb::{Infix, Length, Regex};
+pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
+    use Comparison::{Infix, Length, Regex};
+    use ValueType::{Bool, Dict, List, Number, String};
     &[
         ("equal", &[String, Number, Bool, List, Dict], Infix("==")),
         ("not_equal", &[String, Number, Bool, List, Dict], Infix("!=")),
@@ -96,55 +97,61 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
 /// An operator: its operand type and its comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
-    pub(super) family: Type,
-    pub(super) verb: Verb,
+    pub(super) family: ValueType,
+    pub(super) verb: Comparison,
 }
 
 impl Operator {
-    pub(super) fn named(name: &str) -> Option<Operator> {
+    pub(super) fn from_name(name: &str) -> Option<Operator> {
         let (family, verb) = name.split_once('_')?;
-        let family = Type::named(family)?;
+        let family = ValueType::from_name(family)?;
         Operator::from_verb(family, verb)
     }
 
-    fn from_verb(family: Type, verb: &str) -> Option<Operator> {
+    fn from_verb(family: ValueType, verb: &str) -> Option<Operator> {
         let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
         Some(Operator { family, verb: *verb })
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
     /// type is the declared type of the left side.
-    pub(super) fn spelt(name: &str, left: Option<Type>) -> Option<Operator> {
+    pub(super) fn from_spelling(name: &str, left: Option<ValueType>) -> Option<Operator> {
         Operator::from_verb(left?, &verb_in_capitals(name)?)
     }
 
     /// Returns the type that a literal on the right side must have.
-    pub(super) fn literal(self) -> Type {
+    pub(super) fn literal_type(self) -> ValueType {
         match (self.verb, self.family) {
-            (Verb::Length(_), _) => Type::Number,
-            (Verb::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => Type::String,
+            (Comparison::Length(_), _) => ValueType::Number,
+            (Comparison::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => {
+                ValueType::String
+            }
             (_, family) => family,
         }
     }
 
     /// True if the right side may be the output of a step with this type.
-    pub(super) fn takes(self, right: Type) -> bool {
+    pub(super) fn accepts_type(self, right: ValueType) -> bool {
         match (self.verb, self.family) {
-            (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
-            (Verb::Infix("contains" | "not contains"), Type::List) => true,
-            (Verb::Infix("has_key" | "not has_key"), _) => right == Type::String,
+            (Comparison::Length(_), _) => {
+                matches!(right, ValueType::Number | ValueType::String | ValueType::List)
+            }
+            (Comparison::Infix("contains" | "not contains"), ValueType::List) => true,
+            (Comparison::Infix("has_key" | "not has_key"), _) => right == ValueType::String,
             (_, family) => right == family,
         }
     }
 
     /// True if a condition with this operator and these types can be true in the rule language,
     /// although it never is in the original.
-    pub(super) fn would_hold(self, left: Type, right: Type) -> bool {
-        use Type::{Dict, List, String};
+    pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
+        use ValueType::{Dict, List, String};
         match self.verb {
-            Verb::Infix("==" | "!=") => left == right,
-            Verb::Infix("contains" | "not contains") => left == List || (left == String && right == String),
-            Verb::Length(_) => matches!(left, String | List | Dict),
+            Comparison::Infix("==" | "!=") => left == right,
+            Comparison::Infix("contains" | "not contains") => {
+                left == List || (left == String && right == String)
+            }
+            Comparison::Length(_) => matches!(left, String | List | Dict),
             _ => false,
         }
     }
@@ -152,23 +159,23 @@ impl Operator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operator, Type, VERBS};
+    use super::{Operator, VERBS, ValueType};
 
     #[test]
     fn every_operator_is_known_by_the_documents_own_spelling() {
         for (verb, families, _) in VERBS {
-            for family in Type::ALL {
-                let found = Operator::spelt(&verb.to_ascii_uppercase(), Some(family));
+            for family in ValueType::ALL {
+                let found = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(family));
                 assert_eq!(found.is_some(), families.contains(&family), "{verb} {family:?}");
             }
         }
         for short in ["GT", "LT", "GTE", "LTE"] {
-            assert!(Operator::spelt(short, Some(Type::Number)).is_some(), "{short}");
+            assert!(Operator::from_spelling(short, Some(ValueType::Number)).is_some(), "{short}");
         }
         for unknown in ["", "equal", "Equal", "STRING_EQUAL", "EQ", "string_equal"] {
-            assert!(Operator::spelt(unknown, Some(Type::String)).is_none(), "{unknown}");
+            assert!(Operator::from_spelling(unknown, Some(ValueType::String)).is_none(), "{unknown}");
         }
-        assert!(Operator::spelt("EQUAL", None).is_none());
+        assert!(Operator::from_spelling("EQUAL", None).is_none());
     }
 
     #[test]
@@ -178,11 +185,11 @@ mod tests {
         });
         let names: Vec<String> = names.collect();
         assert_eq!(names.len(), 10 + 4 + 4 + 2 + 1 + 10 + 2);
-        assert!(names.iter().all(|name| Operator::named(name).is_some()));
+        assert!(names.iter().all(|name| Operator::from_name(name).is_some()));
         for unknown in
             ["", "equal", "string_", "STRING_EQUAL", "string_greater_than", "list_length", "bool_contains"]
         {
-            assert!(Operator::named(unknown).is_none(), "{unknown}");
+            assert!(Operator::from_name(unknown).is_none(), "{unknown}");
         }
     }
 }

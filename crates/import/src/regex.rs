@@ -16,8 +16,8 @@
 
 mod class;
 
-use super::located::{JsonNode, Read};
-use super::write::{is_name, shown};
+use super::located::{JsonNode, ReadResult};
+use super::write::{is_name, quote_for_comment};
 use rulec::Message;
 use rulec_base::message;
 use std::iter::Peekable;
@@ -27,7 +27,7 @@ use std::str::Chars;
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(super) struct TranslatedPattern {
     /// The expression in the syntax of the `regex` crate.
     pub(super) text: String,
     /// Whether the expression has a top-level `|`.
@@ -36,13 +36,13 @@ pub(super) struct Pattern {
     pub(super) anchored: bool,
 }
 
-impl Pattern {
+impl TranslatedPattern {
     /// Returns an expression that matches only at the start of a text, like Python's `re.match`.
-    pub(super) fn at_start(&self) -> String {
+    pub(super) fn anchored_at_start(&self) -> String {
         match self {
-            Pattern { alternatives: true, text, .. } => format!("^(?:{text})"),
-            Pattern { anchored: true, text, .. } => text.clone(),
-            Pattern { text, .. } => format!("^{text}"),
+            TranslatedPattern { alternatives: true, text, .. } => format!("^(?:{text})"),
+            TranslatedPattern { anchored: true, text, .. } => text.clone(),
+            TranslatedPattern { text, .. } => format!("^{text}"),
         }
     }
 }
@@ -67,10 +67,18 @@ impl TranslateError {
 }
 
 /// Reads and translates the expression of a node; `what` names the expression in an error.
-pub(super) fn read(node: &JsonNode<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
-    let pattern = node.text()?;
+pub(super) fn read_regex(
+    node: &JsonNode<'_>,
+    what: &Message,
+    ignore_case: bool,
+) -> ReadResult<TranslatedPattern> {
+    let pattern = node.as_text()?;
     translate(pattern, ignore_case).or_else(|why| {
-        node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.to_message()))
+        node.refuse(message!(
+            "{what} {} cannot be translated: {}",
+            quote_for_comment(pattern),
+            why.to_message()
+        ))
     })
 }
 
@@ -78,23 +86,23 @@ pub(super) fn read(node: &JsonNode<'_>, what: &Message, ignore_case: bool) -> Re
 ///
 /// # Errors
 /// Returns an error if the expression is invalid or uses an unsupported feature.
-pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, TranslateError> {
+pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, TranslateError> {
     let mut reader = RegexTranslator {
         chars: pattern.chars().peekable(),
         out: String::new(),
-        flags: Flags::default(),
+        flags: RegexFlags::default(),
         depth: 0,
         begun: false,
         alternatives: false,
         anchored: false,
     };
-    reader.alternatives()?;
+    reader.translate_alternatives()?;
     if reader.chars.next().is_some() {
         return err(message!("it has a `)` without a `(`"));
     }
     let RegexTranslator { out: text, alternatives, anchored, .. } = reader;
     match rulec_base::text::compile_regex(&text, ignore_case) {
-        Ok(_) => Ok(Pattern { text, alternatives, anchored }),
+        Ok(_) => Ok(TranslatedPattern { text, alternatives, anchored }),
         Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
         Err(error) => {
             let message = error.to_string();
@@ -107,7 +115,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
 
 /// The flags that affect parsing, as they are at the current position.
 #[derive(Clone, Copy, Default)]
-struct Flags {
+struct RegexFlags {
     multiline: bool,
     verbose: bool,
     ascii: bool,
@@ -115,7 +123,7 @@ struct Flags {
 
 /// The item before the current position, which a quantifier would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastItem {
     Nothing,
     Item,
     Repeated,
@@ -124,7 +132,7 @@ enum Last {
 struct RegexTranslator<'p> {
     chars: Peekable<Chars<'p>>,
     out: String,
-    flags: Flags,
+    flags: RegexFlags,
     depth: usize,
     /// Whether an item has been read. Flags for the whole expression are an error after that.
     begun: bool,
@@ -132,18 +140,18 @@ struct RegexTranslator<'p> {
     anchored: bool,
 }
 
-type Done<T = ()> = Result<T, TranslateError>;
+type TranslateResult<T = ()> = Result<T, TranslateError>;
 
-fn err<T>(message: Message) -> Done<T> {
+fn err<T>(message: Message) -> TranslateResult<T> {
     Err(TranslateError::Invalid(message))
 }
 
-fn unsupported<T>(message: Message) -> Done<T> {
+fn unsupported<T>(message: Message) -> TranslateResult<T> {
     Err(TranslateError::Unsupported(message))
 }
 
 impl RegexTranslator<'_> {
-    fn eat(&mut self, wanted: char) -> bool {
+    fn eat_char(&mut self, wanted: char) -> bool {
         self.chars.next_if_eq(&wanted).is_some()
     }
 
@@ -156,8 +164,8 @@ impl RegexTranslator<'_> {
     }
 
     /// Reads up to the closing `)` of the group, or to the end.
-    fn alternatives(&mut self) -> Done {
-        let mut last = Last::Nothing;
+    fn translate_alternatives(&mut self) -> TranslateResult {
+        let mut last = LastItem::Nothing;
         while let Some(&c) = self.chars.peek() {
             if c == ')' {
                 break;
@@ -173,62 +181,62 @@ impl RegexTranslator<'_> {
                 '|' => {
                     self.alternatives |= self.depth == 0;
                     self.out.push('|');
-                    Last::Nothing
+                    LastItem::Nothing
                 }
-                '*' | '+' | '?' => self.repeat(&c.to_string(), last)?,
-                '{' => match self.bounds()? {
-                    Some(bounds) => self.repeat(&bounds, last)?,
+                '*' | '+' | '?' => self.translate_quantifier(&c.to_string(), last)?,
+                '{' => match self.read_bounds()? {
+                    Some(bounds) => self.translate_quantifier(&bounds, last)?,
                     None => {
                         self.out.push_str("\\{");
-                        Last::Item
+                        LastItem::Item
                     }
                 },
                 '^' => {
                     self.anchored |= !self.begun && self.depth == 0 && !self.flags.multiline;
                     self.out.push('^');
-                    Last::Nothing
+                    LastItem::Nothing
                 }
                 '$' => {
                     self.out.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
-                    Last::Nothing
+                    LastItem::Nothing
                 }
                 '.' => {
                     self.out.push('.');
-                    Last::Item
+                    LastItem::Item
                 }
-                '[' => self.class()?,
-                '(' => self.group(last)?,
-                '\\' => self.escape()?,
-                c => self.literal(c),
+                '[' => self.translate_class()?,
+                '(' => self.translate_group(last)?,
+                '\\' => self.translate_escape()?,
+                c => self.write_literal(c),
             };
             self.begun = true;
         }
         Ok(())
     }
 
-    fn repeat(&mut self, quantifier: &str, last: Last) -> Done<Last> {
+    fn translate_quantifier(&mut self, quantifier: &str, last: LastItem) -> TranslateResult<LastItem> {
         match last {
-            Last::Nothing => return err(message!("`{quantifier}` has nothing to repeat")),
-            Last::Repeated => return err(message!("`{quantifier}` repeats a repetition")),
-            Last::Item => {}
+            LastItem::Nothing => return err(message!("`{quantifier}` has nothing to repeat")),
+            LastItem::Repeated => return err(message!("`{quantifier}` repeats a repetition")),
+            LastItem::Item => {}
         }
         self.out.push_str(quantifier);
-        if self.eat('?') {
+        if self.eat_char('?') {
             self.out.push('?');
         } else if self.chars.peek() == Some(&'+') {
             return unsupported(message!("the possessive `{quantifier}+` is not supported"));
         }
-        Ok(Last::Repeated)
+        Ok(LastItem::Repeated)
     }
 
     /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
     /// brace is a literal.
-    fn bounds(&mut self) -> Done<Option<String>> {
+    fn read_bounds(&mut self) -> TranslateResult<Option<String>> {
         let mut ahead = RegexTranslator { out: String::new(), chars: self.chars.clone(), ..*self };
         let low = ahead.take_while(|c| c.is_ascii_digit());
-        let comma = ahead.eat(',');
+        let comma = ahead.eat_char(',');
         let high = if comma { ahead.take_while(|c| c.is_ascii_digit()) } else { low.clone() };
-        if !ahead.eat('}') || (low.is_empty() && !comma) {
+        if !ahead.eat_char('}') || (low.is_empty() && !comma) {
             return Ok(None);
         }
         self.chars = ahead.chars;
@@ -249,22 +257,22 @@ impl RegexTranslator<'_> {
     }
 
     /// Reads the rest of a group after `(`.
-    fn group(&mut self, last: Last) -> Done<Last> {
+    fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer = self.flags;
-        if !self.eat('?') {
+        if !self.eat_char('?') {
             self.out.push('(');
-            return self.inner(outer);
+            return self.translate_inner(outer);
         }
         match self.chars.next() {
             Some(':') => self.out.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
-                return if self.eat(')') { Ok(last) } else { err(message!("a comment is not closed")) };
+                return if self.eat_char(')') { Ok(last) } else { err(message!("a comment is not closed")) };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
-                    if !self.eat('>') || !is_name(&name) {
+                    if !self.eat_char('>') || !is_name(&name) {
                         return err(message!("`{name}` is not a valid name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
@@ -278,31 +286,31 @@ impl RegexTranslator<'_> {
             }
             Some('>') => return unsupported(message!("atomic groups are not supported")),
             Some('(') => return unsupported(message!("conditional groups are not supported")),
-            Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.flagged(c, outer),
+            Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer),
             _ => return err(message!("it has an unknown group syntax `(?`")),
         }
-        self.inner(outer)
+        self.translate_inner(outer)
     }
 
     /// Reads the content and end of a group; flags set inside end with the group.
-    fn inner(&mut self, outer: Flags) -> Done<Last> {
+    fn translate_inner(&mut self, outer: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return unsupported(message!("its groups are nested too deep"));
         }
         self.begun = true;
-        self.alternatives()?;
+        self.translate_alternatives()?;
         self.depth -= 1;
         self.flags = outer;
-        if !self.eat(')') {
+        if !self.eat_char(')') {
             return err(message!("a group is not closed"));
         }
         self.out.push(')');
-        Ok(Last::Item)
+        Ok(LastItem::Item)
     }
 
     /// Reads the rest of `(?im)` or `(?i-s:…)`, from its first flag.
-    fn flagged(&mut self, first: char, outer: Flags) -> Done<Last> {
+    fn translate_flags(&mut self, first: char, outer: RegexFlags) -> TranslateResult<LastItem> {
         let (mut on, mut written) = (true, String::new());
         let mut next = Some(first);
         loop {
@@ -323,7 +331,7 @@ impl RegexTranslator<'_> {
                 ':' => {
                     let written = written.trim_end_matches('-');
                     self.out.push_str(&format!("(?{written}:"));
-                    return self.inner(outer);
+                    return self.translate_inner(outer);
                 }
                 ')' if self.begun || self.depth > 0 || !on => {
                     return err(message!("flags for the whole expression must be at its start"));
@@ -332,7 +340,7 @@ impl RegexTranslator<'_> {
                     if !written.is_empty() {
                         self.out.push_str(&format!("(?{written})"));
                     }
-                    return Ok(Last::Nothing);
+                    return Ok(LastItem::Nothing);
                 }
                 c => return err(message!("it has an unknown flag `{c}`")),
             }
@@ -341,7 +349,7 @@ impl RegexTranslator<'_> {
     }
 
     /// Reads the rest of an escape after `\`.
-    fn escape(&mut self) -> Done<Last> {
+    fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let position = match (c, self.flags.ascii) {
             ('A', _) => {
@@ -357,18 +365,18 @@ impl RegexTranslator<'_> {
         };
         if let Some(position) = position {
             self.out.push_str(position);
-            return Ok(Last::Nothing);
+            return Ok(LastItem::Nothing);
         }
-        let Some(category) = self.category(c) else {
-            let c = self.escaped(c, false)?;
-            return Ok(self.literal(c));
+        let Some(category) = self.translate_category(c) else {
+            let c = self.read_escaped(c, false)?;
+            return Ok(self.write_literal(c));
         };
         self.out.push_str(category);
-        Ok(Last::Item)
+        Ok(LastItem::Item)
     }
 
     /// Translates a character category such as `\d`.
-    fn category(&self, c: char) -> Option<&'static str> {
+    fn translate_category(&self, c: char) -> Option<&'static str> {
         Some(match (c, self.flags.ascii) {
             ('d', false) => r"\d",
             ('D', false) => r"\D",
@@ -387,7 +395,7 @@ impl RegexTranslator<'_> {
     }
 
     /// Returns the character of the escape `\c`, where `c` is the character after the backslash.
-    fn escaped(&mut self, c: char, in_class: bool) -> Done<char> {
+    fn read_escaped(&mut self, c: char, in_class: bool) -> TranslateResult<char> {
         Ok(match c {
             'a' => '\u{7}',
             'b' if in_class => '\u{8}',
@@ -396,17 +404,17 @@ impl RegexTranslator<'_> {
             'r' => '\r',
             't' => '\t',
             'v' => '\u{b}',
-            'x' => self.coded(2)?,
-            'u' => self.coded(4)?,
-            'U' => self.coded(8)?,
+            'x' => self.read_char_code(2)?,
+            'u' => self.read_char_code(4)?,
+            'U' => self.read_char_code(8)?,
             'N' => return unsupported(message!("characters by their names are not supported")),
-            '0'..='9' => self.octal(c, in_class)?,
+            '0'..='9' => self.read_octal(c, in_class)?,
             c if c.is_ascii_alphabetic() => return err(message!("`\\{c}` is not an escape")),
             c => c,
         })
     }
 
-    fn coded(&mut self, digits: usize) -> Done<char> {
+    fn read_char_code(&mut self, digits: usize) -> TranslateResult<char> {
         let code: String = (0..digits).filter_map(|_| self.chars.next_if(char::is_ascii_hexdigit)).collect();
         let known = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
         let incomplete = || TranslateError::Invalid(message!("it has an incomplete escape"));
@@ -414,7 +422,7 @@ impl RegexTranslator<'_> {
     }
 
     /// Reads an octal escape such as `\0` or `\012`; a back-reference is an error.
-    fn octal(&mut self, first: char, in_class: bool) -> Done<char> {
+    fn read_octal(&mut self, first: char, in_class: bool) -> TranslateResult<char> {
         let mut digits = String::from(first);
         while digits.len() < 3 {
             let Some(digit) = self.chars.next_if(|c| ('0'..='7').contains(c)) else { break };
@@ -429,16 +437,16 @@ impl RegexTranslator<'_> {
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 
-    fn literal(&mut self, c: char) -> Last {
+    fn write_literal(&mut self, c: char) -> LastItem {
         if r"\.+*?()|[{^$".contains(c) {
             self.out.push('\\');
         }
-        self.character(c);
-        Last::Item
+        self.write_char(c);
+        LastItem::Item
     }
 
     /// Writes a character, escaped if it is not printable.
-    fn character(&mut self, c: char) {
+    fn write_char(&mut self, c: char) {
         match c {
             '\n' => self.out.push_str(r"\n"),
             '\t' => self.out.push_str(r"\t"),

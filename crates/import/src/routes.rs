@@ -1,70 +1,71 @@
 //! Imports message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an
 //! object with `routes` and optionally the `default` handler.
 
-use super::condition::Facts;
-use super::document::{Document, Statement};
-use super::handlers::Handlers;
-use super::located::{JsonNode, Read};
-use super::write::{self, Names, quote_name, quote_string, shown};
+use super::condition::ConditionFacts;
+use super::document::{ImportedStatement, RulesDocument};
+use super::handlers::UsedHandlers;
+use super::located::{JsonNode, ReadResult};
+use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
 
 /// Words that make a message urgent; the author may change them in the file.
-const URGENT: [&str; 9] =
+const URGENT_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-pub(super) fn document(root: &JsonNode<'_>) -> Read<Document> {
-    let mut document = Document {
+pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
+    let mut document = RulesDocument {
         header: "Routes of a message router, imported from its JSON.\n\
                  They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
             .to_owned(),
-        ..Document::default()
+        ..RulesDocument::default()
     };
     let mut default = None;
     let routes = if root.value.is_array() {
-        root.list(&message!("routes"))?
+        root.as_list(&message!("routes"))?
     } else {
-        let object = root.object(&message!("a list of routes, or an object with `routes`"))?;
-        let routes = object.need("routes", &message!("the document"))?.list(&message!("routes"))?;
+        let object = root.as_object(&message!("a list of routes, or an object with `routes`"))?;
+        let routes =
+            object.get_required("routes", &message!("the document"))?.as_list(&message!("routes"))?;
         if let Some(node) = object.get("default") {
-            default = Some(handler(&node)?);
+            default = Some(read_handler(&node)?);
         }
-        document.keep_in_header(&object);
+        document.keep_unread_in_header(&object);
         routes
     };
 
-    let mut facts = Facts::default();
-    let mut handlers = Handlers::default();
-    let mut names = Names::reserving(&["default", "none"]);
+    let mut facts = ConditionFacts::default();
+    let mut handlers = UsedHandlers::default();
+    let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut read = Vec::new();
     for node in &routes {
-        let route = route(node, &mut facts, &mut names, &mut document).and_then(|route| {
-            handlers.used(&route.handler, node)?;
+        let route = read_route(node, &mut facts, &mut names, &mut document).and_then(|route| {
+            handlers.record_use(&route.handler, node)?;
             Ok(route)
         });
-        read.push(route.map_err(|refusal| refusal.at_node(&message!("route"), node, &["name"]))?);
+        read.push(route.map_err(|refusal| refusal.in_node(&message!("route"), node, &["name"]))?);
     }
-    handlers.declare(default.as_deref(), &mut document);
-    derived(&facts, &mut document);
+    handlers.declare_all(default.as_deref(), &mut document);
+    add_derived_values(&facts, &mut document);
     for route in read {
-        let condition = facts.write(&route.condition, "  when ".len(), 4);
-        let Route { head, target, comments, docs, .. } = route;
+        let condition = facts.write_formula(&route.condition, "  when ".len(), 4);
+        let ImportedRoute { head, target, comments, docs, .. } = route;
         let one_line = format!("{head} when {condition} -> {target}");
         let body = if one_line.chars().count() <= 80 && !condition.contains('\n') {
             one_line
         } else {
             format!("{head}\n  when {condition}\n  -> {target}")
         };
-        document.statements.push(Statement { comments, docs, body, close: false });
+        document.statements.push(ImportedStatement { comments, docs, body, close: false });
     }
     if let Some(handler) = default {
         let body = format!("default -> {handler}");
-        document.statements.push(Statement { body, ..Statement::default() });
+        document.statements.push(ImportedStatement { body, ..ImportedStatement::default() });
     }
-    document.never_empty("There was no route.");
+    document.add_input_if_empty("There was no route.");
     Ok(document)
 }
 
-struct Route {
+struct ImportedRoute {
     head: String,
     condition: super::condition::Formula,
     handler: String,
@@ -73,31 +74,38 @@ struct Route {
     docs: String,
 }
 
-fn route(node: &JsonNode<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
-    let object = node.object(&message!("a route"))?;
-    let node = object.need("name", &message!("a route"))?;
-    let original = node.text()?;
+fn read_route(
+    node: &JsonNode<'_>,
+    facts: &mut ConditionFacts,
+    names: &mut NameAllocator,
+    document: &mut RulesDocument,
+) -> ReadResult<ImportedRoute> {
+    let object = node.as_object(&message!("a route"))?;
+    let node = object.get_required("name", &message!("a route"))?;
+    let original = node.as_text()?;
     if original.is_empty() {
         return node.refuse(message!("a route needs a name"));
     }
-    let written = names.take(original);
-    document.renamed(&written, original);
+    let written = names.unique_name(original);
+    document.record_rename(&written, original);
     let mut comments = Vec::new();
     if written != original {
-        comments.push(format!("Named {} in the original.", shown(original)));
+        comments.push(format!("Named {} in the original.", quote_for_comment(original)));
     }
-    let priority = object.get("priority").map(|node| node.int()).transpose()?.unwrap_or(0);
-    let handler = handler(&object.need("handler", &message!("a route"))?)?;
+    let priority = object.get("priority").map(|node| node.as_int()).transpose()?.unwrap_or(0);
+    let handler = read_handler(&object.get_required("handler", &message!("a route"))?)?;
     let metadata = match object.get("metadata") {
-        Some(node) => metadata(&node)?,
+        Some(node) => read_metadata(&node)?,
         None => String::new(),
     };
-    let condition = facts.read(&object.need("condition", &message!("a route"))?)?;
+    let condition = facts.read_formula(&object.get_required("condition", &message!("a route"))?)?;
     comments.append(&mut facts.remarks);
-    let docs = object.text("description")?.unwrap_or_default().to_owned();
-    comments.extend(document.kept(&object, &message!("the route {}", shown(original))));
+    let docs = object.get_text("description")?.unwrap_or_default().to_owned();
+    comments.extend(
+        document.comments_for_unread(&object, &message!("the route {}", quote_for_comment(original))),
+    );
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
-    Ok(Route {
+    Ok(ImportedRoute {
         head: format!("route {}{priority}", quote_name(&written)),
         condition,
         target: format!("{handler}{metadata}"),
@@ -107,10 +115,10 @@ fn route(node: &JsonNode<'_>, facts: &mut Facts, names: &mut Names, document: &m
     })
 }
 
-fn handler(node: &JsonNode<'_>) -> Read<String> {
-    match node.text()? {
+fn read_handler(node: &JsonNode<'_>) -> ReadResult<String> {
+    match node.as_text()? {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
-            node.refuse(message!("{} cannot be a handler's name", shown(text)))
+            node.refuse(message!("{} cannot be a handler's name", quote_for_comment(text)))
         }
         // A `goto` without backquotes after the arrow would be parsed as a jump.
         "goto" => Ok("`goto`".to_owned()),
@@ -118,7 +126,7 @@ fn handler(node: &JsonNode<'_>) -> Read<String> {
     }
 }
 
-fn metadata(node: &JsonNode<'_>) -> Read<String> {
+fn read_metadata(node: &JsonNode<'_>) -> ReadResult<String> {
     let Some(map) = node.value.as_object() else {
         return node.refuse(message!("metadata must be an object"));
     };
@@ -138,20 +146,20 @@ fn metadata(node: &JsonNode<'_>) -> Read<String> {
 
 /// Adds `let` statements for the message's length and urgency. They compute the value from the text
 /// if the context lacks it.
-fn derived(facts: &Facts, document: &mut Document) {
+fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
     let mut add = |comment: &str, body: String, close: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };
-        document.statements.push(Statement { comments, body, close, ..Statement::default() });
+        document.statements.push(ImportedStatement { comments, body, close, ..ImportedStatement::default() });
     };
     if facts.length {
         let comment = "The message's length in characters, where the context does not give one.";
         add(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
     }
     if facts.urgency {
-        let words: Vec<String> = URGENT.iter().map(|word| quote_string(word)).collect();
+        let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
         let comment =
             "What makes a message urgent, where the context does not say: change the list as you like.";
-        add(comment, format!("list urgent_words = {}", write::list(&words, 0)), false);
+        add(comment, format!("list urgent_words = {}", write::write_list(&words, 0)), false);
         let body = "let urgency = ctx.urgency\n  \
                     ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
         add("", body.to_owned(), true);

@@ -7,31 +7,31 @@ pub(super) use rulec_syntax::write::{
 use std::collections::HashSet;
 
 /// Maximum width of a line, where breaking is possible.
-const WIDTH: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// Allocates unique names for declarations. A name is kept if possible, and is written in
 /// backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct NameAllocator {
     taken: HashSet<String>,
 }
 
-impl Names {
+impl NameAllocator {
     /// Creates an allocator that never returns these names.
     pub(super) fn reserving(words: &[&str]) -> Self {
-        Names { taken: words.iter().map(|word| (*word).to_owned()).collect() }
+        NameAllocator { taken: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
     /// Returns a unique name for `wanted`, without backquotes.
-    pub(super) fn take(&mut self, wanted: &str) -> String {
+    pub(super) fn unique_name(&mut self, wanted: &str) -> String {
         let clean: String =
             wanted.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
-        self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
+        self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
     /// Returns a unique name: `clean`, if necessary followed by a number. Used where any quoted
     /// text is valid.
-    pub(super) fn take_as_is(&mut self, clean: &str) -> String {
+    pub(super) fn unique_text(&mut self, clean: &str) -> String {
         let clean = clean.to_owned();
         let numbered = (2..).map(|number| format!("{clean}_{number}"));
         let free = std::iter::once(clean.clone()).chain(numbered).find(|name| !self.taken.contains(name));
@@ -43,17 +43,17 @@ impl Names {
 
 /// Writes a list of literals, on several lines if one line is too long. `indent` is the indentation
 /// of the statement.
-pub(super) fn list(literals: &[String], indent: usize) -> String {
+pub(super) fn write_list(literals: &[String], indent: usize) -> String {
     let line = format!("[{}]", literals.join(", "));
-    if indent + line.chars().count() <= WIDTH * 3 / 4 {
+    if indent + line.chars().count() <= MAX_LINE_WIDTH * 3 / 4 {
         return line;
     }
     let inner = " ".repeat(indent + 2);
     let mut out = String::from("[");
-    let mut column = WIDTH;
+    let mut column = MAX_LINE_WIDTH;
     for literal in literals {
         let width = literal.chars().count() + 2;
-        if column + width > WIDTH {
+        if column + width > MAX_LINE_WIDTH {
             out.push('\n');
             out.push_str(&inner);
             column = inner.len();
@@ -69,11 +69,11 @@ pub(super) fn list(literals: &[String], indent: usize) -> String {
 }
 
 /// Formats a text for a comment or message: on one line, truncated, in backquotes.
-pub(super) fn shown(text: &str) -> String {
-    format!("`{}`", plain(text, 60).replace('`', "'"))
+pub(super) fn quote_for_comment(text: &str) -> String {
+    format!("`{}`", truncate_text(text, 60).replace('`', "'"))
 }
 
-fn plain(text: &str, longest: usize) -> String {
+fn truncate_text(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
         if at == longest {
@@ -86,7 +86,7 @@ fn plain(text: &str, longest: usize) -> String {
 }
 
 /// Formats comment lines, broken between words.
-pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
+pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
@@ -94,9 +94,9 @@ pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
         let hanging = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
-            let word = plain(word, usize::MAX);
+            let word = truncate_text(word, usize::MAX);
             if !line.is_empty()
-                && indent + marker.len() + line.chars().count() + word.chars().count() + 2 > WIDTH
+                && indent + marker.len() + line.chars().count() + word.chars().count() + 2 > MAX_LINE_WIDTH
             {
                 out.push_str(&format!("{pad}{marker} {line}\n"));
                 line.clear();
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn names_are_plain_quoted_or_changed() {
-        let mut names = Names::reserving(&["default"]);
+        let mut names = NameAllocator::reserving(&["default"]);
         let taken: Vec<String> = ["a", "a", "查订单", "two words", "when", "default", "", "x`\ny"]
             .iter()
-            .map(|wanted| quote_name(&names.take(wanted)))
+            .map(|wanted| quote_name(&names.unique_name(wanted)))
             .collect();
         assert_eq!(taken, ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]);
     }
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn long_lists_and_comments_are_broken() {
         let literals: Vec<String> = (0..40).map(|n| format!("\"word {n}\"")).collect();
-        assert!(list(&literals, 2).lines().all(|line| line.len() <= WIDTH));
-        let text = comment("#", &"many words ".repeat(30), 2);
-        assert!(text.lines().all(|line| line.len() <= WIDTH && line.starts_with("  # ")));
+        assert!(write_list(&literals, 2).lines().all(|line| line.len() <= MAX_LINE_WIDTH));
+        let text = write_comment("#", &"many words ".repeat(30), 2);
+        assert!(text.lines().all(|line| line.len() <= MAX_LINE_WIDTH && line.starts_with("  # ")));
     }
 }

@@ -5,7 +5,7 @@ use rulec_import::{ImportError, Imported, System};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-fn sample(system: System) -> Imported {
+fn import_sample(system: System) -> Imported {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/{}.json", system.name()));
     let text = std::fs::read_to_string(path).expect("the sample lies here");
     system.import(&text).expect("the sample can be imported")
@@ -14,7 +14,7 @@ fn sample(system: System) -> Imported {
 #[test]
 fn whole_files() {
     for system in System::ALL {
-        let imported = sample(system);
+        let imported = import_sample(system);
         assert!(imported.rules.warnings().is_empty());
         let notes: String = imported.notes.iter().map(|note| format!("note: {note}\n")).collect();
         insta::assert_snapshot!(system.name(), format!("{}----\n{notes}", imported.text));
@@ -22,7 +22,7 @@ fn whole_files() {
 }
 
 /// Returns the imported condition of a route.
-fn condition(json: Json) -> String {
+fn import_condition(json: Json) -> String {
     let routes = json!([{ "name": "r", "condition": json, "handler": "h" }]);
     let text = System::Routes.import_value(&routes).expect("it can be imported").text;
     let start = text.find("when ").expect("there is a route") + "when ".len();
@@ -90,7 +90,7 @@ fn conditions_of_routes() {
         ),
     ];
     for (json, written) in table {
-        assert_eq!(condition(json.clone()), written, "{json}");
+        assert_eq!(import_condition(json.clone()), written, "{json}");
     }
 }
 
@@ -119,7 +119,7 @@ fn derived_facts_give_way_to_the_context() {
 }
 
 /// Returns the imported condition of a branch, or the comment in its place.
-fn compared(left: &str, operate: &str, right: Json) -> String {
+fn import_comparison(left: &str, operate: &str, right: Json) -> String {
     let left = json!({"step_id": "s", "type": left, "value": "x"});
     let condition = json!({"id": "c", "left": left, "operate": operate, "right": right});
     let branches = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
@@ -169,7 +169,7 @@ fn conditions_of_branches() {
         ),
     ];
     for (left, operate, right, written) in table {
-        assert_eq!(compared(left, operate, right), written);
+        assert_eq!(import_comparison(left, operate, right), written);
     }
     for (left, operate, right, says) in [
         (
@@ -200,13 +200,13 @@ fn conditions_of_branches() {
         ("string", "string_regex_match", constant("string", json!("'('")), "is not a regular expression"),
         ("dict", "dict_not_equal", constant("dict", json!("{1: 2}")), "len(steps.s.x as dict) >= 0"),
     ] {
-        let written = compared(left, operate, right);
+        let written = import_comparison(left, operate, right);
         assert!(written.contains(says), "{says}: {written}");
     }
 }
 
 #[track_caller]
-fn refused(system: System, text: &str) -> String {
+fn import_error(system: System, text: &str) -> String {
     let error = system.import(text).expect_err("it is refused");
     assert!(!matches!(error, ImportError::Internal(_)), "{error}");
     error.to_string()
@@ -242,7 +242,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
         (r#"{"type": "AndCondition", "conditions": {}}"#, "expected a list of conditions, found an object"),
         (r#"7"#, "expected a condition, an object, found a number"),
     ] {
-        let error = refused(System::Routes, &route(condition));
+        let error = import_error(System::Routes, &route(condition));
         assert!(error.contains(says), "{says}: {error}");
     }
     for (system, text, says) in [
@@ -280,7 +280,7 @@ fn what_cannot_be_translated_is_named_by_its_place() {
             "the pattern `(` cannot be translated: a group is not closed",
         ),
     ] {
-        let error = refused(system, text);
+        let error = import_error(system, text);
         assert!(error.contains(says), "{says}: {error}");
     }
 }

@@ -6,7 +6,7 @@ use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
 };
-use rulec_config::{Level, Settings, SettingsCache, SettingsError};
+use rulec_config::{Settings, SettingsCache, SettingsError, WarningLevel};
 use rulec_ide::Analysis;
 use rulec_syntax::lex::{self, TokenKind};
 use std::cell::{OnceCell, RefCell};
@@ -69,7 +69,7 @@ impl AnalyzedFile {
 
     /// True for a warning that the settings raise to an error.
     pub fn is_denied(&self, code: Code) -> bool {
-        self.settings.level(code) == Level::Deny
+        self.settings.level(code) == WarningLevel::Deny
     }
 
     /// Returns the id of the file with this path, if it is part of this analysis.
@@ -342,7 +342,7 @@ pub fn path_of(uri: &Uri) -> PathBuf {
 
 /// True for every error, and for a warning unless the settings allow it.
 fn is_shown(settings: &Settings, found: &Diagnostic) -> bool {
-    found.is_error() || settings.level(found.code) != Level::Allow
+    found.is_error() || settings.level(found.code) != WarningLevel::Allow
 }
 
 pub fn uri_of(path: &Path) -> Option<Uri> {

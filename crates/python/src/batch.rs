@@ -82,7 +82,7 @@ impl Columns {
         let decider = decider.map_err(|error| mismatch(&error))?;
         let (schema, template) = (decider.schema(), Mutex::new(decider));
         let make = move || -> Worker {
-            let mut decider = template.lock().unwrap_or_else(PoisonError::into_inner).another();
+            let mut decider = template.lock().unwrap_or_else(PoisonError::into_inner).clone_for_thread();
             Box::new(move |batch| decider.decide(batch))
         };
         Ok(Columns { workers: Arc::new(Workers::new(make)), schema })

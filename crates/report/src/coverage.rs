@@ -5,7 +5,7 @@
 
 mod conditions;
 
-use conditions::{Conditions, Owner};
+use conditions::{ConditionIndex, ConditionOwner};
 use rulec::flow::FlowMatcher;
 use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
@@ -20,20 +20,20 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name of the table that holds the routes outside any table.
-const MAIN: &str = "routes";
+const MAIN_TABLE: &str = "routes";
 /// Maximum number of characters of a condition's text that are shown.
-const LONG: usize = 80;
+const MAX_SHOWN_CHARS: usize = 80;
 /// Maximum number of route names listed in the reason for a coverage gap.
-const NAMED: usize = 3;
+const MAX_NAMED_ROUTES: usize = 3;
 
 /// Coverage counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
     /// Number of decisions and of validated payloads that were counted.
     decisions: usize,
-    routes: Vec<Route>,
-    tables: Vec<Searched>,
-    conditions: Conditions,
+    routes: Vec<RouteCounts>,
+    tables: Vec<TableCounts>,
+    conditions: ConditionIndex,
     /// Number of decisions that evaluated the intent flows. `flows` counts how often each flow was
     /// chosen.
     intents: usize,
@@ -45,7 +45,7 @@ pub struct Coverage<'r> {
 }
 
 #[derive(Clone, Default)]
-struct Route {
+struct RouteCounts {
     tried: usize,
     chosen: usize,
     /// How often the route was not tried because another route was chosen first, by the name of
@@ -54,14 +54,14 @@ struct Route {
 }
 
 #[derive(Clone, Default)]
-struct Searched {
+struct TableCounts {
     times: usize,
     /// How often the table's default was taken.
     default: usize,
 }
 
 /// A statement (such as a route) or a condition, with its coverage counts.
-pub struct Item {
+pub struct CoveredItem {
     /// Kind of the item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
     /// `condition`.
     pub what: &'static str,
@@ -87,9 +87,9 @@ impl<'r> Coverage<'r> {
         Coverage {
             rules,
             decisions: 0,
-            routes: vec![Route::default(); program.rules.len()],
-            tables: vec![Searched::default(); program.tables.len()],
-            conditions: Conditions::new(program, &statements(rules)),
+            routes: vec![RouteCounts::default(); program.rules.len()],
+            tables: vec![TableCounts::default(); program.tables.len()],
+            conditions: ConditionIndex::new(program, &parse_statements(rules)),
             intents: 0,
             flows: BTreeMap::new(),
             judged: BTreeMap::new(),
@@ -108,15 +108,15 @@ impl<'r> Coverage<'r> {
     }
 
     /// Returns the counts of conditions, so that the caller can add those of a decision or payload.
-    pub fn truths(&mut self) -> &mut ConditionCoverage {
+    pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }
 
     /// Counts the tables, routes and flows of a decision. The decision's conditions are counted
-    /// through `truths`.
-    pub fn see(&mut self, explanation: &Explanation) {
+    /// through `truths_mut`.
+    pub fn add_decision(&mut self, explanation: &Explanation) {
         self.decisions += 1;
-        self.table(&explanation.trace);
+        self.add_table(&explanation.trace);
         if let Some(intents) = &explanation.intents {
             self.intents += 1;
             for flow in intents.ranked.iter().filter(|flow| flow.chosen) {
@@ -126,8 +126,8 @@ impl<'r> Coverage<'r> {
     }
 
     /// Counts the rules that a payload of this kind violates. The conditions of these rules are
-    /// counted through `truths`.
-    pub fn judge(&mut self, kind: &str, judgement: &Judgement) {
+    /// counted through `truths_mut`.
+    pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged.entry(kind.to_owned()).or_default() += 1;
         let broken = judgement.violations().iter().chain(judgement.warnings()).map(|broken| &*broken.rule);
@@ -138,7 +138,7 @@ impl<'r> Coverage<'r> {
 
     /// Counts a decision of which only the outcome is known. `tables` are the names of the searched
     /// tables, the entry first. `route` is the chosen route.
-    pub fn outcome(&mut self, tables: &[&str], route: Option<&str>) {
+    pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
         let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
@@ -157,7 +157,7 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    fn table(&mut self, trace: &TableTrace) {
+    fn add_table(&mut self, trace: &TableTrace) {
         let program = self.rules.program();
         let Some(id) = program.table_named(&trace.table).filter(|_| !trace.searched_before) else { return };
         let searched = &mut self.tables[id.index()];
@@ -173,28 +173,28 @@ impl<'r> Coverage<'r> {
                 (Some(route), _) => {
                     count.tried += 1;
                     count.chosen += usize::from(route.chosen);
-                    self.route(route);
+                    self.add_route(route);
                 }
                 (None, Some(last)) => *count.before.entry(last.route.clone()).or_default() += 1,
                 (None, None) => {}
             }
         }
         if let Some(inner) = trace.default.as_ref().and_then(|default| default.table.as_ref()) {
-            self.table(inner);
+            self.add_table(inner);
         }
     }
 
-    fn route(&mut self, route: &RouteTrace) {
+    fn add_route(&mut self, route: &RouteTrace) {
         if let Some(inner) = &route.table {
-            self.table(inner);
+            self.add_table(inner);
         }
     }
 
     /// Returns every statement that can be chosen and every payload rule, with their counts, in
     /// source order. `findings` help to explain why a statement was never chosen.
-    pub fn routes(&self, findings: &[Finding]) -> Vec<Item> {
+    pub fn route_items(&self, findings: &[Finding]) -> Vec<CoveredItem> {
         let program = self.rules.program();
-        let (mut items, places) = (Vec::new(), defaults(self.rules));
+        let (mut items, places) = (Vec::new(), default_spans(self.rules));
         for (at, rule) in program.rules.iter().enumerate() {
             let table = &program.tables[rule.table.index()];
             let what = match table.kind {
@@ -208,13 +208,22 @@ impl<'r> Coverage<'r> {
             let gap = match (seen.chosen, rule.disabled) {
                 (1.., _) => None,
                 (0, true) => Some(message!("never chosen: it is disabled")),
-                (0, false) => {
-                    Some(message!("never chosen: {}", self.why_not(rule.span, seen, searched, findings)))
-                }
+                (0, false) => Some(message!(
+                    "never chosen: {}",
+                    self.reason_not_chosen(rule.span, seen, searched, findings)
+                )),
             };
             let name = named(program, rule.table, &rule.name);
             let (tried, yes) = (seen.tried, seen.chosen);
-            items.push(Item { what, name, span: rule.span, tried, yes, no: tried.saturating_sub(yes), gap });
+            items.push(CoveredItem {
+                what,
+                name,
+                span: rule.span,
+                tried,
+                yes,
+                no: tried.saturating_sub(yes),
+                gap,
+            });
         }
         for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
             let searched = &self.tables[at];
@@ -227,16 +236,22 @@ impl<'r> Coverage<'r> {
             };
             let (tried, yes) = (searched.times, searched.default);
             let name = named(program, id, "default");
-            items.push(Item { what: "default", name, span, tried, yes, no: tried - yes, gap });
+            items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
         items.extend(self.intent_flows());
-        items.extend(self.requirements());
+        items.extend(self.requirement_items());
         items.sort_by_key(|item| item.span);
         items
     }
 
     /// Returns the reason why a route was never chosen.
-    fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> Message {
+    fn reason_not_chosen(
+        &self,
+        span: Span,
+        seen: &RouteCounts,
+        searched: &TableCounts,
+        findings: &[Finding],
+    ) -> Message {
         let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
             let is_about = diagnostic
                 .span()
@@ -251,27 +266,29 @@ impl<'r> Coverage<'r> {
             (_, 0) => {
                 let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
                 before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-                let names = comma_list(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
-                let names = if before.len() > NAMED { message!("{names} and others") } else { names };
+                let names =
+                    comma_list(before.iter().take(MAX_NAMED_ROUTES).map(|(name, _)| format!("`{name}`")));
+                let names =
+                    if before.len() > MAX_NAMED_ROUTES { message!("{names} and others") } else { names };
                 message!("never tried, because {names} matched first each time")
             }
-            (_, tried) => message!("its condition never held (evaluated {})", times(tried)),
+            (_, tried) => message!("its condition never held (evaluated {})", times_text(tried)),
         }
     }
 
     /// Returns the flows that are triggered by intent, with their counts.
-    fn intent_flows(&self) -> impl Iterator<Item = Item> {
+    fn intent_flows(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
             let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
             let gap = match (tried, yes) {
                 (0, _) => Some(message!("never chosen: no message reached the intent flows")),
                 (_, 0) => {
-                    Some(message!("never chosen: never the nearest intent, evaluated {}", times(tried)))
+                    Some(message!("never chosen: never the nearest intent, evaluated {}", times_text(tried)))
                 }
                 _ => None,
             };
-            Item {
+            CoveredItem {
                 what: "flow",
                 name: flow.name.to_string(),
                 span: flow.span,
@@ -283,16 +300,16 @@ impl<'r> Coverage<'r> {
         })
     }
 
-    fn judged(&self, payload: &Payload) -> usize {
+    fn judged_payloads(&self, payload: &Payload) -> usize {
         self.judged.get(&*payload.name).copied().unwrap_or_default()
     }
 
     /// Returns the rules of all payload kinds, with their counts.
-    fn requirements(&self) -> Vec<Item> {
+    fn requirement_items(&self) -> Vec<CoveredItem> {
         let program = self.rules.program();
         let mut items = Vec::new();
         for payload in &program.payloads {
-            let judged = self.judged(payload);
+            let judged = self.judged_payloads(payload);
             for rule in payload.rule_names(program) {
                 let tables = payload.block.tables();
                 let of_payload =
@@ -310,26 +327,32 @@ impl<'r> Coverage<'r> {
                     _ => None,
                 };
                 let (name, no) = (rule.to_owned(), judged - broken);
-                items.push(Item { what: "rule", name, span, tried: judged, yes: broken, no, gap });
+                items.push(CoveredItem { what: "rule", name, span, tried: judged, yes: broken, no, gap });
             }
         }
         items
     }
 
     /// Returns all conditions with their counts, in source order.
-    pub fn conditions(&self) -> Vec<Item> {
+    pub fn condition_items(&self) -> Vec<CoveredItem> {
         let program = self.rules.program();
-        let reached = |owner: Owner| match owner {
-            Owner::Rule(id) => (self.routes[id.index()].tried, message!("its route was never tried")),
-            Owner::Chosen(id) => (self.routes[id.index()].chosen, message!("its route was never chosen")),
-            Owner::Default(id) => (self.tables[id.index()].default, message!("its default was never chosen")),
-            Owner::Payload(at) => {
+        let reached = |owner: ConditionOwner| match owner {
+            ConditionOwner::Rule(id) => {
+                (self.routes[id.index()].tried, message!("its route was never tried"))
+            }
+            ConditionOwner::Chosen(id) => {
+                (self.routes[id.index()].chosen, message!("its route was never chosen"))
+            }
+            ConditionOwner::Default(id) => {
+                (self.tables[id.index()].default, message!("its default was never chosen"))
+            }
+            ConditionOwner::Payload(at) => {
                 let payload = &program.payloads[at];
-                (self.judged(payload), message!("no `{}` was judged", payload.name))
+                (self.judged_payloads(payload), message!("no `{}` was judged", payload.name))
             }
         };
-        let told = self.conditions.told(self.rules.sources(), reached);
-        told.map(|(span, name, seen, gap)| Item {
+        let told = self.conditions.covered_conditions(self.rules.sources(), reached);
+        told.map(|(span, name, seen, gap)| CoveredItem {
             what: "condition",
             name,
             span,
@@ -349,9 +372,9 @@ impl<'r> Coverage<'r> {
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         for test in program.tests.iter().filter(|test| wanted(&test.name)) {
             if let Expect::Judgement { kind, .. } = &test.expect {
-                if let Ok((judge, payload)) = judge(rules, kind, &test.message) {
-                    coverage.judge(kind, &judge.judge(payload));
-                    judge.count_conditions(payload, coverage.truths());
+                if let Ok((judge, payload)) = test_judge(rules, kind, &test.message) {
+                    coverage.add_judgement(kind, &judge.judge(payload));
+                    judge.count_conditions(payload, coverage.truths_mut());
                 }
                 continue;
             }
@@ -359,15 +382,15 @@ impl<'r> Coverage<'r> {
             let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
             let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
             let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
-            coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
-            entry.count_conditions(&test.message, coverage.truths());
+            coverage.add_decision(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
+            entry.count_conditions(&test.message, coverage.truths_mut());
         }
         coverage
     }
 }
 
 /// Returns the validator for the payload of a test, and the payload.
-fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
+fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
         judge = judge.input(name, value.clone())?;
@@ -384,14 +407,14 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
 }
 
 /// Returns the source spans of the default statements, by the name of their table.
-pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
+pub fn default_spans(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
-    for statement in statements(rules) {
+    for statement in parse_statements(rules) {
         match &statement.kind {
             // The main table ignores the default of an imported file; only the tables of such a
             // file are used.
             StatementKind::Default { .. } if statement.span.file == FileId(0) => {
-                places.insert(MAIN.to_owned(), statement.span);
+                places.insert(MAIN_TABLE.to_owned(), statement.span);
             }
             StatementKind::Table { name, statements } => {
                 let default =
@@ -405,21 +428,21 @@ pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
 }
 
 /// Parses all files of the rule set and returns their statements.
-fn statements(rules: &Rules) -> Vec<Statement> {
+fn parse_statements(rules: &Rules) -> Vec<Statement> {
     let files = rules.sources().iter();
     files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
 }
 
-/// Joins a text to one line, and truncates it to [`LONG`] characters.
+/// Joins a text to one line, and truncates it to [`MAX_SHOWN_CHARS`] characters.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONG) {
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
 }
 
 /// Returns "once" or the number of times, as a localized message.
-pub fn times(count: usize) -> Message {
+pub fn times_text(count: usize) -> Message {
     if count == 1 { message!("once") } else { message!("{count} times") }
 }

@@ -58,12 +58,12 @@ impl Drawing {
         Drawing { name: name.to_owned(), nodes: Vec::new(), edges: Vec::new() }
     }
 
-    fn node(&mut self, label: impl Into<String>, shape: Shape) -> usize {
+    fn add_node(&mut self, label: impl Into<String>, shape: Shape) -> usize {
         self.nodes.push(Node { label: one_line(&label.into()), shape });
         self.nodes.len() - 1
     }
 
-    fn edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
+    fn add_edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
         self.edges.push(Edge { from, to, label: one_line(&label.into()), dashed });
     }
 }
@@ -74,26 +74,32 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Draws a workflow. The nodes are in the same order as in the workflow.
-pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
+pub fn draw_workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     let mut drawing = Drawing::new(&workflow.name);
     let numbers: HashMap<&str, usize> =
         workflow.nodes.iter().enumerate().map(|(number, node)| (&*node.id, number)).collect();
     for node in &workflow.nodes {
         let shape = if node.is_parallel() { Shape::Double } else { Shape::Box };
-        drawing.node(format!("{}: {}", node.id, node.kind), shape);
+        drawing.add_node(format!("{}: {}", node.id, node.kind), shape);
     }
     for (from, node) in workflow.nodes.iter().enumerate() {
-        next(rules, node, from, &numbers, &mut drawing);
+        add_next_edges(rules, node, from, &numbers, &mut drawing);
     }
     drawing
 }
 
-fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usize>, drawing: &mut Drawing) {
+fn add_next_edges(
+    rules: &Rules,
+    node: &Declared,
+    from: usize,
+    numbers: &HashMap<&str, usize>,
+    drawing: &mut Drawing,
+) {
     let number = |id: &str| numbers.get(id).copied();
     let program = rules.program();
     // The router of a parallel node is never called.
     let Some(router) = node.router.filter(|_| !node.is_parallel()) else {
-        node.next.iter().filter_map(|id| number(id)).for_each(|to| drawing.edge(from, to, "", false));
+        node.next.iter().filter_map(|id| number(id)).for_each(|to| drawing.add_edge(from, to, "", false));
         return;
     };
     for id in &program.tables[router.index()].order {
@@ -111,12 +117,12 @@ fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usi
             ("otherwise", _) | (_, "") => &*rule.name,
             (_, condition) => condition,
         };
-        reached.into_iter().for_each(|to| drawing.edge(from, to, label, *loopback));
+        reached.into_iter().for_each(|to| drawing.add_edge(from, to, label, *loopback));
     }
 }
 
 /// Returns the names of all tables that a `goto` enters.
-pub fn entered(program: &Program) -> BTreeSet<&str> {
+pub fn entered_tables(program: &Program) -> BTreeSet<&str> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
     let tables = outcomes.filter_map(|outcome| match outcome {
@@ -128,16 +134,16 @@ pub fn entered(program: &Program) -> BTreeSet<&str> {
 
 /// Draws the rules of a table in evaluation order. Tables that these rules enter by `goto` are
 /// drawn in the same graph.
-pub fn table(rules: &Rules, name: &str) -> Drawing {
+pub fn draw_table(rules: &Rules, name: &str) -> Drawing {
     let mut tables =
-        Tables { rules, drawing: Drawing::new(name), heads: BTreeMap::new(), ends: HashMap::new() };
+        TableDrawer { rules, drawing: Drawing::new(name), heads: BTreeMap::new(), ends: HashMap::new() };
     if let Some(id) = rules.program().table_named(name) {
-        tables.head(id);
+        tables.draw_table_head(id);
     }
     tables.drawing
 }
 
-struct Tables<'r> {
+struct TableDrawer<'r> {
     rules: &'r Rules,
     drawing: Drawing,
     /// Index of the start node of each table.
@@ -146,8 +152,8 @@ struct Tables<'r> {
     ends: HashMap<String, usize>,
 }
 
-impl Tables<'_> {
-    fn head(&mut self, id: TableId) -> usize {
+impl TableDrawer<'_> {
+    fn draw_table_head(&mut self, id: TableId) -> usize {
         if let Some(head) = self.heads.get(&id) {
             return *head;
         }
@@ -161,27 +167,27 @@ impl Tables<'_> {
             TableKind::Router => format!("router {}", table.name),
             TableKind::Requirements => format!("rules {}", table.name),
         };
-        let head = self.drawing.node(what, Shape::Start);
+        let head = self.drawing.add_node(what, Shape::Start);
         self.heads.insert(id, head);
         let (mut last, mut word) = (head, "");
         for rule in table.order.iter().filter(|id| !program.rules[id.index()].disabled) {
-            let asked = self.drawing.node(self.question(*rule), Shape::Question);
+            let asked = self.drawing.add_node(self.question_label(*rule), Shape::Question);
             // A condition is evaluated if the condition before it is not true.
-            self.drawing.edge(last, asked, word, last != head);
+            self.drawing.add_edge(last, asked, word, last != head);
             let rule = &program.rules[rule.index()];
-            let end = self.outcome(&rule.outcome, &rule.name);
-            self.drawing.edge(asked, end, "", false);
+            let end = self.draw_outcome(&rule.outcome, &rule.name);
+            self.drawing.add_edge(asked, end, "", false);
             (last, word) = (asked, "else");
         }
         if let Some(outcome) = &table.default {
-            let end = self.outcome(outcome, "");
-            self.drawing.edge(last, end, if last == head { "" } else { "default" }, last != head);
+            let end = self.draw_outcome(outcome, "");
+            self.drawing.add_edge(last, end, if last == head { "" } else { "default" }, last != head);
         }
         head
     }
 
     /// Returns the label of the node for a rule's condition.
-    fn question(&self, id: RuleId) -> String {
+    fn question_label(&self, id: RuleId) -> String {
         let program = self.rules.program();
         let rule = &program.rules[id.index()];
         let condition = self.rules.sources().slice(rule.condition.span);
@@ -195,15 +201,15 @@ impl Tables<'_> {
         }
     }
 
-    fn outcome(&mut self, outcome: &Outcome, name: &str) -> usize {
+    fn draw_outcome(&mut self, outcome: &Outcome, name: &str) -> usize {
         if let Outcome::Goto(table) = outcome {
-            return self.head(*table);
+            return self.draw_table_head(*table);
         }
-        let label = leads_to(self.rules.program(), outcome, name);
+        let label = describe_target(self.rules.program(), outcome, name);
         match self.ends.get(&label) {
             Some(end) => *end,
             None => {
-                let end = self.drawing.node(label.clone(), Shape::Outcome);
+                let end = self.drawing.add_node(label.clone(), Shape::Outcome);
                 self.ends.insert(label, end);
                 end
             }
@@ -213,7 +219,7 @@ impl Tables<'_> {
 
 /// Describes in a few words the target of an outcome: a handler, a table, a flow, or nodes. `name`
 /// is the name of the statement that has the outcome.
-pub fn leads_to(program: &Program, outcome: &Outcome, name: &str) -> String {
+pub fn describe_target(program: &Program, outcome: &Outcome, name: &str) -> String {
     match outcome {
         Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),
         Outcome::Handler { name, .. } => name.to_string(),

@@ -27,7 +27,7 @@ impl Replacement {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn create(path: &Path) -> io::Result<Replacement> {
+    pub fn start_replace(path: &Path) -> io::Result<Replacement> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if path.exists() && !path.is_file() {
             let beside = WriteTarget::Itself(File::options().write(true).open(&path)?);
@@ -45,7 +45,7 @@ impl Replacement {
         builder.prefix(".rulec-").suffix(".tmp");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let beside = builder.tempfile_in(folder(&path))?;
+        let beside = builder.tempfile_in(parent_folder(&path))?;
         if let Some(permissions) = permissions {
             beside.as_file().set_permissions(permissions)?;
         }
@@ -57,11 +57,11 @@ impl Replacement {
     /// # Errors
     ///
     /// If a file exists, or the file cannot be written.
-    pub fn of_none(path: &Path) -> io::Result<Replacement> {
+    pub fn start_create(path: &Path) -> io::Result<Replacement> {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        Ok(Replacement { is_new: true, ..Replacement::create(path)? })
+        Ok(Replacement { is_new: true, ..Replacement::start_replace(path)? })
     }
 
     /// Returns the open file, to which the caller writes the new content.
@@ -83,14 +83,14 @@ impl Replacement {
         let placed = if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
         placed.map_err(|error| error.error)?;
         // The folder is synced too, where supported, so that the new name survives a power failure.
-        if let Ok(folder) = File::open(folder(&self.path)) {
+        if let Ok(folder) = File::open(parent_folder(&self.path)) {
             let _ = folder.sync_all();
         }
         Ok(())
     }
 }
 
-fn folder(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
@@ -99,8 +99,8 @@ fn folder(path: &Path) -> &Path {
 /// # Errors
 ///
 /// If the file cannot be written. The old file is then unchanged.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write(Replacement::create(path)?, bytes)
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_and_finish(Replacement::start_replace(path)?, bytes)
 }
 
 /// Creates a file, completely or not at all. No file may exist at `path`.
@@ -108,11 +108,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 ///
 /// If a file exists, or the file cannot be written.
-pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write(Replacement::of_none(path)?, bytes)
+pub fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_and_finish(Replacement::start_create(path)?, bytes)
 }
 
-fn write(mut new: Replacement, bytes: &[u8]) -> io::Result<()> {
+fn write_and_finish(mut new: Replacement, bytes: &[u8]) -> io::Result<()> {
     new.file().write_all(bytes)?;
     new.finish()
 }

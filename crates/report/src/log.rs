@@ -5,16 +5,16 @@ use serde_json::{Map, Value as Json};
 
 /// A parsed line of a file that contains messages, logged decisions, or both.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
+pub enum ParsedLine {
     /// The line is a message.
     Message(Json),
     /// The line is a logged decision.
-    Logged(Logged),
+    LoggedDecision(LoggedDecision),
 }
 
 /// A decision as the runtime router writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Logged {
+pub struct LoggedDecision {
     /// Name of the entry table, with which the decision started.
     pub entry: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
@@ -31,24 +31,24 @@ pub struct Logged {
 
 /// Parses a line that may be a message or a logged decision. The line is a logged decision if it
 /// has all the fields that every logged decision has.
-pub fn line(mut line: Map<String, Json>) -> Line {
+pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if line.contains_key("generation") && is_decision(&line) {
-        return Line::Logged(read(&mut line));
+        return ParsedLine::LoggedDecision(read_logged(&mut line));
     }
-    Line::Message(Json::Object(line))
+    ParsedLine::Message(Json::Object(line))
 }
 
 /// Parses a line of a decision log. Returns `None` if the line is not a logged decision.
-pub fn decision(mut line: Map<String, Json>) -> Option<Logged> {
-    is_decision(&line).then(|| read(&mut line))
+pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
+    is_decision(&line).then(|| read_logged(&mut line))
 }
 
-impl Line {
+impl ParsedLine {
     /// Returns the message of the line; `None` for a decision that was logged without its message.
     pub fn message(self) -> Option<Json> {
         match self {
-            Line::Message(message) => Some(message),
-            Line::Logged(logged) => logged.message,
+            ParsedLine::Message(message) => Some(message),
+            ParsedLine::LoggedDecision(logged) => logged.message,
         }
     }
 }
@@ -57,12 +57,12 @@ fn is_decision(line: &Map<String, Json>) -> bool {
     line.get("entry").is_some_and(Json::is_string) && line.contains_key("route")
 }
 
-fn read(line: &mut Map<String, Json>) -> Logged {
+fn read_logged(line: &mut Map<String, Json>) -> LoggedDecision {
     let text = |key: &str| line.get(key).and_then(Json::as_str).map(str::to_owned);
     let entry = text("entry").unwrap_or_default();
     let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
     let path: Vec<String> = path.filter_map(Json::as_str).map(str::to_owned).collect();
-    Logged {
+    LoggedDecision {
         route: text("route"),
         path: if path.is_empty() { vec![entry.clone()] } else { path },
         time: text("time"),
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(value: Json) -> Line {
-        line(value.as_object().cloned().unwrap_or_default())
+    fn parse_value(value: Json) -> ParsedLine {
+        parse_line(value.as_object().cloned().unwrap_or_default())
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
             "time": "2026-01-01T00:00:00Z", "generation": 3, "entry": "routes", "route": "refund", "path": ["routes", "billing"],
             "elapsed_us": 12, "message": {"text": "money"}
         });
-        let Line::Logged(found) = read(logged) else { panic!("it is a decision") };
+        let ParsedLine::LoggedDecision(found) = parse_value(logged) else { panic!("it is a decision") };
         assert_eq!((&*found.entry, found.route.as_deref()), ("routes", Some("refund")));
         assert_eq!(
             (found.path, found.elapsed_us),
@@ -96,10 +96,10 @@ mod tests {
         assert_eq!(found.message, Some(json!({"text": "money"})));
         // A message may have fields of the same names.
         let message = json!({"entry": "north", "route": "A4"});
-        assert_eq!(read(message.clone()), Line::Message(message.clone()));
-        let known =
-            decision(message.as_object().cloned().unwrap_or_default()).expect("a log is known to be one");
+        assert_eq!(parse_value(message.clone()), ParsedLine::Message(message.clone()));
+        let known = parse_decision(message.as_object().cloned().unwrap_or_default())
+            .expect("a log is known to be one");
         assert_eq!(known.path, ["north"]);
-        assert_eq!(decision(Map::new()), None);
+        assert_eq!(parse_decision(Map::new()), None);
     }
 }

@@ -12,8 +12,8 @@ mod queue;
 pub use middleware::{Flow, MiddlewareError, MiddlewareResult, StopReason, Stopped};
 pub use queue::{Policy, RecvError, Subscription};
 
-use super::task::{self, Broken, Function};
-use queue::{Queue, Sent};
+use super::task::{self, TaskFailure, UserFunction};
+use queue::{Queue, SendOutcome};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -51,12 +51,12 @@ use tokio::task::coop::consume_budget;
 /// # }
 /// ```
 pub struct Bus<E> {
-    inner: Arc<Inner<E>>,
+    inner: Arc<BusInner<E>>,
 }
 
-type Middleware<E> = (String, Function<E, Flow<E>>);
+type Middleware<E> = (String, UserFunction<E, Flow<E>>);
 
-struct Inner<E> {
+struct BusInner<E> {
     middleware: Vec<Middleware<E>>,
     limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
@@ -65,7 +65,7 @@ struct Inner<E> {
 /// Builds a [`Bus`].
 #[must_use]
 pub struct BusBuilder<E> {
-    inner: Inner<E>,
+    inner: BusInner<E>,
 }
 
 /// How a published event was delivered to the subscribers.
@@ -108,7 +108,9 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         F: Fn(E) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
     {
-        self.inner.middleware.push((name.into(), task::boxed(function, MiddlewareResult::into_result)));
+        self.inner
+            .middleware
+            .push((name.into(), task::box_function(function, MiddlewareResult::into_result)));
         self
     }
 
@@ -128,7 +130,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Starts building a bus.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { inner: Inner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
+        BusBuilder { inner: BusInner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
     }
 
     /// Subscribes to all events published from now on. The subscriber receives each event as the
@@ -137,7 +139,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
     /// unsubscribes.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
-        let mut queues = self.inner.lock();
+        let mut queues = self.inner.lock_queues();
         queues.retain(|queue| !queue.is_closed());
         queues.push(queue.clone());
         Subscription::new(queue)
@@ -145,7 +147,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
 
     /// Returns the number of subscribers.
     pub fn subscribers(&self) -> usize {
-        self.inner.lock().iter().filter(|queue| !queue.is_closed()).count()
+        self.inner.lock_queues().iter().filter(|queue| !queue.is_closed()).count()
     }
 
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
@@ -156,7 +158,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
     /// dropped, running middleware is aborted, and subscribers without room do not receive the
     /// event.
     pub async fn publish(&self, event: E) -> Published {
-        match self.prepare(event).await {
+        match self.pass_middleware(event).await {
             Ok(event) => self.deliver(event).await,
             Err(stopped) => Published { stopped_by: Some(stopped), ..Published::default() },
         }
@@ -164,10 +166,10 @@ impl<E: Clone + Send + 'static> Bus<E> {
 
     /// Runs the first half of [`Bus::publish`]: sends the event through the middleware, and returns
     /// the event that the middleware passed on.
-    pub(super) async fn prepare(&self, event: E) -> Result<E, Stopped> {
+    pub(super) async fn pass_middleware(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
         consume_budget().await;
-        let result = self.through_middleware(event).await;
+        let result = self.run_middleware(event).await;
         if let Err(stopped) = &result {
             // The reason is left out, because it may quote the event.
             let middleware = &*stopped.middleware;
@@ -185,13 +187,13 @@ impl<E: Clone + Send + 'static> Bus<E> {
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count = |sent| match sent {
-            Sent::Queued => published.delivered += 1,
-            Sent::QueuedForAnother => {
+            SendOutcome::Queued => published.delivered += 1,
+            SendOutcome::QueuedForAnother => {
                 published.delivered += 1;
                 published.dropped += 1;
             }
-            Sent::Dropped => published.dropped += 1,
-            Sent::Closed => {}
+            SendOutcome::Dropped => published.dropped += 1,
+            SendOutcome::Closed => {}
         };
         let queues = self.inner.open_queues();
         let mut full = Vec::new();
@@ -208,17 +210,17 @@ impl<E: Clone + Send + 'static> Bus<E> {
         published
     }
 
-    async fn through_middleware(&self, mut event: E) -> Result<E, Stopped> {
+    async fn run_middleware(&self, mut event: E) -> Result<E, Stopped> {
         for (name, function) in &self.inner.middleware {
-            let reason = match task::call(self.inner.limit, function, event).await {
+            let reason = match task::call_function(self.inner.limit, function, event).await {
                 Ok(Flow::Pass(next)) => {
                     event = next;
                     continue;
                 }
                 Ok(Flow::Stop(why)) => StopReason::Stopped(why),
-                Err(Broken::Failed(error)) => StopReason::Failed(error),
-                Err(Broken::TimedOut(after)) => StopReason::TimedOut(after),
-                Err(Broken::Panicked(message)) => StopReason::Panicked(message),
+                Err(TaskFailure::Failed(error)) => StopReason::Failed(error),
+                Err(TaskFailure::TimedOut(after)) => StopReason::TimedOut(after),
+                Err(TaskFailure::Panicked(message)) => StopReason::Panicked(message),
             };
             return Err(Stopped { middleware: name.clone(), reason });
         }
@@ -226,23 +228,23 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 }
 
-impl<E> Inner<E> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Queue<E>>>> {
+impl<E> BusInner<E> {
+    fn lock_queues(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Queue<E>>>> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the queues of the current subscribers. Removes the queues of dropped subscriptions.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
-        let mut queues = self.lock();
+        let mut queues = self.lock_queues();
         queues.retain(|queue| !queue.is_closed());
         queues.clone()
     }
 }
 
-impl<E> Drop for Inner<E> {
+impl<E> Drop for BusInner<E> {
     fn drop(&mut self) {
-        for queue in self.lock().drain(..) {
-            queue.end();
+        for queue in self.lock_queues().drain(..) {
+            queue.close();
         }
     }
 }

@@ -241,7 +241,7 @@ impl Judges {
     /// # Errors
     /// As [`Judge::context`].
     pub fn context(self, context: &Json) -> Result<Judges, JudgeError> {
-        let judges = self.each(|judge| judge.context(context.clone()))?;
+        let judges = self.map_judges(|judge| judge.context(context.clone()))?;
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
@@ -252,7 +252,7 @@ impl Judges {
 
     /// Adds a workflow to the judges' context, under `workflows`. Returns the judges unchanged if
     /// the rules declare no `workflows` in the context.
-    pub(super) fn knowing(&self, id: &str, workflow: Json) -> Judges {
+    pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context =
             self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
         let Json::Object(fields) = &mut context else { return self.clone() };
@@ -275,10 +275,10 @@ impl Judges {
     /// # Errors
     /// As [`Judge::options`].
     pub fn options(self, options: &Json) -> Result<Judges, JudgeError> {
-        self.each(|judge| judge.options(options.clone()))
+        self.map_judges(|judge| judge.options(options.clone()))
     }
 
-    fn each(self, change: impl Fn(Judge) -> Result<Judge, JudgeError>) -> Result<Judges, JudgeError> {
+    fn map_judges(self, change: impl Fn(Judge) -> Result<Judge, JudgeError>) -> Result<Judges, JudgeError> {
         let changed = |(kind, judge): (&String, &Judge)| Ok((kind.clone(), change(judge.clone())?));
         let judges = self.judges.iter().map(changed).collect::<Result<_, _>>()?;
         Ok(Judges { judges: Arc::new(judges), ..self })

@@ -33,14 +33,14 @@ pub use watch::{Watch, WatchError, WatchStatus};
 
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use build::Handlers;
-use history::Previous;
-use log::Record;
+use build::HandlerMap;
+use history::PreviousRules;
+use log::DecisionRecord;
 use policy::Circuit;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
-use shadow::Shadow;
-use stats::Stats;
+use shadow::ShadowRules;
+use stats::RouterCounters;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use time::OffsetDateTime;
@@ -81,30 +81,30 @@ use time::OffsetDateTime;
 /// ```
 #[derive(Clone)]
 pub struct Router {
-    shared: Arc<Shared>,
+    shared: Arc<RouterShared>,
 }
 
-struct Shared {
+struct RouterShared {
     /// The active rules, read for every message and written by a swap. `ArcSwap` makes reads
     /// lock-free, so swaps and messages never wait for each other. A panic cannot poison it.
-    active: ArcSwap<Active>,
+    active: ArcSwap<ActiveRules>,
     /// The shadow rules, if any: they also decide every message, for comparison only.
-    shadow: ArcSwapOption<Shadow>,
+    shadow: ArcSwapOption<ShadowRules>,
     /// Earlier rule sets. Also the lock that serializes changes of `active` and `shadow`.
-    previous: Mutex<Previous>,
-    handlers: Arc<Handlers>,
+    previous: Mutex<PreviousRules>,
+    handlers: Arc<HandlerMap>,
     /// Function that refuses edits of the rules if they target an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
     /// Function that returns the permissions of a message's sender.
-    grants: Option<Grants>,
+    grants: Option<PermissionFn>,
     log: Option<DecisionLog>,
-    stats: Stats,
+    stats: RouterCounters,
 }
 
-type Grants = Box<dyn Fn(&Json) -> Permissions + Send + Sync>;
+type PermissionFn = Box<dyn Fn(&Json) -> Permissions + Send + Sync>;
 
-struct Active {
+struct ActiveRules {
     rules: LiveRules,
     warnings: Vec<Warning>,
 }
@@ -142,21 +142,21 @@ impl Router {
     /// Must run inside a tokio runtime with its timer enabled. If the returned future is dropped,
     /// the handler is aborted and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
-        self.route_by(message.into(), None).await
+        self.route_with(message.into(), None).await
     }
 
     /// Like [`Router::route`], but with the given permissions instead of
     /// [`RouterBuilder::permissions`].
     pub async fn route_as(&self, message: impl Into<Arc<Json>>, permissions: &Permissions) -> Outcome {
-        self.route_by(message.into(), Some(permissions)).await
+        self.route_with(message.into(), Some(permissions)).await
     }
 
-    async fn route_by(&self, message: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
+    async fn route_with(&self, message: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decision = match self.shared.decide(&rules, &message) {
             Ok(decision) => Arc::new(decision),
-            Err(gone) => return undecided(&gone, &rules),
+            Err(gone) => return undecided_outcome(&gone, &rules),
         };
         let request = decision.target().map(|handler| Request {
             message: message.clone(),
@@ -167,16 +167,21 @@ impl Router {
             generation: decision.generation(),
             attempt: 1,
         });
-        let outcome = Outcome::undecided(&decision);
+        let outcome = Outcome::from_decision(&decision);
         let shadow = self.shared.shadow.load();
         let instead = shadow.as_ref().and_then(|shadow| shadow.observe(&self.shared, &decision, &message));
         drop(shadow);
-        let record = Record { time, rules, decision: decision.clone(), message: message.clone(), instead };
-        let mut pending = Pending { shared: &self.shared, record: Some(record), outcome, start };
+        let record =
+            DecisionRecord { time, rules, decision: decision.clone(), message: message.clone(), instead };
+        let mut pending = PendingDecision { shared: &self.shared, record: Some(record), outcome, start };
         let Some(request) = request else { return pending.finish(HandlerOutcome::NoRoute) };
-        let sender =
-            Sender { shared: &self.shared, message: &message, given: permissions, told: OnceLock::new() };
-        let run = fallback::run(&self.shared, &decision, request, &sender).await;
+        let sender = MessageSender {
+            shared: &self.shared,
+            message: &message,
+            given: permissions,
+            told: OnceLock::new(),
+        };
+        let run = fallback::run_handlers(&self.shared, &decision, request, &sender).await;
         pending.outcome.attempts = run.attempts;
         pending.outcome.tried = run.tried;
         pending.outcome.fallback = Some(run.by).filter(|by| Some(by) != pending.outcome.handler.as_ref());
@@ -190,8 +195,8 @@ impl Router {
     /// If the new rules lack the entry table of the router, or one of their targets has no handler.
     /// The old rules stay active.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
-        let next = self.validated(rules.into())?;
-        Ok(self.put_in_force(next, &mut self.switching()))
+        let next = self.validate(rules.into())?;
+        Ok(self.activate(next, &mut self.lock_switching()))
     }
 
     /// Returns the active rules. If the router was built from `LiveRules`, statements can be
@@ -223,7 +228,9 @@ impl Router {
     /// Returns counts and latencies of routes and handlers since the router was built.
     pub fn stats(&self) -> RouterStats {
         let handlers = self.shared.handlers.iter();
-        self.shared.stats.so_far(handlers.map(|(name, one)| (name, one.circuit.as_ref().map(Circuit::state))))
+        self.shared
+            .stats
+            .snapshot(handlers.map(|(name, one)| (name, one.circuit.as_ref().map(Circuit::state))))
     }
 
     /// Returns the decision log, if the router has one.
@@ -232,17 +239,17 @@ impl Router {
     }
 
     /// Locks changes of the active and the shadow rules. Decisions do not take this lock.
-    fn switching(&self) -> MutexGuard<'_, Previous> {
+    fn lock_switching(&self) -> MutexGuard<'_, PreviousRules> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn validated(&self, rules: LiveRules) -> Result<Active, RouterError> {
+    fn validate(&self, rules: LiveRules) -> Result<ActiveRules, RouterError> {
         let shared = &*self.shared;
-        build::validate(rules, shared.entry.as_deref(), &shared.handlers, &shared.guard)
+        build::validate_rules(rules, shared.entry.as_deref(), &shared.handlers, &shared.guard)
             .map_err(|problems| RouterError { problems })
     }
 
-    fn put_in_force(&self, next: Active, previous: &mut Previous) -> Swapped {
+    fn activate(&self, next: ActiveRules, previous: &mut PreviousRules) -> Swapped {
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
         let before = self.shared.active.swap(Arc::new(next)).rules.clone();
         tracing::info!(target: "rulec::router", previous = before.generation(), generation, "rules swapped");
@@ -251,7 +258,7 @@ impl Router {
     }
 }
 
-impl Shared {
+impl RouterShared {
     fn decide(&self, rules: &LiveRules, message: &Json) -> Result<Decision, UnknownEntry> {
         match &self.entry {
             None => Ok(rules.decide(message)),
@@ -261,27 +268,27 @@ impl Shared {
 }
 
 /// The sender of a message. Its permissions are computed only when a handler requires any.
-struct Sender<'r> {
-    shared: &'r Shared,
+struct MessageSender<'r> {
+    shared: &'r RouterShared,
     message: &'r Json,
     given: Option<&'r Permissions>,
     told: OnceLock<Permissions>,
 }
 
-impl Sender<'_> {
+impl MessageSender<'_> {
     /// Returns the permissions in `required` that the sender does not have.
-    fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
+    fn missing_permissions(&self, required: &[Arc<str>]) -> Vec<String> {
         if required.is_empty() {
             return Vec::new();
         }
-        self.given.unwrap_or_else(|| self.told.get_or_init(|| self.ask())).missing(required)
+        self.given.unwrap_or_else(|| self.told.get_or_init(|| self.call_permission_fn())).missing(required)
     }
 
     /// Calls the user's permission function. Returns no permissions if the function is not set or
     /// panics.
-    fn ask(&self) -> Permissions {
+    fn call_permission_fn(&self) -> Permissions {
         let Some(grants) = &self.shared.grants else { return Permissions::none() };
-        task::caught(|| grants(self.message)).unwrap_or_else(|_| {
+        task::catch_panic(|| grants(self.message)).unwrap_or_else(|_| {
             // The panic message is left out, because it may contain private data.
             tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
             Permissions::none()
@@ -291,21 +298,21 @@ impl Sender<'_> {
 
 /// Builds the outcome of a message that cannot be decided, because the entry table is missing. Only
 /// an edit can cause this: building and swapping check that the entry table exists.
-fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
+fn undecided_outcome(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = HandlerOutcome::Failed { route: String::new(), error: gone.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
 /// A decision whose outcome is not known yet. It is counted and logged exactly once, even if the
 /// caller stops waiting.
-struct Pending<'r> {
-    shared: &'r Shared,
-    record: Option<Record>,
+struct PendingDecision<'r> {
+    shared: &'r RouterShared,
+    record: Option<DecisionRecord>,
     outcome: Outcome,
     start: Instant,
 }
 
-impl Pending<'_> {
+impl PendingDecision<'_> {
     fn finish(mut self, ending: HandlerOutcome) -> Outcome {
         self.outcome.result = ending;
         self.record_once(self.outcome.result.kind());
@@ -330,14 +337,14 @@ impl Pending<'_> {
             }
         }
         let table = outcome.path.last().map_or(entry, String::as_str);
-        self.shared.stats.message(table, route, result, outcome.elapsed);
+        self.shared.stats.count_message(table, route, result, outcome.elapsed);
         if let Some(log) = &self.shared.log {
             log.record(record, outcome, result);
         }
     }
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingDecision<'_> {
     fn drop(&mut self) {
         self.record_once("cancelled");
     }

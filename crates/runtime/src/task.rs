@@ -19,11 +19,14 @@ use tracing::Instrument;
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// An async function supplied by the user of the library.
-pub(super) type Function<I, O> =
+pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
 /// Boxes a user function. `read` converts the function's output to a `Result`.
-pub(super) fn boxed<I, O, F, Fut>(function: F, read: fn(Fut::Output) -> Result<O, BoxError>) -> Function<I, O>
+pub(super) fn box_function<I, O, F, Fut>(
+    function: F,
+    read: fn(Fut::Output) -> Result<O, BoxError>,
+) -> UserFunction<I, O>
 where
     F: Fn(I) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: 'static> + Send + 'static,
@@ -38,7 +41,7 @@ where
 
 /// Why a future produced no value.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(super) enum TaskFailure {
     /// The future returned this error; the text includes the error's causes.
     #[error("{0}")]
     Failed(String),
@@ -51,51 +54,51 @@ pub(super) enum Broken {
 }
 
 /// Calls a user function. The call itself may panic too, so it happens inside the task.
-pub(super) async fn call<I, O>(
+pub(super) async fn call_function<I, O>(
     limit: Option<Duration>,
-    function: &Function<I, O>,
+    function: &UserFunction<I, O>,
     input: I,
-) -> Result<O, Broken>
+) -> Result<O, TaskFailure>
 where
     I: Send + 'static,
     O: Send + 'static,
 {
     let function = function.clone();
-    run(limit, async move { function(input).await }).await
+    run_with_limit(limit, async move { function(input).await }).await
 }
 
 /// Runs a future to completion, or until the time limit.
-pub(super) async fn run<T: Send + 'static>(
+pub(super) async fn run_with_limit<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,
-) -> Result<T, Broken> {
-    let no_runtime = || Broken::Failed("there is no tokio runtime to run it".to_owned());
+) -> Result<T, TaskFailure> {
+    let no_runtime = || TaskFailure::Failed("there is no tokio runtime to run it".to_owned());
     let runtime = Handle::try_current().map_err(|_| no_runtime())?;
     // Dropping the set aborts the task: after the time limit, or when the caller is dropped.
     let mut task = JoinSet::new();
     task.spawn_on(future.in_current_span(), &runtime);
     let joined = match limit {
         Some(limit) => {
-            tokio::time::timeout(limit, task.join_next()).await.map_err(|_| Broken::TimedOut(limit))?
+            tokio::time::timeout(limit, task.join_next()).await.map_err(|_| TaskFailure::TimedOut(limit))?
         }
         None => task.join_next().await,
     };
     match joined.ok_or_else(no_runtime)? {
-        Ok(result) => result.map_err(|error| Broken::Failed(chain(&*error))),
+        Ok(result) => result.map_err(|error| TaskFailure::Failed(error_chain_text(&*error))),
         Err(error) => Err(match error.try_into_panic() {
-            Ok(panic) => Broken::Panicked(panic_message(&*panic).to_owned()),
+            Ok(panic) => TaskFailure::Panicked(panic_message(&*panic).to_owned()),
             Err(_) => no_runtime(),
         }),
     }
 }
 
 /// Calls a function and converts a panic to its message.
-pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub(super) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
 }
 
 /// Joins the messages of an error and its causes: `cannot list: no such folder`.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+fn error_chain_text(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

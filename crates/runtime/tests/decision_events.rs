@@ -12,9 +12,9 @@ use tracing::field::{Field, Visit};
 
 /// The fields of an event, as text.
 #[derive(Debug, Default)]
-struct Fields(BTreeMap<String, String>);
+struct EventFields(BTreeMap<String, String>);
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}"));
     }
@@ -22,9 +22,9 @@ impl Visit for Fields {
 
 /// A subscriber that collects the events of this crate.
 #[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<(String, Fields)>>>);
+struct RecordedEvents(Arc<Mutex<Vec<(String, EventFields)>>>);
 
-impl tracing::Subscriber for Events {
+impl tracing::Subscriber for RecordedEvents {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.target().starts_with("rulec::")
     }
@@ -34,7 +34,7 @@ impl tracing::Subscriber for Events {
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         let target = event.metadata().target().to_owned();
         self.0.lock().unwrap().push((target, fields));
@@ -44,9 +44,9 @@ impl tracing::Subscriber for Events {
 }
 
 /// A writer that always fails.
-struct Full;
+struct FullDisk;
 
-impl Write for Full {
+impl Write for FullDisk {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::StorageFull.into())
     }
@@ -58,7 +58,7 @@ impl Write for Full {
 
 #[tokio::test]
 async fn decisions_are_traced_without_what_is_private() {
-    let events = Events::default();
+    let events = RecordedEvents::default();
     tracing::subscriber::set_global_default(events.clone()).unwrap();
     let rules = Rules::from_text(
         "input { text: string, phone: string @private }
@@ -66,7 +66,7 @@ async fn decisions_are_traced_without_what_is_private() {
          route call when text == \"call\" and phone starts_with \"+\" -> call",
     )
     .unwrap();
-    let log = DecisionLog::builder().to_writer(Full).unwrap();
+    let log = DecisionLog::builder().to_writer(FullDisk).unwrap();
     let router = Router::builder(rules)
         .handler("ring", |request: Request| async move { request.args["phone"].clone() })
         .handler("call", |request: Request| async move {

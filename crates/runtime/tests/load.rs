@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const MESSAGES: u64 = 20_000;
+const MESSAGE_COUNT: u64 = 20_000;
 /// Number of concurrent senders; each waits for its reply before it sends again.
-const SENDERS: u64 = 32;
+const SENDER_COUNT: u64 = 32;
 const RULES: &str = "
 route fails when n % 10 == 1 -> fails
 route panics when n % 100 == 2 -> panics
@@ -36,9 +36,9 @@ handler plain(n: int)
 ";
 
 /// A disk with room for this number of bytes.
-struct Disk(usize);
+struct SlowDisk(usize);
 
-impl Write for Disk {
+impl Write for SlowDisk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(self.0);
         self.0 -= taken;
@@ -54,7 +54,7 @@ impl Write for Disk {
 }
 
 /// Returns how a message must end.
-fn expected(n: u64) -> &'static str {
+fn expected_result(n: u64) -> &'static str {
     match (n % 10, n % 100, n % 1000) {
         (1, ..) => "failed",
         (_, 2, _) => "panicked",
@@ -65,7 +65,7 @@ fn expected(n: u64) -> &'static str {
     }
 }
 
-fn router(log: DecisionLog, calls: &Arc<AtomicU64>) -> Router {
+fn build_router(log: DecisionLog, calls: &Arc<AtomicU64>) -> Router {
     async fn plain(request: Request) -> Json {
         json!(request.args["n"])
     }
@@ -109,19 +109,20 @@ async fn every_message_has_one_outcome_and_every_lost_line_is_counted() {
             hook(panic);
         }
     }));
-    let numbers = trials::seeds(MESSAGES);
+    let numbers = trials::seeds(MESSAGE_COUNT);
     let (first, count) = (numbers.start, numbers.end - numbers.start);
     // At 100 bytes per line, the disk is full after half of the messages.
-    let log = DecisionLog::builder().message(false).to_writer(Disk(count as usize * 50)).expect("a thread");
+    let log =
+        DecisionLog::builder().message(false).to_writer(SlowDisk(count as usize * 50)).expect("a thread");
     let calls = Arc::new(AtomicU64::new(0));
-    let router = router(log.clone(), &calls);
-    let senders = (0..SENDERS).map(|sender| {
+    let router = build_router(log.clone(), &calls);
+    let senders = (0..SENDER_COUNT).map(|sender| {
         let router = router.clone();
         tokio::spawn(async move {
             let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
-            for n in (first + sender..first + count).step_by(SENDERS as usize) {
+            for n in (first + sender..first + count).step_by(SENDER_COUNT as usize) {
                 let outcome = router.route(json!({ "n": n })).await;
-                assert_eq!(outcome.result.kind(), expected(n), "{n}: {outcome:?}");
+                assert_eq!(outcome.result.kind(), expected_result(n), "{n}: {outcome:?}");
                 assert!(n % 10 != 7 || outcome.reply() == Some(&json!(n)), "{outcome:?}");
                 *ends.entry(outcome.result.kind()).or_default() += 1;
             }

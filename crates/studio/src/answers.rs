@@ -18,7 +18,7 @@ use crate::error::{Answer, RequestError};
 use rulec::{Entry, Rules, TableKind};
 
 /// Converts a table's kind to the entry kind that the API uses.
-pub(crate) fn kind(kind: TableKind) -> EntryKind {
+pub(crate) fn to_entry_kind(kind: TableKind) -> EntryKind {
     match kind {
         TableKind::Routes => EntryKind::Routes,
         TableKind::Choice => EntryKind::Choice,
@@ -29,6 +29,6 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
 }
 
 /// Looks up an entry (such as a table) by name. An unknown name refuses the request as `missing`.
-pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
+pub(crate) fn find_entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
     rules.entry(name).map_err(|error| RequestError::missing(error.to_message()))
 }

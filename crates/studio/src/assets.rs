@@ -2,18 +2,19 @@
 //! program contains these files.
 
 #[cfg(feature = "assets")]
-static FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");
+static PAGE_FILES: include_dir::Dir<'static> =
+    include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");
 
 /// Returns a file of the studio's page by its path, such as `assets/index.js`.
 #[cfg(feature = "assets")]
-pub(crate) fn file(path: &str) -> Option<&'static [u8]> {
-    FILES.get_file(path).map(include_dir::File::contents)
+pub(crate) fn page_file(path: &str) -> Option<&'static [u8]> {
+    PAGE_FILES.get_file(path).map(include_dir::File::contents)
 }
 
 /// Returns `None`: without the feature `assets` there is no page, and the server answers API
 /// requests only.
 #[cfg(not(feature = "assets"))]
-pub(crate) fn file(_: &str) -> Option<&'static [u8]> {
+pub(crate) fn page_file(_: &str) -> Option<&'static [u8]> {
     None
 }
 

@@ -4,7 +4,7 @@ use crate::api::{DiffKind, DiffLine};
 use similar::{ChangeTag, TextDiff};
 
 /// Returns the line diff of two texts, unchanged lines included.
-pub(crate) fn difference(before: &str, after: &str) -> Vec<DiffLine> {
+pub(crate) fn diff_lines(before: &str, after: &str) -> Vec<DiffLine> {
     let lines = TextDiff::from_lines(before, after);
     let line = |change: similar::Change<&str>| DiffLine {
         kind: match change.tag() {

@@ -50,7 +50,7 @@ impl RequestError {
 }
 
 /// Converts an error to a message that is not translated.
-pub(crate) fn as_it_is(error: impl ToString) -> Message {
+pub(crate) fn verbatim_message(error: impl ToString) -> Message {
     Message::verbatim(error.to_string())
 }
 

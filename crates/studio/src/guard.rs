@@ -4,7 +4,7 @@
 //! `Host` header shows the name.
 
 use crate::error::RequestError;
-use crate::language::answered;
+use crate::language::with_language;
 use crate::state::Studio;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,7 +15,7 @@ use rulec_base::message;
 use std::sync::Arc;
 
 /// HTTP header in which the page sends the access token.
-pub(crate) const TOKEN: &str = "x-rulec-token";
+pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 
 /// Content security policy: the page may load its own scripts and styles, and send requests to this
 /// server only.
@@ -24,17 +24,17 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// Access control of a studio that listens on a port.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct AccessGate {
     pub studio: Arc<Studio>,
     pub port: u16,
 }
 
 /// Middleware that passes on requests from the studio's own page and refuses all others. Sets
 /// security headers on every response.
-pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    let language = gate.language(request.headers());
-    let mut response = answered(language, async {
-        match gate.refuses(&request) {
+pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Request, next: Next) -> Response {
+    let language = gate.request_language(request.headers());
+    let mut response = with_language(language, async {
+        match gate.refusal(&request) {
             Some(refused) => refused.into_response(),
             None => next.run(request).await,
         }
@@ -55,11 +55,11 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
     response
 }
 
-impl Gate {
+impl AccessGate {
     /// Returns the language that the request asks for, otherwise the language of the command line,
     /// otherwise English.
-    fn language(&self, headers: &HeaderMap) -> Language {
-        let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
+    fn request_language(&self, headers: &HeaderMap) -> Language {
+        let wanted = header_values(headers, header::ACCEPT_LANGUAGE.as_str());
         wanted
             .first()
             .and_then(|wanted| Language::of_locale(wanted))
@@ -67,36 +67,38 @@ impl Gate {
             .unwrap_or_default()
     }
 
-    fn refuses(&self, request: &Request) -> Option<RequestError> {
+    fn refusal(&self, request: &Request) -> Option<RequestError> {
         let headers = request.headers();
         let forbidden =
             |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));
         // Each header must occur exactly once. If there were two, another HTTP parser might use the
         // other one.
-        let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
-        if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
+        let hosts: Vec<&str> = header_values(headers, header::HOST.as_str());
+        if hosts.len() != 1 || !hosts.iter().all(|host| self.is_own_host(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
             return forbidden("host", message);
         }
-        let origins = texts(headers, header::ORIGIN.as_str());
-        let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_here(host));
+        let origins = header_values(headers, header::ORIGIN.as_str());
+        let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_own_host(host));
         if !origins.iter().all(own) {
             return forbidden("origin", message!("the studio answers only its own page"));
         }
-        let sites = texts(headers, "sec-fetch-site");
+        let sites = header_values(headers, "sec-fetch-site");
         let is_api = request.uri().path().starts_with("/api/");
         if is_api && !sites.iter().all(|site| matches!(*site, "same-origin" | "none")) {
             return forbidden("origin", message!("the studio answers only its own page"));
         }
-        let tokens = texts(headers, TOKEN);
-        if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {
+        let tokens = header_values(headers, TOKEN_HEADER);
+        if is_api
+            && !(tokens.len() == 1 && tokens.iter().all(|token| is_same_token(token, &self.studio.token)))
+        {
             let message = message!("the token is missing or wrong; open the address that the studio printed");
             return Some(RequestError::new(StatusCode::UNAUTHORIZED, "token", message));
         }
         None
     }
 
-    fn is_here(&self, host: &str) -> bool {
+    fn is_own_host(&self, host: &str) -> bool {
         let (name, port) = host.rsplit_once(':').unwrap_or((host, "80"));
         matches!(name, "127.0.0.1" | "localhost") && port.parse() == Ok(self.port)
     }
@@ -104,13 +106,13 @@ impl Gate {
 
 /// Returns all values of a header. A value that is not text is returned as `?`, which equals no
 /// valid value.
-fn texts<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
+fn header_values<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
 /// Compares two tokens in constant time, so that the duration does not reveal the position of a
 /// difference.
-fn is_same(given: &str, own: &str) -> bool {
+fn is_same_token(given: &str, own: &str) -> bool {
     let differ = given.bytes().zip(own.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     given.len() == own.len() && differ == 0
 }

@@ -1,8 +1,8 @@
 //! Adapters from plain functions to HTTP handlers. Each request runs on a blocking thread of its
 //! own, so that a slow request does not delay the others.
 
-use crate::error::{Answer, RequestError, as_it_is};
-use crate::language::{language, worked};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::language::{language, run_with_language};
 use crate::state::Studio;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -14,22 +14,22 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// Runs work that may be slow on a blocking thread. A panic refuses the request as `broken`.
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
     let language = language();
-    tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
+    tokio::task::spawn_blocking(move || run_with_language(language, work)).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(
             "the studio failed because of an internal error; the terminal shows the request. Please report it"
         )))
     })
 }
 
-type Body<Q> = Result<Json<Q>, JsonRejection>;
+type RequestBody<Q> = Result<Json<Q>, JsonRejection>;
 
-async fn answer<Q, A>(
+async fn respond<Q, A>(
     studio: Arc<Studio>,
-    body: Body<Q>,
+    body: RequestBody<Q>,
     work: fn(&Arc<Studio>, Q) -> Answer<A>,
 ) -> Answer<Json<A>>
 where
@@ -38,37 +38,38 @@ where
 {
     let Json(question) = body.map_err(|error| RequestError {
         status: error.status(),
-        ..RequestError::invalid(as_it_is(error.body_text()))
+        ..RequestError::invalid(verbatim_message(error.body_text()))
     })?;
-    blocking(move || work(&studio, question)).await.map(Json)
+    run_blocking(move || work(&studio, question)).await.map(Json)
 }
 
 /// Converts a function to a POST handler with a JSON body.
-pub(crate) fn asked<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+pub(crate) fn post_handler<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
-    post(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
+    post(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| respond(studio, body, work))
 }
 
 /// Converts a function to a PUT handler with a JSON body.
-pub(crate) fn replaced<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+pub(crate) fn put_handler<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
-    put(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
+    put(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| respond(studio, body, work))
 }
 
 /// Converts a function to a GET handler whose parameters are in the query string.
-pub(crate) fn got<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+pub(crate) fn get_handler<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
     get(move |State(studio): State<Arc<Studio>>, query: Result<Query<Q>, QueryRejection>| async move {
-        let Query(question) = query.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
-        blocking(move || work(&studio, question)).await.map(Json)
+        let Query(question) =
+            query.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
+        run_blocking(move || work(&studio, question)).await.map(Json)
     })
 }

@@ -7,9 +7,9 @@ use rulec_sema::hir::{FLOWS_TABLE, Outcome, Program, RuleId, TableId, Trigger};
 use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
-pub(crate) const NONE: &str = "none";
+pub(crate) const NO_STATEMENT: &str = "none";
 /// Outcomes of a payload, as they are written in keys.
-pub(crate) const FATES: [&str; 3] = ["accept", "accept_corrected", "reject"];
+pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
 /// Builds the key of a statement from the name of its table and its own name.
 pub(crate) fn key(table: &str, name: &str) -> String {
@@ -30,22 +30,23 @@ pub(crate) struct Statement {
 }
 
 /// All statements that the decisions of a program can choose.
-pub(crate) struct Keys {
+pub(crate) struct StatementKeys {
     pub statements: Vec<Statement>,
     by_key: HashMap<String, usize>,
     rules: Vec<Option<usize>>,
 }
 
-impl Keys {
-    pub fn new(program: &Program) -> Keys {
-        let mut keys = Keys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
+impl StatementKeys {
+    pub fn new(program: &Program) -> StatementKeys {
+        let mut keys = StatementKeys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
         let judged: Vec<TableId> =
             program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
         for rule in &program.rules {
             let table = &program.tables[rule.table.index()];
-            let to = drawing::leads_to(program, &rule.outcome, &rule.name);
+            let to = drawing::describe_target(program, &rule.outcome, &rule.name);
             let answers = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
-            let at = (!judged.contains(&rule.table)).then(|| keys.add(&table.name, &rule.name, to, answers));
+            let at = (!judged.contains(&rule.table))
+                .then(|| keys.add_statement(&table.name, &rule.name, to, answers));
             keys.rules.push(at);
         }
         for (at, table) in program.tables.iter().enumerate() {
@@ -53,22 +54,22 @@ impl Keys {
                 continue;
             }
             if let Some(outcome) = &table.default {
-                let to = drawing::leads_to(program, outcome, "default");
-                keys.add(&table.name, "default", to, !matches!(outcome, Outcome::Goto(_)));
+                let to = drawing::describe_target(program, outcome, "default");
+                keys.add_statement(&table.name, "default", to, !matches!(outcome, Outcome::Goto(_)));
             }
         }
         for flow in program.flows.iter().filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })) {
-            keys.add(FLOWS_TABLE, &flow.name, flow.id.to_string(), true);
+            keys.add_statement(FLOWS_TABLE, &flow.name, flow.id.to_string(), true);
         }
         for payload in &program.payloads {
-            FATES.iter().for_each(|fate| {
-                keys.add(&payload.name, fate, String::new(), true);
+            PAYLOAD_OUTCOMES.iter().for_each(|fate| {
+                keys.add_statement(&payload.name, fate, String::new(), true);
             });
         }
         keys
     }
 
-    fn add(&mut self, table: &str, name: &str, to: String, answers: bool) -> usize {
+    fn add_statement(&mut self, table: &str, name: &str, to: String, answers: bool) -> usize {
         let key = key(table, name);
         if let Some(at) = self.by_key.get(&key) {
             return *at;
@@ -79,21 +80,21 @@ impl Keys {
     }
 
     /// Returns the statement for a rule; `None` for a requirement of a payload.
-    pub fn rule(&self, id: RuleId) -> Option<&Statement> {
+    pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
     }
 
-    pub fn get(&self, key: &str) -> Option<&Statement> {
+    pub fn find_by_key(&self, key: &str) -> Option<&Statement> {
         self.by_key.get(key).map(|at| &self.statements[*at])
     }
 
     /// Returns the key of the statement that an entry chose.
-    pub fn chosen(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
+    pub fn chosen_key(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
-            None => key(entry, NONE),
-            Some(Chosen::Rule(id)) => {
-                self.rule(id).map_or_else(|| key(entry, NONE), |statement| statement.key.clone())
-            }
+            None => key(entry, NO_STATEMENT),
+            Some(Chosen::Rule(id)) => self
+                .statement_of_rule(id)
+                .map_or_else(|| key(entry, NO_STATEMENT), |statement| statement.key.clone()),
             Some(Chosen::Default(table)) => key(&program.tables[table.index()].name, "default"),
         }
     }

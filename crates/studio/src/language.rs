@@ -14,7 +14,7 @@ pub(crate) fn language() -> Language {
 }
 
 /// Returns the short name of a language, such as `en`, for the page.
-pub(crate) fn tag(language: Language) -> String {
+pub(crate) fn language_tag(language: Language) -> String {
     match language {
         Language::Chinese => "zh",
         _ => "en",
@@ -33,11 +33,11 @@ pub(crate) fn localized(message: &Message) -> String {
 }
 
 /// Runs an asynchronous handler, in which [`language`] returns this language.
-pub(crate) async fn answered<T>(language: Language, answer: impl Future<Output = T>) -> T {
+pub(crate) async fn with_language<T>(language: Language, answer: impl Future<Output = T>) -> T {
     CHOSEN.scope(language, answer).await
 }
 
 /// Runs a function on the current thread, in which [`language`] returns this language.
-pub(crate) fn worked<T>(language: Language, work: impl FnOnce() -> T) -> T {
+pub(crate) fn run_with_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
     CHOSEN.sync_scope(language, work)
 }

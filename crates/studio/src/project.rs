@@ -1,7 +1,7 @@
 //! A rule set of the studio: its files on disk, and the editor's unsaved texts.
 
 use crate::api::{FileText, RuleSet, Save, Saved};
-use crate::difference::difference;
+use crate::difference::diff_lines;
 use crate::error::{Answer, RequestError};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
@@ -16,12 +16,12 @@ pub(crate) struct Project {
     pub id: usize,
     /// Name of the rule set as the user gave it.
     pub name: String,
-    origin: Origin,
+    origin: TextOrigin,
     state: Mutex<State>,
 }
 
 /// Where the texts of a rule set come from.
-enum Origin {
+enum TextOrigin {
     /// Files in a folder on disk. `main` is the main file's path relative to the folder.
     Disk { files: DiskLoader, main: String },
     /// The text of an uploaded rule set, which has one file.
@@ -32,21 +32,21 @@ enum Origin {
 struct State {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
-    saved: Option<(Arc<ProjectSnapshot>, Vec<Stamp>)>,
+    saved: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
     draft: Option<Arc<ProjectSnapshot>>,
 }
 
 /// Name of a file with its modification time and size, to detect changes without reading the file.
 /// `None` if the file has no metadata.
-type Stamp = (String, Option<(SystemTime, u64)>);
+type FileStamp = (String, Option<(SystemTime, u64)>);
 
 /// A loader that returns the editor's text for edited files, and reads other files from disk.
-struct Edited<'a> {
+struct EditedLoader<'a> {
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
 }
 
-impl Loader for Edited<'_> {
+impl Loader for EditedLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match self.texts.get(path) {
             Some(text) => Ok(text.clone().into_bytes()),
@@ -56,56 +56,56 @@ impl Loader for Edited<'_> {
 }
 
 impl Project {
-    pub fn on_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
-        Project { id, name, origin: Origin::Disk { files, main }, state: Mutex::default() }
+    pub fn from_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
+        Project { id, name, origin: TextOrigin::Disk { files, main }, state: Mutex::default() }
     }
 
-    pub fn of_text(id: usize, name: String, text: String) -> Project {
-        Project { id, name, origin: Origin::Text(text), state: Mutex::default() }
+    pub fn from_text(id: usize, name: String, text: String) -> Project {
+        Project { id, name, origin: TextOrigin::Text(text), state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name of the main file, as used in the source map.
-    pub fn main(&self) -> &str {
+    pub fn main_file(&self) -> &str {
         match &self.origin {
-            Origin::Disk { main, .. } => main,
-            Origin::Text(_) => &self.name,
+            TextOrigin::Disk { main, .. } => main,
+            TextOrigin::Text(_) => &self.name,
         }
     }
 
     /// Returns the path of a file of the rule set; `None` for an uploaded rule set.
-    pub fn path(&self, file: &str) -> Option<PathBuf> {
+    pub fn file_path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
-            Origin::Disk { files, .. } => Some(files.root().join(file)),
-            Origin::Text(_) => None,
+            TextOrigin::Disk { files, .. } => Some(files.root().join(file)),
+            TextOrigin::Text(_) => None,
         }
     }
 
     pub fn describe(&self) -> RuleSet {
-        let known = self.known(false);
+        let known = self.snapshot(false);
         RuleSet {
             id: self.id,
             name: self.name.clone(),
-            files: known.names(),
-            on_disk: matches!(self.origin, Origin::Disk { .. }),
+            files: known.file_names(),
+            on_disk: matches!(self.origin, TextOrigin::Disk { .. }),
             compiles: known.analysis.rules.is_some(),
-            has_draft: !self.state().drafts.is_empty(),
+            has_draft: !self.lock_state().drafts.is_empty(),
         }
     }
 
     /// Returns the cached analysis of the texts on disk, or of the editor's texts if `draft` is
     /// true. If a file has changed on disk, the rule set is analysed again.
-    pub fn known(&self, draft: bool) -> Arc<ProjectSnapshot> {
-        let mut state = self.state();
+    pub fn snapshot(&self, draft: bool) -> Arc<ProjectSnapshot> {
+        let mut state = self.lock_state();
         let saved = match &state.saved {
-            Some((known, stamps)) if *stamps == self.stamps(known) => known.clone(),
+            Some((known, stamps)) if *stamps == self.file_stamps(known) => known.clone(),
             _ => {
                 state.draft = None;
-                let known = Arc::new(self.read(&BTreeMap::new()));
-                let stamps = self.stamps(&known);
+                let known = Arc::new(self.analyse_texts(&BTreeMap::new()));
+                let stamps = self.file_stamps(&known);
                 state.saved = Some((known.clone(), stamps));
                 known
             }
@@ -116,28 +116,28 @@ impl Project {
         if let Some(known) = &state.draft {
             return known.clone();
         }
-        let known = Arc::new(self.read(&state.drafts));
+        let known = Arc::new(self.analyse_texts(&state.drafts));
         state.draft = Some(known.clone());
         known
     }
 
-    fn read(&self, texts: &BTreeMap<String, String>) -> ProjectSnapshot {
+    fn analyse_texts(&self, texts: &BTreeMap<String, String>) -> ProjectSnapshot {
         match &self.origin {
-            Origin::Disk { files, main } => ProjectSnapshot::new(&Edited { files, texts }, main),
-            Origin::Text(text) => {
+            TextOrigin::Disk { files, main } => ProjectSnapshot::new(&EditedLoader { files, texts }, main),
+            TextOrigin::Text(text) => {
                 let files = MemoryLoader::new().with(self.name.clone(), text.clone());
-                ProjectSnapshot::new(&Edited { files: &files, texts }, &self.name)
+                ProjectSnapshot::new(&EditedLoader { files: &files, texts }, &self.name)
             }
         }
     }
 
-    fn stamps(&self, known: &ProjectSnapshot) -> Vec<Stamp> {
-        let mut names = known.names();
+    fn file_stamps(&self, known: &ProjectSnapshot) -> Vec<FileStamp> {
+        let mut names = known.file_names();
         if names.is_empty() {
-            names.push(self.main().to_owned());
+            names.push(self.main_file().to_owned());
         }
         let stamp = |name: String| {
-            let metadata = self.path(&name).and_then(|path| std::fs::metadata(path).ok());
+            let metadata = self.file_path(&name).and_then(|path| std::fs::metadata(path).ok());
             let stamp = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
             (name, stamp)
         };
@@ -146,15 +146,15 @@ impl Project {
 
     /// Sets the unsaved text of a file; `None` discards the unsaved text. Returns the analysis with
     /// all unsaved texts.
-    pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
-        let saved = self.known(false);
-        let id = saved.file(file);
-        let mut state = self.state();
+    pub fn set_draft(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
+        let saved = self.snapshot(false);
+        let id = saved.find_file(file);
+        let mut state = self.lock_state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
             // The saved texts do not import this file, so the drafts must import it.
-            self.known(true).file(file)?;
-            state = self.state();
+            self.snapshot(true).find_file(file)?;
+            state = self.lock_state();
         }
         let on_disk = id.ok().map(|id| saved.analysis.text(id));
         match text {
@@ -171,38 +171,38 @@ impl Project {
             }
         }
         drop(state);
-        Ok(self.known(true))
+        Ok(self.snapshot(true))
     }
 
     /// Analyses the rule set with a different text for one file. The result is not cached.
-    pub fn with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
-        let mut texts = if draft { self.state().drafts.clone() } else { BTreeMap::new() };
+    pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
+        let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
-        self.read(&texts)
+        self.analyse_texts(&texts)
     }
 
     /// Returns the text of a file as it is on disk and as it is in the editor.
-    pub fn file(&self, file: &str) -> Answer<FileText> {
-        self.known(true).file(file).or_else(|_| self.known(false).file(file))?;
-        let saved = self.on_disk_now(file)?;
+    pub fn file_text(&self, file: &str) -> Answer<FileText> {
+        self.snapshot(true).find_file(file).or_else(|_| self.snapshot(false).find_file(file))?;
+        let saved = self.read_from_disk(file)?;
         Ok(FileText {
             file: file.to_owned(),
-            stamp: stamp(&saved),
-            draft: self.state().drafts.get(file).cloned(),
+            stamp: text_fingerprint(&saved),
+            draft: self.lock_state().drafts.get(file).cloned(),
             writable: self.is_writable(file),
             saved,
         })
     }
 
     fn is_writable(&self, file: &str) -> bool {
-        let metadata = self.path(file).and_then(|path| std::fs::metadata(path).ok());
+        let metadata = self.file_path(file).and_then(|path| std::fs::metadata(path).ok());
         metadata.is_some_and(|metadata| !metadata.permissions().readonly())
     }
 
-    fn on_disk_now(&self, file: &str) -> Answer<String> {
+    fn read_from_disk(&self, file: &str) -> Answer<String> {
         let bytes = match &self.origin {
-            Origin::Disk { files, .. } => files.load(file),
-            Origin::Text(text) => Ok(text.clone().into_bytes()),
+            TextOrigin::Disk { files, .. } => files.load(file),
+            TextOrigin::Text(text) => Ok(text.clone().into_bytes()),
         };
         let bytes =
             bytes.map_err(|error| RequestError::missing(message!("`{file}` cannot be read: {error}")))?;
@@ -213,29 +213,29 @@ impl Project {
     /// is written.
     pub fn save(&self, save: Save) -> Answer<Saved> {
         let unsaved = || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
-        let path = self.path(&save.file).ok_or_else(unsaved)?;
-        self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
-        let now = self.on_disk_now(&save.file)?;
-        if stamp(&now) != save.stamp {
-            let diff = difference(&now, &save.text);
-            return Ok(Saved::Changed { stamp: stamp(&now), text: now, diff });
+        let path = self.file_path(&save.file).ok_or_else(unsaved)?;
+        self.snapshot(true).find_file(&save.file).or_else(|_| self.snapshot(false).find_file(&save.file))?;
+        let now = self.read_from_disk(&save.file)?;
+        if text_fingerprint(&now) != save.stamp {
+            let diff = diff_lines(&now, &save.text);
+            return Ok(Saved::Changed { stamp: text_fingerprint(&now), text: now, diff });
         }
-        rulec_report::files::replace(&path, save.text.as_bytes()).map_err(|error| {
+        rulec_report::files::replace_file(&path, save.text.as_bytes()).map_err(|error| {
             RequestError::new(
                 axum::http::StatusCode::FORBIDDEN,
                 "broken",
                 message!("`{}` cannot be written: {error}", save.file),
             )
         })?;
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.drafts.remove(&save.file);
         (state.saved, state.draft) = (None, None);
-        Ok(Saved::Saved { stamp: stamp(&save.text) })
+        Ok(Saved::Saved { stamp: text_fingerprint(&save.text) })
     }
 }
 
 /// Returns a fingerprint of a text, with which a change of the text is detected.
-pub(crate) fn stamp(text: &str) -> String {
+pub(crate) fn text_fingerprint(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("{:016x}-{}", hasher.finish(), text.len())

@@ -7,7 +7,7 @@ mod job;
 mod rows;
 mod sums;
 
-pub(crate) use decider::Decider;
+pub(crate) use decider::ReplayDecider;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
 use crate::snapshot::ProjectSnapshot;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A file of messages or logged decisions.
-pub(crate) struct Messages {
+pub(crate) struct MessageFile {
     pub about: Source,
     pub path: PathBuf,
     /// Whether every line is known to be a logged decision.
@@ -34,14 +34,14 @@ type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
 /// A replay of a file, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
-    pub source: Arc<Messages>,
+    pub source: Arc<MessageFile>,
     /// Rules that decide the messages. `before` are the older rules whose results are compared.
     pub known: Arc<ProjectSnapshot>,
     pub before: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     begun: Instant,
     cancelled: AtomicBool,
-    tally: Mutex<Tally>,
+    tally: Mutex<ReplayResults>,
     /// Result of the last row query. The page requests the rows of one query in several parts.
     found: Mutex<Option<FoundRows>>,
     progress: watch::Sender<Progress>,
@@ -55,23 +55,23 @@ struct Row {
     line: u64,
     /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
     time: f64,
-    /// Index of the entry's name in [`Tally::names`]. The fields `key` and `before` are indices in
-    /// the same list.
+    /// Index of the entry's name in [`ReplayResults::names`]. The fields `key` and `before` are
+    /// indices in the same list.
     entry: u32,
     key: u32,
-    /// Index of the key chosen by the older rules or the log; [`NOTHING`] if unknown.
+    /// Index of the key chosen by the older rules or the log; [`UNKNOWN_NUMBER`] if unknown.
     before: u32,
     flipped: bool,
-    /// Duration of the handler in microseconds; [`NOTHING`] if unknown.
+    /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.
     elapsed: u32,
 }
 
 /// Value of a `u32` field of [`Row`] that is unknown.
-const NOTHING: u32 = u32::MAX;
+const UNKNOWN_NUMBER: u32 = u32::MAX;
 
 /// Results of a replay that were collected so far.
 #[derive(Default)]
-struct Tally {
+struct ReplayResults {
     rows: Vec<Row>,
     /// Statement keys and entry names, without duplicates. Rows refer to them by index.
     names: Vec<String>,
@@ -88,8 +88,8 @@ struct Tally {
     elapsed: Duration,
 }
 
-impl Tally {
-    fn number(&mut self, name: &str) -> u32 {
+impl ReplayResults {
+    fn number_of_name(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -99,20 +99,20 @@ impl Tally {
         number
     }
 
-    fn name(&self, number: u32) -> &str {
+    fn name_of_number(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", String::as_str)
     }
 }
 
 impl Replay {
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn lock_results(&self) -> MutexGuard<'_, ReplayResults> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Creates a replay without results.
     pub fn new(
         id: usize,
-        source: Arc<Messages>,
+        source: Arc<MessageFile>,
         (known, before): (Arc<ProjectSnapshot>, Option<Arc<ProjectSnapshot>>),
         show_private: bool,
     ) -> Replay {
@@ -156,6 +156,6 @@ impl Replay {
 
     /// Returns the time that the replay has taken so far or, if it has ended, in total.
     fn elapsed(&self) -> Duration {
-        if self.is_running() { self.begun.elapsed() } else { self.tally().elapsed }
+        if self.is_running() { self.begun.elapsed() } else { self.lock_results().elapsed }
     }
 }

@@ -4,9 +4,9 @@
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
-use crate::error::{Answer, RequestError, as_it_is};
-use crate::handle::blocking;
-use crate::language::{language, localized, tag, worked};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::handle::run_blocking;
+use crate::language::{language, language_tag, localized, run_with_language};
 use crate::replay::Replay;
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
@@ -18,7 +18,7 @@ use axum::response::IntoResponse;
 use rulec::payload::Judge;
 use rulec::{Message, Rules, TableKind as Kind};
 use rulec_base::message;
-use rulec_report::coverage::{Coverage, Item};
+use rulec_report::coverage::{Coverage, CoveredItem};
 use rulec_sema::hir::TableKind;
 use serde_json::Value;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use std::sync::Arc;
 /// File name of the report's template among the files of the page.
 pub(crate) const TEMPLATE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
-const PLACE: &str = "\"REPORT\"";
-/// Maximum number of replayed messages that coverage counts (`COVERED`), of sample decisions, and
-/// of slowest statements.
-const COVERED: usize = 2_000;
-const SAMPLES: usize = 12;
-const SLOWEST: usize = 10;
+const PLACEHOLDER: &str = "\"REPORT\"";
+/// Maximum number of replayed messages that coverage counts (`MAX_COVERED_MESSAGES`), of sample
+/// decisions, and of slowest statements.
+const MAX_COVERED_MESSAGES: usize = 2_000;
+const MAX_SAMPLES: usize = 12;
+const MAX_SLOWEST: usize = 10;
 
 /// Options of a report: the rules, and optionally a log or messages.
 pub type ReportOptions = Options;
@@ -57,17 +57,17 @@ impl ReportError {
 /// Returns an error if the rules do not compile, if a file cannot be read, or if the program was
 /// built without the page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
-    worked(options.language.unwrap_or_default(), || written(options))
+    run_with_language(options.language.unwrap_or_default(), || write_report(options))
 }
 
-fn written(options: &ReportOptions) -> Result<String, ReportError> {
+fn write_report(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
     let refusal = |refused: RequestError| ReportError(Message::verbatim(refused.body.message));
     let version = Version { rules: 0, draft: false };
-    let replay = match studio.sources().first() {
+    let replay = match studio.message_files().first() {
         Some(source) => {
             let asked = StartReplay { version, source: source.about.id, entry: None, against: None };
-            let replay = replays::run_now(&studio, &asked).map_err(refusal)?;
+            let replay = replays::run_replay(&studio, &asked).map_err(refusal)?;
             if let Some(failure) = replay.sums().failure {
                 return Err(ReportError(Message::verbatim(failure)));
             }
@@ -75,34 +75,35 @@ fn written(options: &ReportOptions) -> Result<String, ReportError> {
         }
         None => None,
     };
-    let report = ask(&studio, AskReport { version, replay }).map_err(refusal)?;
-    page(&report).map_err(refusal)
+    let report = collect_report(&studio, AskReport { version, replay }).map_err(refusal)?;
+    render_page(&report).map_err(refusal)
 }
 
 /// Responds to a request with a report as an HTML file.
-pub(crate) async fn html(
+pub(crate) async fn report_response(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
-    let Json(asked) = body.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
-    let page = blocking(move || page(&ask(&studio, asked)?)).await?;
+    let Json(asked) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
+    let page = run_blocking(move || render_page(&collect_report(&studio, asked)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
 }
 
-fn page(report: &Report) -> Answer<String> {
-    let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
+fn render_page(report: &Report) -> Answer<String> {
+    let template = assets::page_file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let Some((before, after)) = template.and_then(|template| template.split_once(PLACEHOLDER)) else {
         return Err(RequestError::broken(message!(
             "the program was built without the studio's page: run `studio/build`, which needs Node, then build it with `--features studio`"
         )));
     };
-    let json = serde_json::to_string(report).map_err(|error| RequestError::broken(as_it_is(error)))?;
-    Ok([before, &inert(&json), after].concat())
+    let json =
+        serde_json::to_string(report).map_err(|error| RequestError::broken(verbatim_message(error)))?;
+    Ok([before, &escape_markup(&json), after].concat())
 }
 
 /// Escapes the characters of a JSON text that a browser could read as markup.
-fn inert(json: &str) -> String {
+fn escape_markup(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
@@ -114,9 +115,9 @@ fn inert(json: &str) -> String {
 }
 
 /// Collects the data of a report.
-pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
+pub(crate) fn collect_report(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let project = studio.project(asked.version.rules)?;
-    let known = project.known(asked.version.draft);
+    let known = project.snapshot(asked.version.draft);
     let rules = known.rules()?;
     let map = map::build(&known)?;
     // The counts of the replay explain unused statements by findings. The findings must therefore
@@ -126,16 +127,22 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let sums = replay.as_ref().map(|replay| replay.sums());
     let (coverage, covered_by_tests) =
         match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
-            Some(replay) => (of_replay(rules, replay)?, false),
+            Some(replay) => (coverage_of_replay(rules, replay)?, false),
             None => (Coverage::of_tests(rules, |_| true), true),
         };
     let covered_decisions = coverage.decisions();
-    let routes = coverage.routes(known.findings());
-    let coverage =
-        routes.into_iter().chain(coverage.conditions()).map(|item| covered(&known, item)).collect();
-    let tests = edit::tests(&known, rules);
-    let tables =
-        map.tables.iter().filter(|table| !table.routes.is_empty()).map(|one| table::build(&known, &one.name));
+    let routes = coverage.route_items(known.findings());
+    let coverage = routes
+        .into_iter()
+        .chain(coverage.condition_items())
+        .map(|item| coverage_item(&known, item))
+        .collect();
+    let tests = edit::test_runs(&known, rules);
+    let tables = map
+        .tables
+        .iter()
+        .filter(|table| !table.routes.is_empty())
+        .map(|one| table::build_table(&known, &one.name));
     let mut slowest: Vec<Slow> = map
         .tables
         .iter()
@@ -152,18 +159,18 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
         })
         .collect();
     slowest.sort_by_key(|slow| std::cmp::Reverse((slow.median_us, slow.longest_us, slow.steps)));
-    slowest.truncate(SLOWEST);
+    slowest.truncate(MAX_SLOWEST);
     Ok(Report {
         name: project.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        language: tag(language()),
+        language: language_tag(language()),
         summary: ReportSummary {
-            files: known.names().len(),
+            files: known.file_names().len(),
             tables: map.tables.len() + map.payloads.len(),
             statements: map.tables.iter().chain(&map.payloads).map(|table| table.routes.len()).sum(),
             tests: tests.len(),
             failed: tests.iter().filter(|test| !test.passed).count(),
-            warnings: edit::diagnostics(&known, true)
+            warnings: edit::all_diagnostics(&known, true)
                 .into_iter()
                 .map(|found| format!("{}:{}: {} ({})", found.file, found.line, found.message, found.code))
                 .collect(),
@@ -175,14 +182,14 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
         covered_decisions,
         covered_by_tests,
         slowest,
-        samples: samples(studio, &known, rules, replay.as_deref())?,
+        samples: sample_decisions(studio, &known, rules, replay.as_deref())?,
         replay: sums,
         tests,
     })
 }
 
-fn covered(known: &ProjectSnapshot, item: Item) -> CoverageItem {
-    let place = known.place(item.span);
+fn coverage_item(known: &ProjectSnapshot, item: CoveredItem) -> CoverageItem {
+    let place = known.source_range(item.span);
     CoverageItem {
         what: item.what.to_owned(),
         name: item.name,
@@ -196,20 +203,20 @@ fn covered(known: &ProjectSnapshot, item: Item) -> CoverageItem {
 }
 
 /// Counts the coverage by messages that are evenly spaced over a replay.
-fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
+fn coverage_of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
-    for line in replay.spread(COVERED) {
-        let found = replay.row_entry(line)?;
-        let Ok(message) = replay.message(line) else { continue };
+    for line in replay.evenly_spaced_lines(MAX_COVERED_MESSAGES) {
+        let found = replay.entry_of_line(line)?;
+        let Ok(message) = replay.message_of_line(line) else { continue };
         match rules.entry(&found) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
-                coverage.see(&entry.explain(&message, true));
-                entry.count_conditions(&message, coverage.truths());
+                coverage.add_decision(&entry.explain(&message, true));
+                entry.count_conditions(&message, coverage.truths_mut());
             }
             _ => {
                 if let Ok(judge) = Judge::new(rules, &found) {
-                    coverage.judge(&found, &judge.judge(&message));
-                    judge.count_conditions(&message, coverage.truths());
+                    coverage.add_judgement(&found, &judge.judge(&message));
+                    judge.count_conditions(&message, coverage.truths_mut());
                 }
             }
         }
@@ -219,7 +226,7 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
 
 /// Returns sample decisions with explanations: one for each of the most chosen statements of a
 /// replay. Without a replay, the messages come from tests.
-fn samples(
+fn sample_decisions(
     studio: &Studio,
     known: &ProjectSnapshot,
     rules: &Rules,
@@ -228,9 +235,9 @@ fn samples(
     let mut found: Vec<(Option<u64>, String, Value)> = Vec::new();
     match replay {
         Some(replay) => {
-            for line in replay.one_of_each(SAMPLES) {
-                if let Ok(message) = replay.message(line) {
-                    found.push((Some(line), replay.row_entry(line)?, message));
+            for line in replay.one_line_per_statement(MAX_SAMPLES) {
+                if let Ok(message) = replay.message_of_line(line) {
+                    found.push((Some(line), replay.entry_of_line(line)?, message));
                 }
             }
         }
@@ -239,18 +246,20 @@ fn samples(
             let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], &test.message));
             let decided = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
             found.extend(
-                decided.take(SAMPLES).map(|(table, message)| (None, table.name.to_string(), message.clone())),
+                decided
+                    .take(MAX_SAMPLES)
+                    .map(|(table, message)| (None, table.name.to_string(), message.clone())),
             );
         }
     }
     let sample = |(line, entry, message): (Option<u64>, String, Value)| {
         let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
         let explanation = decide::explain(known, rules, entry, &message, studio.show_private);
-        let key = decide::key_of(known, rules, &explanation);
+        let key = decide::explained_key(known, rules, &explanation);
         Some(Sample {
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
-            key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NONE)),
+            key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NO_STATEMENT)),
             summary: explanation.summary_in(language()),
             explanation,
         })
@@ -260,12 +269,12 @@ fn samples(
 
 #[cfg(test)]
 mod tests {
-    use super::inert;
+    use super::escape_markup;
 
     #[test]
     fn what_is_put_into_a_page_is_no_markup() {
         let json = serde_json::to_string("</script><!-- & \u{2028}").expect("a text is JSON");
-        let shown = inert(&json);
+        let shown = escape_markup(&json);
         assert!(!shown.contains(['<', '>', '&', '\u{2028}']), "{shown}");
         assert_eq!(serde_json::from_str::<String>(&shown).ok().as_deref(), Some("</script><!-- & \u{2028}"));
     }

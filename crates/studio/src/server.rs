@@ -2,8 +2,8 @@
 
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::error::RequestError;
-use crate::guard::{Gate, guard};
-use crate::handle::{asked, got, replaced};
+use crate::guard::{AccessGate, guard_request};
+use crate::handle::{get_handler, post_handler, put_handler};
 use crate::state::{Options, Studio};
 use crate::{assets, report};
 use axum::extract::DefaultBodyLimit;
@@ -41,7 +41,7 @@ impl StartError {
 
 /// Maximum size in bytes of a request that is not an upload. The factor 8 leaves room for JSON
 /// escapes in a message or file text.
-const MAX_REQUEST: usize = 8 * MAX_BYTES;
+const MAX_REQUEST_BYTES: usize = 8 * MAX_BYTES;
 
 impl Server {
     /// Opens a studio and listens on the loopback address.
@@ -79,8 +79,9 @@ impl Server {
     ///
     /// Returns an error if the listener fails.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-        let gate = Gate { studio: self.studio.clone(), port: self.port };
-        let router = router().layer(middleware::from_fn_with_state(gate, guard)).with_state(self.studio);
+        let gate = AccessGate { studio: self.studio.clone(), port: self.port };
+        let router =
+            build_router().layer(middleware::from_fn_with_state(gate, guard_request)).with_state(self.studio);
         tokio::select! {
             ended = async { axum::serve(self.listener, router).await } => ended,
             () = until => Ok(()),
@@ -88,39 +89,42 @@ impl Server {
     }
 }
 
-fn router() -> Router<Arc<Studio>> {
+fn build_router() -> Router<Arc<Studio>> {
     Router::new()
-        .route("/api/session", got(overview::session))
-        .route("/api/overview", got(overview::overview))
-        .route("/api/rules", asked(overview::upload_rules))
-        .route("/api/messages", got(overview::kept).merge(replaced(overview::keep)))
-        .route("/api/decide", asked(decide::decide))
-        .route("/api/near", asked(near::near))
-        .route("/api/test", asked(test_block::make))
-        .route("/api/map", got(map::map))
-        .route("/api/table", got(table::table))
-        .route("/api/file", got(edit::file))
-        .route("/api/check", asked(edit::check))
-        .route("/api/complete", asked(edit::complete))
-        .route("/api/hover", asked(edit::hover))
-        .route("/api/definition", asked(edit::definition))
-        .route("/api/format", asked(edit::format))
-        .route("/api/save", asked(edit::save))
+        .route("/api/session", get_handler(overview::session))
+        .route("/api/overview", get_handler(overview::overview))
+        .route("/api/rules", post_handler(overview::upload_rules))
+        .route(
+            "/api/messages",
+            get_handler(overview::saved_messages).merge(put_handler(overview::save_messages)),
+        )
+        .route("/api/decide", post_handler(decide::decide))
+        .route("/api/near", post_handler(near::near_misses))
+        .route("/api/test", post_handler(test_block::make_test))
+        .route("/api/map", get_handler(map::map))
+        .route("/api/table", get_handler(table::table))
+        .route("/api/file", get_handler(edit::file))
+        .route("/api/check", post_handler(edit::check))
+        .route("/api/complete", post_handler(edit::complete))
+        .route("/api/hover", post_handler(edit::hover))
+        .route("/api/definition", post_handler(edit::definition))
+        .route("/api/format", post_handler(edit::format))
+        .route("/api/save", post_handler(edit::save))
         .route("/api/codes/{code}", get(edit::code))
-        .route("/api/report", asked(report::ask))
-        .route("/api/report.html", post(report::html))
-        .merge(replays::routes())
-        .layer(DefaultBodyLimit::max(MAX_REQUEST))
-        .fallback(page)
+        .route("/api/report", post_handler(report::collect_report))
+        .route("/api/report.html", post(report::report_response))
+        .merge(replays::replay_routes())
+        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .fallback(serve_page)
 }
 
 /// Serves a file of the studio's page.
-async fn page(uri: Uri) -> Response {
+async fn serve_page(uri: Uri) -> Response {
     let path = match uri.path() {
         "/" => "index.html",
         path => path.trim_start_matches('/'),
     };
-    match assets::file(path).filter(|_| path != report::TEMPLATE) {
+    match assets::page_file(path).filter(|_| path != report::TEMPLATE) {
         Some(bytes) => ([(header::CONTENT_TYPE, assets::content_type(path))], bytes).into_response(),
         None => {
             (StatusCode::NOT_FOUND, RequestError::missing(message!("there is no `{path}`"))).into_response()

@@ -2,8 +2,8 @@
 //! results are kept until the texts change.
 
 use crate::api::SourceRange;
-use crate::error::{Answer, RequestError, as_it_is};
-use crate::keys::Keys;
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::keys::StatementKeys;
 use crate::language::localized_diagnostic;
 use crate::utf16::Utf16Offsets;
 use rulec::flow::FlowMatcher;
@@ -16,7 +16,7 @@ pub(crate) struct ProjectSnapshot {
     pub analysis: Analysis,
     findings: OnceLock<Vec<Finding>>,
     places: Vec<OnceLock<Utf16Offsets>>,
-    keys: OnceLock<Keys>,
+    keys: OnceLock<StatementKeys>,
     matcher: OnceLock<Option<FlowMatcher>>,
 }
 
@@ -37,13 +37,13 @@ impl ProjectSnapshot {
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
             RequestError::errors(
-                self.first_error().map_or_else(|| message!("the rules do not compile"), as_it_is),
+                self.first_error().map_or_else(|| message!("the rules do not compile"), verbatim_message),
             )
         })
     }
 
     /// Returns the number of compile errors.
-    pub fn errors(&self) -> usize {
+    pub fn error_count(&self) -> usize {
         self.analysis.diagnostics.iter().filter(|found| found.is_error()).count()
     }
 
@@ -71,34 +71,34 @@ impl ProjectSnapshot {
     }
 
     /// Returns the keys of all statements of the rules.
-    pub fn keys(&self, rules: &Rules) -> &Keys {
-        self.keys.get_or_init(|| Keys::new(rules.program()))
+    pub fn keys(&self, rules: &Rules) -> &StatementKeys {
+        self.keys.get_or_init(|| StatementKeys::new(rules.program()))
     }
 
     /// Returns the classifier of intent flows. `None` if there are no intent flows, or if the
     /// classifier cannot be trained.
-    pub fn matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
+    pub fn intent_matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(learn).as_ref()
     }
 
-    pub fn file(&self, name: &str) -> Answer<FileId> {
+    pub fn find_file(&self, name: &str) -> Answer<FileId> {
         self.analysis
             .file(name)
             .ok_or_else(|| RequestError::missing(message!("`{name}` is not a file of these rules")))
     }
 
     /// Returns the name of a file; empty if the id is unknown.
-    pub fn name(&self, file: FileId) -> String {
+    pub fn file_name(&self, file: FileId) -> String {
         self.analysis.sources.get(file).map_or_else(String::new, |file| file.name.clone())
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub fn file_names(&self) -> Vec<String> {
         self.analysis.sources.iter().map(|(_, file)| file.name.clone()).collect()
     }
 
     /// Returns the table that converts offsets in a file between bytes and UTF-16 units.
-    pub fn places(&self, file: FileId) -> &Utf16Offsets {
+    pub fn utf16_offsets(&self, file: FileId) -> &Utf16Offsets {
         static NONE: OnceLock<Utf16Offsets> = OnceLock::new();
         let none = || NONE.get_or_init(|| Utf16Offsets::new(""));
         let index = self.analysis.sources.iter().position(|(id, _)| id == file);
@@ -107,14 +107,14 @@ impl ProjectSnapshot {
     }
 
     /// Returns the start and end of a span, in UTF-16 units.
-    pub fn range(&self, span: Span) -> (usize, usize) {
-        let places = self.places(span.file);
-        (places.unit(span.start as usize), places.unit(span.end as usize))
+    pub fn utf16_range(&self, span: Span) -> (usize, usize) {
+        let places = self.utf16_offsets(span.file);
+        (places.to_utf16(span.start as usize), places.to_utf16(span.end as usize))
     }
 
-    pub fn place(&self, span: Span) -> Option<SourceRange> {
+    pub fn source_range(&self, span: Span) -> Option<SourceRange> {
         let file = self.analysis.sources.get(span.file)?;
-        let (from, to) = self.range(span);
+        let (from, to) = self.utf16_range(span);
         Some(SourceRange { file: file.name.clone(), line: file.position(span.start).line, from, to })
     }
 }

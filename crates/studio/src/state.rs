@@ -2,9 +2,9 @@
 
 use crate::api::{self, Source, Version};
 use crate::error::{Answer, RequestError};
-use crate::language::tag;
+use crate::language::language_tag;
 use crate::project::Project;
-use crate::replay::{Messages, Replay};
+use crate::replay::{MessageFile, Replay};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{Compiler, Language, Message};
 use rulec_base::message;
@@ -45,7 +45,7 @@ pub(crate) struct Studio {
     pub show_private: bool,
     pub language: Option<Language>,
     projects: RwLock<Vec<Arc<Project>>>,
-    sources: RwLock<Vec<Arc<Messages>>>,
+    sources: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
     /// Id of the newest slow request. Older slow requests are obsolete and stop.
     newest: AtomicU64,
@@ -58,7 +58,7 @@ const MAX_REPLAYS: usize = 8;
 /// Maximum number of rule sets that can be uploaded.
 const MAX_UPLOADED: usize = 32;
 
-fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
+fn clone_all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
     list.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
@@ -85,7 +85,7 @@ impl Studio {
             uploads,
         };
         for file in &options.rules {
-            studio.open(file)?;
+            studio.open_rules(file)?;
         }
         let given = [(&options.log, "log"), (&options.input, "input")];
         for (path, from) in given.into_iter().filter_map(|(path, from)| Some((path.as_ref()?, from))) {
@@ -94,12 +94,12 @@ impl Studio {
             if !metadata.is_file() {
                 return Err(message!("`{}` is no file; name a file of JSON lines", path.display()));
             }
-            studio.add_source(path.display().to_string(), path.clone(), metadata.len(), from);
+            studio.add_messages(path.display().to_string(), path.clone(), metadata.len(), from);
         }
         Ok(studio)
     }
 
-    fn open(&self, file: &RulesFile) -> Result<(), Message> {
+    fn open_rules(&self, file: &RulesFile) -> Result<(), Message> {
         let compiler = match &file.root {
             Some(root) => Compiler::new().root(root),
             None => Compiler::new(),
@@ -109,7 +109,7 @@ impl Studio {
         };
         let (loader, main) = compiler.on_disk(&file.path).map_err(first)?;
         let shown = file.path.display().to_string();
-        self.add_project(|id| Project::on_disk(id, shown, loader, main));
+        self.add_project(|id| Project::from_disk(id, shown, loader, main));
         Ok(())
     }
 
@@ -122,29 +122,29 @@ impl Studio {
 
     /// Adds a rule set whose text was uploaded.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
-        let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
+        let uploaded = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
             return Err(RequestError::invalid(message!(
                 "{MAX_UPLOADED} rule sets were already uploaded; restart the studio"
             )));
         }
-        Ok(self.add_project(|id| Project::of_text(id, name, text)))
+        Ok(self.add_project(|id| Project::from_text(id, name, text)))
     }
 
-    pub fn add_source(&self, name: String, path: PathBuf, bytes: u64, from: &str) -> Arc<Messages> {
+    pub fn add_messages(&self, name: String, path: PathBuf, bytes: u64, from: &str) -> Arc<MessageFile> {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         let about = Source { id: sources.len(), name, bytes, from: from.to_owned() };
-        let source = Arc::new(Messages { about, path, is_log: from == "log" });
+        let source = Arc::new(MessageFile { about, path, is_log: from == "log" });
         sources.push(source.clone());
         source
     }
 
     pub fn projects(&self) -> Vec<Arc<Project>> {
-        all(&self.projects)
+        clone_all(&self.projects)
     }
 
-    pub fn sources(&self) -> Vec<Arc<Messages>> {
-        all(&self.sources)
+    pub fn message_files(&self) -> Vec<Arc<MessageFile>> {
+        clone_all(&self.sources)
     }
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
@@ -152,11 +152,11 @@ impl Studio {
         projects.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no rule set {id}")))
     }
 
-    pub fn known(&self, version: Version) -> Answer<Arc<ProjectSnapshot>> {
-        Ok(self.project(version.rules)?.known(version.draft))
+    pub fn snapshot(&self, version: Version) -> Answer<Arc<ProjectSnapshot>> {
+        Ok(self.project(version.rules)?.snapshot(version.draft))
     }
 
-    pub fn source(&self, id: usize) -> Answer<Arc<Messages>> {
+    pub fn message_file(&self, id: usize) -> Answer<Arc<MessageFile>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
         sources.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no file {id}")))
     }
@@ -184,7 +184,7 @@ impl Studio {
 
     /// Registers a slow request as the newest one. The returned function returns true until a newer
     /// request is registered.
-    pub fn newest(&self) -> impl Fn() -> bool + '_ {
+    pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let mine = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest.load(Ordering::Relaxed) == mine
     }
@@ -193,16 +193,16 @@ impl Studio {
         api::Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             show_private: self.show_private,
-            language: self.language.map(tag),
+            language: self.language.map(language_tag),
             rules: self.projects().iter().map(|project| project.describe()).collect(),
-            sources: self.sources().iter().map(|source| source.about.clone()).collect(),
-            token_classes: CLASSES.iter().map(|(_, name)| (*name).to_owned()).collect(),
+            sources: self.message_files().iter().map(|source| source.about.clone()).collect(),
+            token_classes: TOKEN_CLASSES.iter().map(|(_, name)| (*name).to_owned()).collect(),
         }
     }
 }
 
 /// Classes of tokens with their names. Responses refer to a class by its index in this list.
-pub(crate) const CLASSES: [(TokenClass, &str); 13] = [
+pub(crate) const TOKEN_CLASSES: [(TokenClass, &str); 13] = [
     (TokenClass::Comment, "comment"),
     (TokenClass::Documentation, "documentation"),
     (TokenClass::String, "string"),

@@ -23,14 +23,14 @@ impl Utf16Offsets {
     }
 
     /// Converts a byte offset to a UTF-16 offset.
-    pub fn unit(&self, byte: usize) -> usize {
+    pub fn to_utf16(&self, byte: usize) -> usize {
         let byte = byte.min(self.length);
         self.units.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
     /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair gives the start
     /// of its character.
-    pub fn byte(&self, unit: usize) -> usize {
+    pub fn to_byte(&self, unit: usize) -> usize {
         if self.units.is_empty() {
             return unit.min(self.length);
         }
@@ -55,10 +55,10 @@ mod tests {
         ] {
             let places = Utf16Offsets::new(text);
             for (byte, unit) in pairs {
-                assert_eq!((places.unit(*byte), places.byte(*unit)), (*unit, *byte), "{text}");
+                assert_eq!((places.to_utf16(*byte), places.to_byte(*unit)), (*unit, *byte), "{text}");
             }
-            assert_eq!((places.byte(99), places.unit(99)), (text.len(), text.encode_utf16().count()));
+            assert_eq!((places.to_byte(99), places.to_utf16(99)), (text.len(), text.encode_utf16().count()));
         }
-        assert_eq!(Utf16Offsets::new("a\u{1F600}b").byte(2), 1);
+        assert_eq!(Utf16Offsets::new("a\u{1F600}b").to_byte(2), 1);
     }
 }

@@ -1,8 +1,8 @@
 //! CSV. All columns are text, and an empty cell is null; the fields that the rules read determine
 //! how a cell is parsed. Lists and objects are written as JSON.
 
-use super::{Counted, FormatError, ROWS, Sink, Source};
-use crate::cell::{Cell, TextFormat, TypedColumn as Column};
+use super::{CountingReader, FormatError, ROWS_PER_BATCH, Sink, Source};
+use crate::cell::{CellValue, TextFormat, TypedColumn as Column};
 use crate::rows::{Part, RowError};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -14,16 +14,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Maximum bytes per batch; a single row may exceed it.
-const BYTES: usize = 16 << 20;
+const MAX_BATCH_BYTES: usize = 16 << 20;
 
-pub(super) struct Reader {
-    reader: csv::Reader<Counted>,
+pub(super) struct CsvSource {
+    reader: csv::Reader<CountingReader>,
     schema: SchemaRef,
     record: ByteRecord,
 }
 
-impl Reader {
-    pub fn open(input: Counted) -> Result<Reader, FormatError> {
+impl CsvSource {
+    pub fn open(input: CountingReader) -> Result<CsvSource, FormatError> {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
         let names = reader.headers().map_err(|error| {
             FormatError(message!("its first line has no column names: {}", error.to_string()))
@@ -36,11 +36,11 @@ impl Reader {
         {
             *first = Field::new(name, DataType::Utf8, true);
         }
-        Ok(Reader { reader, schema: Arc::new(Schema::new(fields)), record: ByteRecord::new() })
+        Ok(CsvSource { reader, schema: Arc::new(Schema::new(fields)), record: ByteRecord::new() })
     }
 
     /// Returns the error of the current record if it is not a valid row.
-    fn broken(&self) -> Option<RowError> {
+    fn record_error(&self) -> Option<RowError> {
         let (wanted, found) = (self.schema.fields().len(), self.record.len());
         let line = self.record.position().map_or(0, csv::Position::line);
         if found != wanted {
@@ -56,7 +56,7 @@ impl Reader {
     }
 }
 
-impl Source for Reader {
+impl Source for CsvSource {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -65,11 +65,11 @@ impl Source for Reader {
         let mut columns: Vec<StringBuilder> =
             self.schema.fields().iter().map(|_| StringBuilder::new()).collect();
         let (mut rows, mut bytes, mut broken) = (0, 0, Vec::new());
-        while rows < ROWS && bytes < BYTES {
+        while rows < ROWS_PER_BATCH && bytes < MAX_BATCH_BYTES {
             if !self.reader.read_byte_record(&mut self.record).map_err(FormatError::new)? {
                 break;
             }
-            let error = self.broken();
+            let error = self.record_error();
             for (at, column) in columns.iter_mut().enumerate() {
                 let cell = self.record.get(at).filter(|cell| error.is_none() && !cell.is_empty());
                 column.append_option(cell.and_then(|cell| std::str::from_utf8(cell).ok()));
@@ -88,7 +88,7 @@ impl Source for Reader {
     }
 
     fn share(&self) -> Option<f64> {
-        self.reader.get_ref().share()
+        self.reader.get_ref().fraction_read()
     }
 
     fn is_untyped(&self) -> bool {
@@ -96,19 +96,19 @@ impl Source for Reader {
     }
 }
 
-pub(super) struct Writer<W: Write> {
+pub(super) struct CsvSink<W: Write> {
     writer: csv::Writer<W>,
 }
 
-impl<W: Write> Writer<W> {
-    pub fn create(schema: &SchemaRef, out: W) -> Result<Writer<W>, FormatError> {
+impl<W: Write> CsvSink<W> {
+    pub fn create(schema: &SchemaRef, out: W) -> Result<CsvSink<W>, FormatError> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(FormatError::new)?;
-        Ok(Writer { writer })
+        Ok(CsvSink { writer })
     }
 }
 
-impl<W: Write> Sink for Writer<W> {
+impl<W: Write> Sink for CsvSink<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
         let schema = batch.schema();
         let columns = schema.fields().iter().zip(batch.columns());
@@ -117,8 +117,8 @@ impl<W: Write> Sink for Writer<W> {
         for row in 0..batch.num_rows() {
             for column in &columns {
                 match column.cell(row) {
-                    Cell::Null => self.writer.write_field(""),
-                    Cell::Str(text) | Cell::Json(text) => self.writer.write_field(text),
+                    CellValue::Null => self.writer.write_field(""),
+                    CellValue::Str(text) | CellValue::Json(text) => self.writer.write_field(text),
                     cell => self.writer.write_field(serde_json::to_vec(&cell).map_err(FormatError::new)?),
                 }
                 .map_err(FormatError::new)?;

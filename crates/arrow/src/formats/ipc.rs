@@ -7,14 +7,14 @@
 
 mod message;
 
-use super::{Counted, FormatError, Sink, Source, caught};
+use super::{CountingReader, FormatError, Sink, Source, catch_panic};
 use crate::rows::Part;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
-use message::Encapsulated;
+use message::EncapsulatedMessage;
 use rulec::Message;
 use rulec_base::message;
 use std::collections::HashMap;
@@ -22,47 +22,47 @@ use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 
 /// Magic number of a file, padded to eight bytes.
-const MARK: &[u8; 8] = b"ARROW1\0\0";
+const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
 /// Maximum rows per returned part, because a batch of a few bytes can claim many rows.
-const ROWS: usize = 1 << 16;
+const MAX_PART_ROWS: usize = 1 << 16;
 
 /// The first bytes, which were already inspected, followed by the rest of the input.
-type Input = std::io::Chain<Cursor<Vec<u8>>, Counted>;
+type PrefixedInput = std::io::Chain<Cursor<Vec<u8>>, CountingReader>;
 
-pub(super) struct Reader {
-    input: BufReader<Input>,
+pub(super) struct IpcSource {
+    input: BufReader<PrefixedInput>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
     /// Rows of the last batch that are not yet returned.
     left: Option<RecordBatch>,
 }
 
-impl Reader {
-    pub fn open(mut input: Counted) -> Result<Reader, FormatError> {
+impl IpcSource {
+    pub fn open(mut input: CountingReader) -> Result<IpcSource, FormatError> {
         let mut first = Vec::new();
-        input.by_ref().take(MARK.len() as u64).read_to_end(&mut first)?;
-        if first == MARK {
+        input.by_ref().take(FILE_MAGIC.len() as u64).read_to_end(&mut first)?;
+        if first == FILE_MAGIC {
             first.clear();
         }
         let mut input = BufReader::new(Cursor::new(first).chain(input));
-        let schema = schema(&mut input)
+        let schema = read_schema(&mut input)
             .map_err(|error| FormatError(message!("it is not an Arrow file or stream: {}", error)))?;
-        Ok(Reader { input, schema, dictionaries: HashMap::new(), left: None })
+        Ok(IpcSource { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
     /// Reads messages up to the next record batch; `None` at the end.
-    fn batch(&mut self) -> Result<Option<RecordBatch>, Message> {
-        while let Some(message) = Encapsulated::read(&mut self.input)? {
-            let head = message.head();
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Message> {
+        while let Some(message) = EncapsulatedMessage::read(&mut self.input)? {
+            let head = message.header();
             let (body, version) = (message.body(), head.version());
             if let Some(dictionary) = head.header_as_dictionary_batch() {
                 let dictionaries = &mut self.dictionaries;
-                caught(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
+                catch_panic(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
             } else if let Some(batch) = head.header_as_record_batch() {
                 let schema = Arc::clone(&self.schema);
                 let read = || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
-                return caught(read).map(Some);
+                return catch_panic(read).map(Some);
             } else {
                 return Err(message!("the next item is neither a record batch nor a dictionary"));
             }
@@ -72,16 +72,16 @@ impl Reader {
 }
 
 /// Reads the schema from the first message.
-fn schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
-    let first = Encapsulated::read(input)?;
-    let Some(schema) = first.as_ref().and_then(|message| message.head().header_as_schema()) else {
+fn read_schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
+    let first = EncapsulatedMessage::read(input)?;
+    let Some(schema) = first.as_ref().and_then(|message| message.header().header_as_schema()) else {
         return Err(message!("it does not begin with a schema"));
     };
-    let schema = caught(|| Ok::<_, ArrowError>(fb_to_schema(schema)))?;
+    let schema = catch_panic(|| Ok::<_, ArrowError>(fb_to_schema(schema)))?;
     Ok(Arc::new(schema))
 }
 
-impl Source for Reader {
+impl Source for IpcSource {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -90,34 +90,34 @@ impl Source for Reader {
         let batch = match self.left.take() {
             Some(batch) => Some(batch),
             None => self
-                .batch()
+                .next_batch()
                 .map_err(|error| FormatError(message!("it is damaged or truncated here: {}", error)))?,
         };
         let Some(batch) = batch else { return Ok(None) };
         let rows = batch.num_rows();
-        if rows <= ROWS {
+        if rows <= MAX_PART_ROWS {
             return Ok(Some(Part::from(batch)));
         }
-        self.left = Some(batch.slice(ROWS, rows - ROWS));
-        Ok(Some(Part::from(batch.slice(0, ROWS))))
+        self.left = Some(batch.slice(MAX_PART_ROWS, rows - MAX_PART_ROWS));
+        Ok(Some(Part::from(batch.slice(0, MAX_PART_ROWS))))
     }
 
     fn share(&self) -> Option<f64> {
-        self.input.get_ref().get_ref().1.share()
+        self.input.get_ref().get_ref().1.fraction_read()
     }
 }
 
-pub(super) struct Writer<W: Write> {
+pub(super) struct IpcSink<W: Write> {
     writer: StreamWriter<W>,
 }
 
-impl<W: Write> Writer<W> {
-    pub fn create(schema: &SchemaRef, out: W) -> Result<Writer<W>, FormatError> {
-        Ok(Writer { writer: StreamWriter::try_new(out, schema).map_err(FormatError::new)? })
+impl<W: Write> IpcSink<W> {
+    pub fn create(schema: &SchemaRef, out: W) -> Result<IpcSink<W>, FormatError> {
+        Ok(IpcSink { writer: StreamWriter::try_new(out, schema).map_err(FormatError::new)? })
     }
 }
 
-impl<W: Write> Sink for Writer<W> {
+impl<W: Write> Sink for IpcSink<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
         self.writer.write(batch).map_err(FormatError::new)?;
         self.writer.flush().map_err(FormatError::new)

@@ -4,7 +4,10 @@
 
 mod record;
 
-use super::{DECOMPRESSED, FormatError, RATIO, ROWS, Sink, Source, caught, tail};
+use super::{
+    FormatError, MAX_COMPRESSION_RATIO, MAX_UNCHECKED_BYTES, ROWS_PER_BATCH, Sink, Source, catch_panic,
+    read_from,
+};
 use crate::rows::Part;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -17,7 +20,7 @@ use parquet::file::metadata::{FileMetaData, ParquetMetaDataBuilder, ParquetMetaD
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescPtr;
-use record::Record;
+use record::SkippedRecord;
 use rulec::Message;
 use rulec_base::message;
 use std::fs::File;
@@ -25,22 +28,22 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
 /// Magic number at both ends of a file.
-const MARK: &[u8; 4] = b"PAR1";
+const FILE_MAGIC: &[u8; 4] = b"PAR1";
 
 /// Bytes at the end of a file: the metadata size and the magic number.
-const END: u64 = 8;
+const FOOTER_TAIL_BYTES: u64 = 8;
 
 /// Rows per row group, and so between two footers.
-const GROUP: usize = 1 << 17;
+const ROWS_PER_GROUP: usize = 1 << 17;
 
 /// Maximum number of magic numbers that are tried as the end of a truncated file. Data in the file
 /// may contain the bytes of a magic number.
-const TRIES: usize = 100;
+const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
-const WINDOW: u64 = 64 << 20;
+const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 
-pub(super) struct Reader {
+pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
     rows: u64,
@@ -49,45 +52,47 @@ pub(super) struct Reader {
 }
 
 /// The first `length` bytes of a file, treated as a complete file.
-struct Beginning {
+struct FilePrefix {
     file: File,
     length: u64,
 }
 
-impl Beginning {
+impl FilePrefix {
     /// Creates a prefix of a file and checks that its metadata is complete.
-    fn new(file: File, length: u64) -> Result<Beginning, Message> {
-        let beginning = Beginning { file, length };
+    fn new(file: File, length: u64) -> Result<FilePrefix, Message> {
+        let beginning = FilePrefix { file, length };
         let whole = |error: ParquetError| Message::verbatim(error.to_string());
-        let end = length.checked_sub(END).ok_or_else(|| message!("it is shorter than any Parquet file"))?;
-        let end_bytes = beginning.file.get_bytes(end, END as usize).map_err(whole)?;
+        let end = length
+            .checked_sub(FOOTER_TAIL_BYTES)
+            .ok_or_else(|| message!("it is shorter than any Parquet file"))?;
+        let end_bytes = beginning.file.get_bytes(end, FOOTER_TAIL_BYTES as usize).map_err(whole)?;
         let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
         let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is incomplete"))?;
         let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
         // Encrypted metadata cannot be checked, and the library cannot read it either.
-        if end_bytes.ends_with(MARK) {
-            Record::read(&*metadata).map_err(|_| message!("its metadata is incomplete"))?;
+        if end_bytes.ends_with(FILE_MAGIC) {
+            SkippedRecord::read(&*metadata).map_err(|_| message!("its metadata is incomplete"))?;
         }
         Ok(beginning)
     }
 }
 
-impl Length for Beginning {
+impl Length for FilePrefix {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Beginning {
-    type T = Head;
+impl ChunkReader for FilePrefix {
+    type T = CheckedHeader;
 
-    fn get_read(&self, start: u64) -> ParquetResult<Head> {
+    fn get_read(&self, start: u64) -> ParquetResult<CheckedHeader> {
         // After each page header, the library requests the bytes that follow, but never uses them.
-        // So a page header is read only when the library reads from the returned `Head`.
-        let is_end = start.checked_add(END) == Some(self.length);
-        let bytes = if is_end { self.get_bytes(start, END as usize)? } else { Bytes::new() };
+        // So a page header is read only when the library reads from the returned `CheckedHeader`.
+        let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.length);
+        let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
-        Ok(Head { head, bytes: Cursor::new(bytes) })
+        Ok(CheckedHeader { head, bytes: Cursor::new(bytes) })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -96,18 +101,20 @@ impl ChunkReader for Beginning {
 }
 
 /// Reader of a page header, which is checked before use, or of the end of a file.
-struct Head {
+struct CheckedHeader {
     /// File and offset of a page header that is not yet read.
     head: Option<(File, u64)>,
     bytes: Cursor<Bytes>,
 }
 
-impl Read for Head {
+impl Read for CheckedHeader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some((file, start)) = self.head.take() {
-            let page = Record::read(file.get_read(start).map_err(io::Error::other)?)?;
+            let page = SkippedRecord::read(file.get_read(start).map_err(io::Error::other)?)?;
             let (compressed, uncompressed) = (page.compressed, page.uncompressed);
-            if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
+            if compressed < 0
+                || uncompressed > MAX_UNCHECKED_BYTES.max(MAX_COMPRESSION_RATIO.saturating_mul(compressed))
+            {
                 return Err(io::Error::other(format!(
                     "a page of {compressed} bytes would become {uncompressed} bytes; write fewer rows per page"
                 )));
@@ -123,12 +130,12 @@ impl Read for Head {
     }
 }
 
-impl Reader {
-    pub fn open(file: File) -> Result<Reader, FormatError> {
+impl ParquetSource {
+    pub fn open(file: File) -> Result<ParquetSource, FormatError> {
         let again = file.try_clone()?;
         let length = file.metadata()?.len();
-        match builder(file, length) {
-            Ok(builder) => Reader::new(builder, None),
+        match reader_builder(file, length) {
+            Ok(builder) => ParquetSource::from_builder(builder, None),
             Err(error) => {
                 let Some((builder, end)) = whole(again, length)? else {
                     return Err(FormatError(message!(
@@ -138,7 +145,7 @@ impl Reader {
                 };
                 let lost = length - end;
                 let rows = builder.metadata().file_metadata().num_rows();
-                Reader::new(
+                ParquetSource::from_builder(
                     builder,
                     Some(message!(
                         "it is truncated: {rows} rows are complete, and {lost} bytes after them are lost"
@@ -148,20 +155,20 @@ impl Reader {
         }
     }
 
-    fn new(
-        builder: ParquetRecordBatchReaderBuilder<Beginning>,
+    fn from_builder(
+        builder: ParquetRecordBatchReaderBuilder<FilePrefix>,
         cut: Option<Message>,
-    ) -> Result<Reader, FormatError> {
+    ) -> Result<ParquetSource, FormatError> {
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let schema = Arc::clone(builder.schema());
-        let reader = caught(|| builder.with_batch_size(ROWS).build()).map_err(FormatError)?;
-        Ok(Reader { reader, schema, rows, read: 0, cut })
+        let reader = catch_panic(|| builder.with_batch_size(ROWS_PER_BATCH).build()).map_err(FormatError)?;
+        Ok(ParquetSource { reader, schema, rows, read: 0, cut })
     }
 }
 
-fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Beginning>, Message> {
-    let beginning = Beginning::new(file, length)?;
-    caught(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
+fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<FilePrefix>, Message> {
+    let beginning = FilePrefix::new(file, length)?;
+    catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
 }
 
 /// Opens the longest prefix of a truncated file that ends in a complete footer, and returns the
@@ -169,27 +176,27 @@ fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Be
 fn whole(
     mut file: File,
     length: u64,
-) -> Result<Option<(ParquetRecordBatchReaderBuilder<Beginning>, u64)>, FormatError> {
-    let from = length.saturating_sub(WINDOW);
-    let bytes = tail(&mut file, from)?;
-    let inside = (0..bytes.len().saturating_sub(MARK.len())).rev();
-    for at in inside.filter(|at| bytes[*at..].starts_with(MARK)).take(TRIES) {
-        let end = from + (at + MARK.len()) as u64;
-        if let Ok(builder) = builder(file.try_clone()?, end) {
+) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
+    let from = length.saturating_sub(SEARCH_WINDOW_BYTES);
+    let bytes = read_from(&mut file, from)?;
+    let inside = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
+    for at in inside.filter(|at| bytes[*at..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
+        let end = from + (at + FILE_MAGIC.len()) as u64;
+        if let Ok(builder) = reader_builder(file.try_clone()?, end) {
             return Ok(Some((builder, end)));
         }
     }
     Ok(None)
 }
 
-impl Source for Reader {
+impl Source for ParquetSource {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
         let from = self.read + 1;
-        let batch = caught(|| self.reader.next().transpose())
+        let batch = catch_panic(|| self.reader.next().transpose())
             .map_err(|error| FormatError(message!("it cannot be read from row {from} on: {}", error)))?;
         let Some(batch) = batch else { return Ok(None) };
         self.read += batch.num_rows() as u64;
@@ -206,7 +213,7 @@ impl Source for Reader {
     }
 }
 
-pub(super) struct Writer<W: Write + Send> {
+pub(super) struct ParquetSink<W: Write + Send> {
     writer: ArrowWriter<W>,
     columns: SchemaDescPtr,
     properties: WriterProperties,
@@ -214,17 +221,17 @@ pub(super) struct Writer<W: Write + Send> {
     ended: usize,
 }
 
-impl<W: Write + Send> Writer<W> {
-    pub fn create(schema: &SchemaRef, out: W) -> Result<Writer<W>, FormatError> {
+impl<W: Write + Send> ParquetSink<W> {
+    pub fn create(schema: &SchemaRef, out: W) -> Result<ParquetSink<W>, FormatError> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(GROUP))
+            .set_max_row_group_row_count(Some(ROWS_PER_GROUP))
             .build();
         let columns = ArrowSchemaConverter::new().convert(schema).map_err(FormatError::new)?;
         let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties.clone()));
         let mut properties = properties;
         add_encoded_arrow_schema_to_metadata(schema, &mut properties);
-        Ok(Writer {
+        Ok(ParquetSink {
             writer: writer.map_err(FormatError::new)?,
             columns: Arc::new(columns),
             properties,
@@ -233,7 +240,7 @@ impl<W: Write + Send> Writer<W> {
     }
 
     /// Writes a footer for the row groups so far; readers of the complete file ignore it.
-    fn end(&mut self) -> Result<(), FormatError> {
+    fn write_footer(&mut self) -> Result<(), FormatError> {
         let groups = self.writer.flushed_row_groups();
         if groups.len() == self.ended {
             return Ok(());
@@ -255,10 +262,10 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-impl<W: Write + Send> Sink for Writer<W> {
+impl<W: Write + Send> Sink for ParquetSink<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
         self.writer.write(batch).map_err(FormatError::new)?;
-        self.end()
+        self.write_footer()
     }
 
     fn finish(&mut self) -> Result<(), FormatError> {
@@ -271,10 +278,10 @@ mod tests {
     use super::*;
 
     /// Reads the page header at the start of a file; returns its bytes or the error message.
-    fn head(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    fn read_page_header(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
-        let beginning = Beginning { file, length: bytes.len() as u64 + 100 };
+        let beginning = FilePrefix { file, length: bytes.len() as u64 + 100 };
         let mut head = Vec::new();
         let mut read = beginning.get_read(0).expect("it is not read yet");
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
@@ -286,7 +293,7 @@ mod tests {
     fn nothing_is_refused_that_is_not_read() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[0xff; 100]).expect("it can be written");
-        let mut read = Beginning { file, length: 100 }.get_read(7).expect("it is not read yet");
+        let mut read = FilePrefix { file, length: 100 }.get_read(7).expect("it is not read yet");
         assert!(read.read(&mut [0; 8]).is_err());
     }
 
@@ -295,14 +302,14 @@ mod tests {
         // The page type, the uncompressed size (100), the compressed size (50), and a dictionary of
         // nine values.
         let page = [0x15, 0x04, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x4c, 0x15, 0x12, 0x00, 0x00];
-        assert_eq!(head(&page), Ok(page.to_vec()));
+        assert_eq!(read_page_header(&page), Ok(page.to_vec()));
         let mut larger = page.to_vec();
         larger.splice(3..5, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
         let words = "a page of 50 bytes would become 2147483647 bytes; write fewer rows per page";
-        assert_eq!(head(&larger), Err(words.to_owned()));
+        assert_eq!(read_page_header(&larger), Err(words.to_owned()));
         let mut many = page.to_vec();
         many.splice(9..10, [0xd0, 0x0f]);
         let words = "a dictionary of 100 bytes claims to have 1000 values";
-        assert_eq!(head(&many), Err(words.to_owned()));
+        assert_eq!(read_page_header(&many), Err(words.to_owned()));
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Column layout of a field with values of several types.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mixed {
+pub enum MixedTypes {
     /// The field becomes a union column.
     Union,
     /// The field becomes a column of JSON text.
@@ -30,11 +30,11 @@ pub enum Mixed {
 }
 
 /// Paths of objects that have the same fields in every message; other objects are maps.
-const RECORDS: [&str; 5] = ["", "ctx", "ctx.user", "answers", "output"];
+const RECORD_PATHS: [&str; 5] = ["", "ctx", "ctx.user", "answers", "output"];
 
 /// Converts messages to a batch.
-pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
-    let columns = fields(&messages.iter().map(Some).collect::<Vec<_>>(), "", mixed);
+pub fn to_batch(messages: &[Json], mixed: MixedTypes) -> RecordBatch {
+    let columns = to_fields(&messages.iter().map(Some).collect::<Vec<_>>(), "", mixed);
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(messages.len()));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).expect("a batch")
@@ -42,8 +42,8 @@ pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
 
 /// Removes null fields of records from messages, because a column cannot distinguish null from
 /// missing.
-pub fn without_nulls(messages: &mut [Json]) {
-    for path in RECORDS {
+pub fn remove_nulls(messages: &mut [Json]) {
+    for path in RECORD_PATHS {
         for message in &mut *messages {
             let mut record = Some(message);
             for name in path.split('.').filter(|name| !name.is_empty()) {
@@ -58,12 +58,12 @@ pub fn without_nulls(messages: &mut [Json]) {
 
 /// Removes values whose type is not the most common one of their field, so that each column has a
 /// single type.
-pub fn clean(messages: &mut [Json]) {
+pub fn remove_conflicts(messages: &mut [Json]) {
     let objects: Vec<&mut Json> = messages.iter_mut().collect();
-    clean_objects(objects, "");
+    remove_object_conflicts(objects, "");
 }
 
-fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
+fn remove_object_conflicts(mut objects: Vec<&mut Json>, path: &str) {
     let keys: BTreeSet<String> = objects
         .iter()
         .filter_map(|object| object.as_object())
@@ -72,7 +72,7 @@ fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
     for key in keys {
         let mut counts = [0; 8];
         for value in objects.iter().filter_map(|object| object.get(&key)) {
-            counts[usize::from(kind(value))] += 1;
+            counts[usize::from(kind_number(value))] += 1;
         }
         // `extra` may have any type, so all its values are removed (no kind is 8).
         let most = if key == "extra" {
@@ -81,19 +81,22 @@ fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
             (1..8_u8).max_by_key(|kind| counts[usize::from(*kind)]).unwrap_or(0)
         };
         for object in objects.iter_mut().filter_map(|object| object.as_object_mut()) {
-            if object.get(&key).is_some_and(|value| kind(value) != most) {
+            if object.get(&key).is_some_and(|value| kind_number(value) != most) {
                 object.remove(&key);
             }
         }
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        if RECORDS.contains(&path.as_str()) {
-            clean_objects(objects.iter_mut().filter_map(|object| object.get_mut(&key)).collect(), &path);
+        if RECORD_PATHS.contains(&path.as_str()) {
+            remove_object_conflicts(
+                objects.iter_mut().filter_map(|object| object.get_mut(&key)).collect(),
+                &path,
+            );
         }
     }
 }
 
 /// Converts the fields of objects to columns.
-fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, ArrayRef)> {
+fn to_fields(objects: &[Option<&Json>], path: &str, mixed: MixedTypes) -> Vec<(Field, ArrayRef)> {
     let keys =
         objects.iter().filter_map(|object| object.and_then(Json::as_object)).flat_map(|object| object.keys());
     let keys: BTreeSet<&str> = keys.map(String::as_str).collect();
@@ -107,7 +110,7 @@ fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, Ar
 }
 
 /// Returns the type of a value, as a number. Values of one type fit into one column.
-fn kind(value: &Json) -> u8 {
+fn kind_number(value: &Json) -> u8 {
     match value {
         Json::Null => 0,
         Json::Bool(_) => 1,
@@ -121,36 +124,43 @@ fn kind(value: &Json) -> u8 {
 }
 
 /// Converts values to a column; missing values become null.
-fn column(name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+fn column(name: &str, values: &[Option<&Json>], path: &str, mixed: MixedTypes) -> (Field, ArrayRef) {
     let kinds: BTreeSet<u8> =
-        values.iter().flatten().map(|value| kind(value)).filter(|kind| *kind != 0).collect();
+        values.iter().flatten().map(|value| kind_number(value)).filter(|kind| *kind != 0).collect();
     let kinds: Vec<u8> = kinds.into_iter().collect();
     match kinds.as_slice() {
-        _ if mixed == Mixed::AllJson => json(name, values),
+        _ if mixed == MixedTypes::AllJson => json_column(name, values),
         [] => (Field::new(name, DataType::Null, true), Arc::new(NullArray::new(values.len()))),
-        [one] => of_kind(*one, name, values, path, mixed),
-        _ if mixed == Mixed::Json => json(name, values),
-        several => union(several, name, values, path, mixed),
+        [one] => column_of_kind(*one, name, values, path, mixed),
+        _ if mixed == MixedTypes::Json => json_column(name, values),
+        several => union_column(several, name, values, path, mixed),
     }
 }
 
-fn json(name: &str, values: &[Option<&Json>]) -> (Field, ArrayRef) {
+fn json_column(name: &str, values: &[Option<&Json>]) -> (Field, ArrayRef) {
     let texts: StringArray = values.iter().map(|value| value.map(Json::to_string)).collect();
     (Field::new(name, DataType::Utf8, true).with_extension_type(JsonType::default()), Arc::new(texts))
 }
 
-fn union(kinds: &[u8], name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+fn union_column(
+    kinds: &[u8],
+    name: &str,
+    values: &[Option<&Json>],
+    path: &str,
+    mixed: MixedTypes,
+) -> (Field, ArrayRef) {
     let mut members: Vec<Vec<Option<&Json>>> = vec![Vec::new(); kinds.len()];
     let (mut ids, mut offsets) = (Vec::new(), Vec::new());
     for value in values {
-        let of = value.map_or(0, kind);
+        let of = value.map_or(0, kind_number);
         let member = kinds.iter().position(|kind| *kind == of).unwrap_or(0);
         ids.push(member as i8);
         offsets.push(members[member].len() as i32);
         members[member].push(*value);
     }
     let columns = kinds.iter().zip(&members);
-    let columns = columns.map(|(kind, values)| of_kind(*kind, &format!("k{kind}"), values, path, mixed));
+    let columns =
+        columns.map(|(kind, values)| column_of_kind(*kind, &format!("k{kind}"), values, path, mixed));
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.unzip();
     let fields: UnionFields = (0..).zip(fields.into_iter().map(Arc::new)).collect();
     let offsets = Some(ScalarBuffer::from(offsets));
@@ -158,7 +168,13 @@ fn union(kinds: &[u8], name: &str, values: &[Option<&Json>], path: &str, mixed: 
     (Field::new(name, arrow_array::Array::data_type(&array).clone(), true), Arc::new(array))
 }
 
-fn of_kind(kind: u8, name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+fn column_of_kind(
+    kind: u8,
+    name: &str,
+    values: &[Option<&Json>],
+    path: &str,
+    mixed: MixedTypes,
+) -> (Field, ArrayRef) {
     let texts = || values.iter().map(|value| value.and_then(Json::as_str));
     let array: ArrayRef = match kind {
         1 => Arc::new(values.iter().map(|value| value.and_then(Json::as_bool)).collect::<BooleanArray>()),
@@ -169,16 +185,16 @@ fn of_kind(kind: u8, name: &str, values: &[Option<&Json>], path: &str, mixed: Mi
         5 => match path.len() % 4 {
             0 => Arc::new(texts().collect::<StringArray>()),
             1 => Arc::new(texts().collect::<LargeStringArray>()),
-            2 if mixed == Mixed::Union => Arc::new(texts().collect::<StringViewArray>()),
+            2 if mixed == MixedTypes::Union => Arc::new(texts().collect::<StringViewArray>()),
             _ => Arc::new(texts().collect::<DictionaryArray<Int32Type>>()),
         },
-        6 => list(values, path, mixed),
-        _ => object(values, path, mixed),
+        6 => list_array(values, path, mixed),
+        _ => object_array(values, path, mixed),
     };
     (Field::new(name, array.data_type().clone(), true), array)
 }
 
-fn list(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
+fn list_array(values: &[Option<&Json>], path: &str, mixed: MixedTypes) -> ArrayRef {
     let lists: Vec<Option<&Vec<Json>>> = values.iter().map(|value| value.and_then(Json::as_array)).collect();
     let items: Vec<Option<&Json>> = lists.iter().flatten().flat_map(|list| list.iter().map(Some)).collect();
     let (field, items) = column("item", &items, &format!("{path}[]"), mixed);
@@ -187,13 +203,13 @@ fn list(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
     Arc::new(ListArray::new(Arc::new(field), offsets, items, Some(nulls)))
 }
 
-fn object(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
+fn object_array(values: &[Option<&Json>], path: &str, mixed: MixedTypes) -> ArrayRef {
     let objects: Vec<Option<&Json>> =
         values.iter().map(|value| value.filter(|value| value.is_object())).collect();
     let nulls: NullBuffer = objects.iter().map(Option::is_some).collect();
-    if RECORDS.contains(&path) {
+    if RECORD_PATHS.contains(&path) {
         let (fields, columns): (Vec<Field>, Vec<ArrayRef>) =
-            fields(&objects, path, mixed).into_iter().unzip();
+            to_fields(&objects, path, mixed).into_iter().unzip();
         let fields = Fields::from(fields);
         return Arc::new(
             StructArray::try_new_with_length(fields, columns, Some(nulls), values.len()).expect("a struct"),

@@ -1,43 +1,43 @@
 //! Generates valid Arrow streams and Parquet files in each column layout, for tests that corrupt
 //! them. Also reads the corrupted files.
 
-use super::{Mixed, batch};
+use super::{MixedTypes, to_batch};
 use crate::support::generate::message;
 use crate::support::random::Random;
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use rulec_arrow::formats::{Format, FormatError, create, open, stream};
+use rulec_arrow::formats::{Format, FormatError, create_sink, open_source, open_stream};
 use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 
 /// Number of rows after which reading stops, because a corrupt stream may claim two billion rows.
-const ROWS: usize = 1 << 18;
+const MAX_CLAIMED_ROWS: usize = 1 << 18;
 
 /// Returns random messages in every column layout.
-fn batches(random: &mut Random) -> [RecordBatch; 3] {
+fn random_batches(random: &mut Random) -> [RecordBatch; 3] {
     let messages: Vec<Json> = (0..6).map(|_| message(random)).filter(Json::is_object).collect();
-    [Mixed::Union, Mixed::Json, Mixed::AllJson].map(|mixed| batch(&messages, mixed))
+    [MixedTypes::Union, MixedTypes::Json, MixedTypes::AllJson].map(|mixed| to_batch(&messages, mixed))
 }
 
 /// Returns Parquet files of random messages.
-pub fn parquet(random: &mut Random) -> Vec<Vec<u8>> {
+pub fn parquet_files(random: &mut Random) -> Vec<Vec<u8>> {
     let written = |batch: &RecordBatch| {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut sink =
-            create(Format::Parquet, &batch.schema(), file.reopen().expect("it is there")).expect("columns");
+        let mut sink = create_sink(Format::Parquet, &batch.schema(), file.reopen().expect("it is there"))
+            .expect("columns");
         sink.write(batch).expect("it can be written");
         sink.finish().expect("it can be written");
         std::fs::read(file.path()).expect("it is there")
     };
     // Parquet has no union type.
-    batches(random)[1..].iter().map(written).collect()
+    random_batches(random)[1..].iter().map(written).collect()
 }
 
 /// Returns streams of random messages in every column layout: uncompressed, and with each
 /// compression.
-pub fn streams(random: &mut Random) -> Vec<Vec<u8>> {
-    let batches = batches(random);
+pub fn ipc_streams(random: &mut Random) -> Vec<Vec<u8>> {
+    let batches = random_batches(random);
     let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
     let written = |compression| {
         batches.iter().map(move |batch| {
@@ -61,13 +61,13 @@ pub fn read(format: Format, bytes: &[u8]) -> (usize, Option<String>) {
             Format::Parquet => {
                 let mut file = tempfile::tempfile().expect("a file");
                 file.write_all(bytes).expect("it can be written");
-                open(format, file)?
+                open_source(format, file)?
             }
-            _ => stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64))?,
+            _ => open_stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64))?,
         };
         while let Some(part) = source.next()? {
             rows += part.batch.num_rows();
-            if rows >= ROWS {
+            if rows >= MAX_CLAIMED_ROWS {
                 break;
             }
         }

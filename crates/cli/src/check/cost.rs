@@ -5,7 +5,7 @@ use crate::CliError;
 use crate::compiled::Compiled;
 use crate::language;
 use crate::report::Format;
-use crate::term::{Out, Term, grouped};
+use crate::term::{Out, Term, group_digits};
 use rulec::Message;
 use rulec::cost::TableCost;
 use rulec_base::message;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// Prints the worst-case cost of decisions if requested. Returns the number of tables over the
 /// allowed cost.
-pub fn report(
+pub fn report_costs(
     args: &Args,
     compiled: &Compiled,
     settings: &Settings,
@@ -25,29 +25,29 @@ pub fn report(
     if !args.cost && settings.max_cost.is_none() {
         return Ok(0);
     }
-    let file = compiled.target.shown();
+    let file = compiled.target.display_name();
     let mut dear = 0;
     for table in rules.cost() {
         match (args.cost, args.format) {
             (true, Format::Human) => write_cost(&table, &file, out)?,
             (true, Format::Json) => {
                 let costs = Costs { file: &file, cost: &table };
-                out.json_line(&serde_json::to_string(&costs).unwrap_or_default())?;
+                out.write_json_line(&serde_json::to_string(&costs).unwrap_or_default())?;
             }
             _ => {}
         }
         if let Some(most) = settings.max_cost.filter(|most| table.steps > *most) {
             dear += 1;
-            let (steps, most) = (grouped(table.steps), grouped(most));
+            let (steps, most) = (group_digits(table.steps), group_digits(most));
             let name = to_one_line(&table.table);
             let what = message!(
                 "{file}: `{name}` may take {steps} steps in the worst case, but only {most} are allowed"
             );
             match args.format {
                 Format::Github => {
-                    out.line(&format!("::error file={file}::{}", language::localized(&what)))?
+                    out.write_line(&format!("::error file={file}::{}", language::localized(&what)))?
                 }
-                _ => term.error(&what),
+                _ => term.print_error(&what),
             }
         }
     }
@@ -61,7 +61,7 @@ struct Costs<'a> {
 }
 
 /// Maximum number of statements whose cost is shown. Only the most expensive statements are shown.
-const DEAREST: usize = 20;
+const MAX_SHOWN_STATEMENTS: usize = 20;
 
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
     let calls = |calls: u64| match calls {
@@ -70,18 +70,24 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
         calls => message!(", {calls} calls to host functions"),
     };
     let name = to_one_line(&table.table);
-    let steps = grouped(table.steps);
-    out.message(&message!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
-    for statement in table.statements.iter().take(DEAREST) {
+    let steps = group_digits(table.steps);
+    out.write_message(&message!(
+        "{file}: `{name}` takes {steps} steps in the worst case{}",
+        calls(table.calls)
+    ))?;
+    for statement in table.statements.iter().take(MAX_SHOWN_STATEMENTS) {
         let name = to_one_line(&statement.name);
-        out.line(&format!(
+        out.write_line(&format!(
             "  {:>15}  {name}{}",
-            grouped(statement.steps),
+            group_digits(statement.steps),
             language::localized(&calls(statement.calls))
         ))?;
     }
-    if table.statements.len() > DEAREST {
-        out.message(&message!("                   … and {} more", table.statements.len() - DEAREST))?;
+    if table.statements.len() > MAX_SHOWN_STATEMENTS {
+        out.write_message(&message!(
+            "                   … and {} more",
+            table.statements.len() - MAX_SHOWN_STATEMENTS
+        ))?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Decides or validates messages batch by batch on several threads. Only a few batches are in
 //! progress at once, so that memory does not grow with the input.
 
-use super::{ColumnArgs, LINES};
+use super::{ColumnArgs, LINES_FORMAT};
 use crate::language::{language, localized};
-use crate::lines::{Chunk, Lines};
-use crate::ordered_pool::{self, Turns};
-use crate::progress::Progress;
+use crate::lines::{LineChunk, LineReader};
+use crate::ordered_pool::{self, OrderedResults};
+use crate::progress::InputProgress;
 use crate::stream::{self, StreamArgs, Worker};
 use crate::summary::Summary;
 use crate::term::{Out, Term};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the results of messages are computed: what makes plain decisions, and which output columns
 /// the results have.
-pub struct Answering<'a> {
+pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router), if each result is a plain decision. Plain
     /// decisions are made directly on columns, without conversion to JSON. `None` if workers
     /// compute the results.
@@ -36,27 +36,27 @@ pub struct Answering<'a> {
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
-impl<'a> Answering<'a> {
+impl<'a> AnswerMode<'a> {
     /// Creates a value for which workers compute all results. `answers` creates the output columns
     /// for the results.
-    pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> Answering<'a> {
-        Answering { decisions: None, matched: false, answers }
+    pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> AnswerMode<'a> {
+        AnswerMode { decisions: None, matched: false, answers }
     }
 
     /// Switches to plain decisions by `entry`, without workers. With `matched`, a result also lists
     /// all matching routes.
-    pub fn of_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> Answering<'a> {
-        Answering { decisions: Some((rules, entry)), matched, ..self }
+    pub fn with_plain_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> AnswerMode<'a> {
+        AnswerMode { decisions: Some((rules, entry)), matched, ..self }
     }
 }
 
 /// Result of a whole run: the workers, the summary of decisions made directly on columns, and the
 /// number of rejected messages.
-pub type Answered<W> = (Vec<W>, Summary, usize);
+pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// Unit of work of a thread: a batch of lines or a batch of rows.
-enum Job {
-    Lines(Chunk),
+enum InputBatch {
+    Lines(LineChunk),
     /// A batch of rows, and the number that its first row has in the input.
     Rows(Part, u64),
 }
@@ -80,25 +80,27 @@ struct WorkerState<W> {
 }
 
 /// Destination of the results: standard output or a file.
-struct Output<'o> {
-    form: Form<'o>,
+struct ResultOutput<'o> {
+    form: OutputForm<'o>,
     /// The output file, if one was named. It is renamed into place only after all results are
     /// written.
     file: Option<Replacement>,
 }
 
-enum Form<'o> {
+enum OutputForm<'o> {
     Standard(&'o mut Out),
     Lines(BufWriter<File>),
     Columns(Box<dyn Sink>, Arc<AtomicBool>),
 }
 
-impl Output<'_> {
+impl ResultOutput<'_> {
     fn write(&mut self, answers: &OutputBatch) -> Result<(), CliError> {
         let written = match (&mut self.form, answers) {
-            (Form::Standard(out), OutputBatch::Lines(lines)) => out.answers(lines),
-            (Form::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(unwritten),
-            (Form::Columns(sink, _), OutputBatch::Columns(batch)) => sink.write(batch).map_err(unwritten),
+            (OutputForm::Standard(out), OutputBatch::Lines(lines)) => out.write_answers(lines),
+            (OutputForm::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(write_error),
+            (OutputForm::Columns(sink, _), OutputBatch::Columns(batch)) => {
+                sink.write(batch).map_err(write_error)
+            }
             // Each thread produces results in the format of the output, so no other combination
             // occurs.
             _ => Ok(()),
@@ -109,36 +111,39 @@ impl Output<'_> {
 
     fn flush(&mut self) -> Result<(), CliError> {
         let flushed = match &mut self.form {
-            Form::Standard(out) => out.flush(),
-            Form::Lines(out) => out.flush().map_err(unwritten),
-            Form::Columns(..) => Ok(()),
+            OutputForm::Standard(out) => out.flush(),
+            OutputForm::Lines(out) => out.flush().map_err(write_error),
+            OutputForm::Columns(..) => Ok(()),
         };
         flushed.inspect_err(|_| drop(self.file.take()))
     }
 
     fn finish(&mut self) -> Result<(), CliError> {
         match &mut self.form {
-            Form::Columns(sink, _) => sink.finish().map_err(unwritten),
+            OutputForm::Columns(sink, _) => sink.finish().map_err(write_error),
             _ => self.flush(),
         }?;
-        self.file.take().map_or(Ok(()), |file| file.finish().map_err(unwritten))
+        self.file.take().map_or(Ok(()), |file| file.finish().map_err(write_error))
     }
 
     /// True if the program that reads the output has closed the pipe.
     fn is_closed(&self) -> bool {
         match &self.form {
-            Form::Standard(out) => out.is_closed(),
-            Form::Lines(_) => false,
-            Form::Columns(_, closed) => closed.load(Ordering::Relaxed),
+            OutputForm::Standard(out) => out.is_closed(),
+            OutputForm::Lines(_) => false,
+            OutputForm::Columns(_, closed) => closed.load(Ordering::Relaxed),
         }
     }
 
     fn is_columns(&self) -> bool {
-        matches!(self.form, Form::Columns(..))
+        matches!(self.form, OutputForm::Columns(..))
     }
 
     /// Writes results in input order until no results are left or the reader has closed the output.
-    fn take(&mut self, turns: &Turns<Result<OutputBatch, CliError>>) -> Result<(), CliError> {
+    fn write_results(
+        &mut self,
+        turns: &OrderedResults<Result<OutputBatch, CliError>>,
+    ) -> Result<(), CliError> {
         while !self.is_closed()
             && let Some(answers) = turns.next(|| self.flush())?
         {
@@ -148,19 +153,19 @@ impl Output<'_> {
     }
 }
 
-fn unwritten(error: impl Display) -> CliError {
+fn write_error(error: impl Display) -> CliError {
     CliError::usage(message!("the answers cannot be written: {}", error.to_string()))
 }
 
 /// Standard output for columnar formats. After the reader closes the pipe, further output is
 /// discarded.
-struct Standard {
+struct StdoutWriter {
     inner: Box<dyn Write + Send>,
     closed: Arc<AtomicBool>,
 }
 
-impl Standard {
-    fn attempt<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+impl StdoutWriter {
+    fn try_write<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.closed.store(true, Ordering::Relaxed);
@@ -171,30 +176,30 @@ impl Standard {
     }
 }
 
-impl Write for Standard {
+impl Write for StdoutWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes);
-        self.attempt(written, bytes.len())
+        self.try_write(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.inner.flush();
-        self.attempt(flushed, ())
+        self.try_write(flushed, ())
     }
 }
 
 impl ColumnArgs {
     /// Decides or validates every message of the stream. If the input turns out to be damaged, all
     /// earlier results are still written.
-    pub fn answer<W: Worker>(
+    pub fn answer_columns<W: Worker>(
         &self,
         stream: &StreamArgs,
         term: &Term,
         out: &mut Out,
-        answering: &Answering<'_>,
+        answering: &AnswerMode<'_>,
         worker: impl Fn() -> W,
-    ) -> Result<Answered<W>, CliError> {
-        self.refuse_the_input(stream)?;
+    ) -> Result<StreamResult<W>, CliError> {
+        self.check_output_is_not_input(stream)?;
         let hand = |decider: Option<Decider>, columns: bool| WorkerState {
             decider,
             worker: worker(),
@@ -202,53 +207,55 @@ impl ColumnArgs {
             summary: Summary::default(),
             refused: 0,
         };
-        let form = self.input(stream.path());
-        if form == LINES {
-            let (input, name, size) = stream.open(term)?;
-            let mut output = self.create(&(answering.answers)().schema(), out)?;
-            let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
+        let form = self.input_format(stream.input_path());
+        if form == LINES_FORMAT {
+            let (input, name, size) = stream.open_input(term)?;
+            let mut output = self.create_output(&(answering.answers)().schema(), out)?;
+            let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
             let read = || {
                 let chunk = lines.next_chunk()?;
-                progress.at(lines.bytes());
-                Ok(chunk.map(Job::Lines))
+                progress.set_position(lines.bytes_read());
+                Ok(chunk.map(InputBatch::Lines))
             };
-            let hands = (0..stream.workers(size)).map(|_| hand(None, output.is_columns())).collect();
+            let hands = (0..stream.worker_count(size)).map(|_| hand(None, output.is_columns())).collect();
             let answered = answer_all(hands, read, None, &mut output)?;
-            return lines.whole(size).map(|()| answered);
+            return lines.check_not_truncated(size).map(|()| answered);
         }
-        let mut source = self.source(&form, stream, term)?;
-        let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
+        let mut source = self.open_source(&form, stream, term)?;
+        let (columns, options) =
+            (source.source.schema(), self.column_options(&*source.source, answering.matched));
         let decider = answering.decisions.map(|(rules, entry)| {
             Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options)
                 .map_err(|error| CliError::usage(error.to_message()))
         });
         let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
         let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
-        let mut output = self.create(&schema, out)?;
-        let another = || decider.as_ref().map(Decider::another);
-        let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
-        let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
+        let mut output = self.create_output(&schema, out)?;
+        let another = || decider.as_ref().map(Decider::clone_for_thread);
+        let hands =
+            (0..stream.worker_count(source.size)).map(|_| hand(another(), output.is_columns())).collect();
+        let answered = answer_all(hands, || source.next_batch(), Some(&messages), &mut output)?;
         match source.source.cut() {
-            Some(cut) if signals::caught().is_none() => {
-                Err(CliError::usage(message!("`{}`: {cut}", name(stream))))
+            Some(cut) if signals::caught_signal().is_none() => {
+                Err(CliError::usage(message!("`{}`: {cut}", stream_name(stream))))
             }
             _ => Ok(answered),
         }
     }
 
     /// Returns an error if the output file is also the input file.
-    fn refuse_the_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
+    fn check_output_is_not_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
         let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
-        match (whole(stream.path()), whole(self.output.as_deref())) {
+        match (whole(stream.input_path()), whole(self.output.as_deref())) {
             (Some(input), Some(output)) if input == output => Err(CliError::usage(message!(
                 "`{}` contains the input messages; choose another file with `--output`",
-                name(stream)
+                stream_name(stream)
             ))),
             _ => Ok(()),
         }
     }
 
-    fn options(&self, source: &dyn Source, matched: bool) -> Options {
+    fn column_options(&self, source: &dyn Source, matched: bool) -> Options {
         let mut options =
             self.json_column.iter().fold(Options::default(), |options, name| options.json(name));
         options = options.language(language());
@@ -261,36 +268,39 @@ impl ColumnArgs {
         if matched { options.matched() } else { options }
     }
 
-    fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
-        let format = format(form)?;
-        let failed = |error: FormatError| files::unreadable(&name(stream), &error.to_message());
-        let path = stream.path().filter(|path| *path != Path::new("-"));
+    fn open_source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<WatchedSource, CliError> {
+        let format = parse_format(form)?;
+        let failed = |error: FormatError| files::unreadable_error(&stream_name(stream), &error.to_message());
+        let path = stream.input_path().filter(|path| *path != Path::new("-"));
         // Like for JSON lines, `open` rejects inputs that cannot be message files, such as folders.
-        let (input, _, size) = stream.open(term)?;
+        let (input, _, size) = stream.open_input(term)?;
         let source = match path {
-            Some(path) => formats::open(
+            Some(path) => formats::open_source(
                 format,
-                File::open(path).map_err(|error| files::unreadable(&name(stream), &error))?,
+                File::open(path).map_err(|error| files::unreadable_error(&stream_name(stream), &error))?,
             ),
-            None => formats::stream(format, input, size),
+            None => formats::open_stream(format, input, size),
         };
-        let (source, progress) = (source.map_err(failed)?, Progress::new(size));
-        Ok(Watched { source, progress, size, name: name(stream), rows: 0 })
+        let (source, progress) = (source.map_err(failed)?, InputProgress::new(size));
+        Ok(WatchedSource { source, progress, size, name: stream_name(stream), rows: 0 })
     }
 
-    fn create<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<Output<'o>, CliError> {
-        let (form, closed) = (self.out(), Arc::default());
+    fn create_output<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<ResultOutput<'o>, CliError> {
+        let (form, closed) = (self.output_format(), Arc::default());
         let begun = self.output.as_ref().map(|path| {
             let begin = || -> io::Result<(Replacement, BufWriter<File>)> {
-                let mut file = Replacement::create(path)?;
+                let mut file = Replacement::start_replace(path)?;
                 let written = file.file().try_clone()?;
                 Ok((file, BufWriter::new(written)))
             };
-            begin().map_err(|error| files::unwritable(path, &error))
+            begin().map_err(|error| files::unwritable_error(path, &error))
         });
         let (file, written) = begun.transpose()?.unzip();
-        if form == LINES {
-            return Ok(Output { form: written.map_or(Form::Standard(out), Form::Lines), file });
+        if form == LINES_FORMAT {
+            return Ok(ResultOutput {
+                form: written.map_or(OutputForm::Standard(out), OutputForm::Lines),
+                file,
+            });
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
             return Err(CliError::usage(message!(
@@ -299,59 +309,60 @@ impl ColumnArgs {
         }
         let out: Box<dyn Write + Send> = match written {
             Some(written) => Box::new(written),
-            None => {
-                Box::new(BufWriter::new(Standard { inner: stdio::output(), closed: Arc::clone(&closed) }))
-            }
+            None => Box::new(BufWriter::new(StdoutWriter {
+                inner: stdio::open_stdout(),
+                closed: Arc::clone(&closed),
+            })),
         };
-        let sink = formats::create(format(&form)?, schema, out).map_err(unwritten)?;
-        Ok(Output { form: Form::Columns(sink, closed), file })
+        let sink = formats::create_sink(parse_format(&form)?, schema, out).map_err(write_error)?;
+        Ok(ResultOutput { form: OutputForm::Columns(sink, closed), file })
     }
 }
 
 /// Lets the worker threads process all input, and writes the results.
 fn answer_all<W: Worker>(
     mut hands: Vec<WorkerState<W>>,
-    read: impl FnMut() -> Result<Option<Job>, CliError> + Send,
+    read: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
     messages: Option<&Messages>,
-    output: &mut Output<'_>,
-) -> Result<Answered<W>, CliError> {
-    let answered = ordered_pool::run(
+    output: &mut ResultOutput<'_>,
+) -> Result<StreamResult<W>, CliError> {
+    let answered = ordered_pool::run_ordered(
         &mut hands,
         read,
-        |hand, job| hand.answer(job, messages),
-        |turns| output.take(&turns),
+        |hand, job| hand.answer_batch(job, messages),
+        |turns| output.write_results(&turns),
     );
     output.finish().and(answered)?;
     let (mut summary, mut refused, mut workers) = (Summary::default(), 0, Vec::new());
     for hand in hands {
-        summary.add(hand.summary);
+        summary.merge(hand.summary);
         refused += hand.refused;
         workers.push(hand.worker);
     }
     Ok((workers, summary, refused))
 }
 
-fn format(name: &str) -> Result<Format, CliError> {
+fn parse_format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
     all.find(|format| format.name() == name)
         .ok_or_else(|| CliError::usage(message!("`{name}` is not a column format")))
 }
 
-fn name(stream: &StreamArgs) -> String {
-    stream.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+fn stream_name(stream: &StreamArgs) -> String {
+    stream.input_path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
 /// A source of rows, with a progress bar.
-struct Watched {
+struct WatchedSource {
     source: Box<dyn Source>,
-    progress: Progress,
+    progress: InputProgress,
     size: Option<u64>,
     name: String,
     /// Number of rows read so far.
     rows: u64,
 }
 
-impl Watched {
+impl WatchedSource {
     /// Reads the next batch of rows; `None` at the end of the input or after a signal.
     #[allow(
         clippy::cast_possible_truncation,
@@ -359,50 +370,54 @@ impl Watched {
         clippy::cast_sign_loss,
         reason = "a bar"
     )]
-    fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.in_file(&self.name).to_message());
+    fn next_batch(&mut self) -> Result<Option<InputBatch>, CliError> {
+        let failed = |error: FormatError| CliError::usage(error.with_file_name(&self.name).to_message());
         let part = match self.source.next() {
             // A signal ends reading, even within a batch.
-            _ if signals::caught().is_some() => return Ok(None),
+            _ if signals::caught_signal().is_some() => return Ok(None),
             part => part.map_err(failed)?,
         };
         let Some(part) = part else { return Ok(None) };
         if let (Some(size), Some(share)) = (self.size, self.source.share()) {
-            self.progress.at((share * size as f64) as u64);
+            self.progress.set_position((share * size as f64) as u64);
         }
         let first = self.rows + 1;
         self.rows += part.batch.num_rows() as u64;
-        Ok(Some(Job::Rows(part, first)))
+        Ok(Some(InputBatch::Rows(part, first)))
     }
 }
 
 impl<W: Worker> WorkerState<W> {
-    fn answer(&mut self, job: Job, messages: Option<&Messages>) -> Result<OutputBatch, CliError> {
+    fn answer_batch(
+        &mut self,
+        job: InputBatch,
+        messages: Option<&Messages>,
+    ) -> Result<OutputBatch, CliError> {
         let text = match (job, &mut self.decider) {
-            (Job::Rows(part, first), Some(_)) => return self.decide(&part, first),
-            (Job::Rows(part, first), None) => self.work(&part, first, messages)?,
-            (Job::Lines(chunk), _) => {
-                let (text, refused) = stream::answer(&mut self.worker, &chunk);
+            (InputBatch::Rows(part, first), Some(_)) => return self.decide_batch(&part, first),
+            (InputBatch::Rows(part, first), None) => self.answer_rows(&part, first, messages)?,
+            (InputBatch::Lines(chunk), _) => {
+                let (text, refused) = stream::answer_chunk(&mut self.worker, &chunk);
                 self.refused += refused;
                 text
             }
         };
         let Some(columns) = &mut self.columns else { return Ok(OutputBatch::Lines(text)) };
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            columns.push(&serde_json::from_slice(line).map_err(unwritten)?);
+            columns.push(&serde_json::from_slice(line).map_err(write_error)?);
         }
         Ok(OutputBatch::Columns(columns.finish()))
     }
 
     /// Decides a batch of rows directly on its columns.
-    fn decide(&mut self, part: &Part, first: u64) -> Result<OutputBatch, CliError> {
+    fn decide_batch(&mut self, part: &Part, first: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, refused, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
         };
         let mut decided = 0;
         let answers = decider.decide_part(part, |decision| {
             decided += 1;
-            summary.decided(decision);
+            summary.count_decision(decision);
         });
         let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
         *refused += part.batch.num_rows() - decided;
@@ -410,19 +425,24 @@ impl<W: Worker> WorkerState<W> {
             return Ok(OutputBatch::Columns(answers));
         }
         let mut lines = Vec::new();
-        write_lines(&answers, first, &mut lines).map_err(unwritten)?;
+        write_lines(&answers, first, &mut lines).map_err(write_error)?;
         Ok(OutputBatch::Lines(lines))
     }
 
     /// Converts each row to a JSON message, which the worker then processes.
-    fn work(&mut self, part: &Part, first: u64, messages: Option<&Messages>) -> Result<Vec<u8>, CliError> {
+    fn answer_rows(
+        &mut self,
+        part: &Part,
+        first: u64,
+        messages: Option<&Messages>,
+    ) -> Result<Vec<u8>, CliError> {
         let (WorkerState { worker, refused, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };
-        let each = messages.each(part, |row, message| {
+        let each = messages.convert_each(part, |row, message| {
             let number = first + row as u64;
             let answered = match message {
                 Ok(message) => {
-                    stream::answer_one(worker, number, Some(message.to_string().as_bytes()), &mut text)
+                    stream::answer_message(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
                 Err(error) => {
                     let error = json!({"code": error.code(), "message": localized(&error.to_message())});

@@ -1,22 +1,22 @@
 //! Draws an SVG picture. The layout is simple and stable: a node is one row below the first node
 //! that leads to it, in source order. Edges to the same row or a higher row bend around the side.
 
-use crate::escape::escaped;
+use crate::escape::escape_xml;
 use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// Width of a character, height of a line, and padding around the text of a node, in pixels.
-const CHARACTER: usize = 8;
-const LINE: usize = 18;
-const PADDING: usize = 10;
+const CHAR_WIDTH: usize = 8;
+const LINE_HEIGHT: usize = 18;
+const TEXT_PADDING: usize = 10;
 /// Maximum characters per line of a label.
-const WIDEST: usize = 44;
-/// Distance between the nodes of a row (`BESIDE`) and between rows (`BELOW`), in pixels.
-const BESIDE: usize = 40;
-const BELOW: usize = 56;
+const MAX_LABEL_COLUMNS: usize = 44;
+/// Distance between the nodes of a row (`NODE_GAP`) and between rows (`ROW_GAP`), in pixels.
+const NODE_GAP: usize = 40;
+const ROW_GAP: usize = 56;
 
-struct Placed {
+struct PlacedNode {
     lines: Vec<String>,
     /// The centre and the size, in pixels.
     x: usize,
@@ -25,19 +25,19 @@ struct Placed {
     height: usize,
 }
 
-pub fn svg(drawing: &Drawing) -> String {
-    let (placed, width, height) = place(drawing);
+pub fn render_svg(drawing: &Drawing) -> String {
+    let (placed, width, height) = place_nodes(drawing);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"ui-monospace, monospace\" font-size=\"13\">\n<title>{}</title>\n\
          <defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\">\
          <path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        escaped(&drawing.name)
+        escape_xml(&drawing.name)
     );
     for edge in &drawing.edges {
         let (from, to) = (&placed[edge.from], &placed[edge.to]);
         let dashes = if edge.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-        let (path, x, y) = curve(from, to);
+        let (path, x, y) = edge_curve(from, to);
         let _ = writeln!(
             out,
             "<path d=\"{path}\" fill=\"none\" stroke=\"black\"{dashes} marker-end=\"url(#end)\"/>"
@@ -46,32 +46,32 @@ pub fn svg(drawing: &Drawing) -> String {
             let _ = writeln!(
                 out,
                 "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"#444\" font-size=\"11\">{}</text>",
-                escaped(&edge.label)
+                escape_xml(&edge.label)
             );
         }
     }
     for (node, at) in drawing.nodes.iter().zip(&placed) {
-        outline(node.shape, at, &mut out);
-        let first = at.y + LINE / 4 + LINE / 2 - at.lines.len() * LINE / 2;
+        write_outline(node.shape, at, &mut out);
+        let first = at.y + LINE_HEIGHT / 4 + LINE_HEIGHT / 2 - at.lines.len() * LINE_HEIGHT / 2;
         for (line, text) in at.lines.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 at.x,
-                first + line * LINE,
-                escaped(text)
+                first + line * LINE_HEIGHT,
+                escape_xml(text)
             );
         }
     }
     out + "</svg>\n"
 }
 
-fn outline(shape: Shape, at: &Placed, out: &mut String) {
+fn write_outline(shape: Shape, at: &PlacedNode, out: &mut String) {
     let (left, top) = (at.x - at.width / 2, at.y - at.height / 2);
     let (right, bottom) = (left + at.width, top + at.height);
     let _ = match shape {
         Shape::Question => {
-            let (inset, middle) = (PADDING, at.y);
+            let (inset, middle) = (TEXT_PADDING, at.y);
             writeln!(
                 out,
                 "<polygon points=\"{left},{middle} {},{top} {},{top} {right},{middle} {},{bottom} {},{bottom}\" fill=\"#fff7dd\" stroke=\"black\"/>",
@@ -106,7 +106,7 @@ fn outline(shape: Shape, at: &Placed, out: &mut String) {
 }
 
 /// Returns the SVG path of an edge, and the position of the edge's label.
-fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
+fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {
         let middle = (start + end) / 2;
@@ -115,48 +115,49 @@ fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
     }
     // An edge to the same row or a higher one goes around the right side of both nodes.
     let (start, end) = (from.x + from.width / 2, to.x + to.width / 2);
-    let side = start.max(end) + BESIDE;
+    let side = start.max(end) + NODE_GAP;
     let path = format!("M{start} {}C{side} {} {side} {} {end} {}", from.y, from.y, to.y, to.y);
-    (path, side.saturating_sub(BESIDE / 4), (from.y + to.y) / 2)
+    (path, side.saturating_sub(NODE_GAP / 4), (from.y + to.y) / 2)
 }
 
 /// Returns the positions of the nodes, and the width and height of the picture.
-fn place(drawing: &Drawing) -> (Vec<Placed>, usize, usize) {
-    let rows = rows(drawing);
-    let mut placed: Vec<Placed> = drawing
+fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
+    let rows = node_rows(drawing);
+    let mut placed: Vec<PlacedNode> = drawing
         .nodes
         .iter()
         .map(|node| {
-            let lines = wrapped(&node.label);
-            let longest = lines.iter().map(|line| columns(line)).max().unwrap_or(1);
-            let (width, height) = (longest * CHARACTER + 3 * PADDING, lines.len() * LINE + PADDING);
-            Placed { lines, x: 0, y: 0, width, height }
+            let lines = wrap_label(&node.label);
+            let longest = lines.iter().map(|line| display_width(line)).max().unwrap_or(1);
+            let (width, height) =
+                (longest * CHAR_WIDTH + 3 * TEXT_PADDING, lines.len() * LINE_HEIGHT + TEXT_PADDING);
+            PlacedNode { lines, x: 0, y: 0, width, height }
         })
         .collect();
     let last = rows.iter().copied().max().unwrap_or_default();
     let of_row = |row: usize| (0..rows.len()).filter(|node| rows[*node] == row).collect::<Vec<usize>>();
-    let wide = |nodes: &[usize], placed: &[Placed]| {
-        nodes.iter().map(|node| placed[*node].width + BESIDE).sum::<usize>()
+    let wide = |nodes: &[usize], placed: &[PlacedNode]| {
+        nodes.iter().map(|node| placed[*node].width + NODE_GAP).sum::<usize>()
     };
     let widest = (0..=last).map(|row| wide(&of_row(row), &placed)).max().unwrap_or_default();
-    let mut top = BESIDE / 2;
+    let mut top = NODE_GAP / 2;
     for row in 0..=last {
         let nodes = of_row(row);
         let height = nodes.iter().map(|node| placed[*node].height).max().unwrap_or_default();
-        let mut left = BESIDE / 2 + (widest - wide(&nodes, &placed)) / 2;
+        let mut left = NODE_GAP / 2 + (widest - wide(&nodes, &placed)) / 2;
         for node in nodes {
             let at = &mut placed[node];
-            (at.x, at.y) = (left + BESIDE / 2 + at.width / 2, top + height / 2);
-            left += at.width + BESIDE;
+            (at.x, at.y) = (left + NODE_GAP / 2 + at.width / 2, top + height / 2);
+            left += at.width + NODE_GAP;
         }
-        top += height + BELOW;
+        top += height + ROW_GAP;
     }
     // Edges that bend around the side need space there.
-    (placed, widest + 3 * BESIDE, top)
+    (placed, widest + 3 * NODE_GAP, top)
 }
 
 /// Returns the row of each node: the row below the first node that leads to it.
-fn rows(drawing: &Drawing) -> Vec<usize> {
+fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut next = vec![Vec::new(); drawing.nodes.len()];
     for edge in &drawing.edges {
@@ -183,14 +184,14 @@ fn rows(drawing: &Drawing) -> Vec<usize> {
 
 /// Returns the display width of a text in columns. Wide characters, such as Chinese ones, take two
 /// columns.
-fn columns(text: &str) -> usize {
+fn display_width(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
 }
 
-fn wrapped(label: &str) -> Vec<String> {
+fn wrap_label(label: &str) -> Vec<String> {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in label.split(' ') {
-        if !line.is_empty() && columns(&line) + 1 + columns(word) > WIDEST {
+        if !line.is_empty() && display_width(&line) + 1 + display_width(word) > MAX_LABEL_COLUMNS {
             lines.push(std::mem::take(&mut line));
         }
         line.push_str(if line.is_empty() { "" } else { " " });

@@ -3,10 +3,10 @@
 use rulec_report::drawing::{Drawing, Edge, Shape, one_line};
 use std::fmt::Write;
 
-pub fn mermaid(drawing: &Drawing) -> String {
+pub fn render_mermaid(drawing: &Drawing) -> String {
     let mut text = format!("%% {}\nflowchart TD\n", one_line(&drawing.name));
     for (number, node) in drawing.nodes.iter().enumerate() {
-        let label = quoted_mermaid(&node.label);
+        let label = quote_mermaid(&node.label);
         let (open, close) = match node.shape {
             Shape::Box => ("[", "]"),
             Shape::Double => ("[[", "]]"),
@@ -18,14 +18,14 @@ pub fn mermaid(drawing: &Drawing) -> String {
     }
     for Edge { from, to, label, dashed } in &drawing.edges {
         let arrow = if *dashed { "-.->" } else { "-->" };
-        let label = if label.is_empty() { String::new() } else { format!("|{}|", quoted_mermaid(label)) };
+        let label = if label.is_empty() { String::new() } else { format!("|{}|", quote_mermaid(label)) };
         let _ = writeln!(text, "  n{from} {arrow}{label} n{to}");
     }
     text
 }
 
-pub fn dot(drawing: &Drawing) -> String {
-    let mut text = format!("digraph {} {{\n", quoted_dot(&drawing.name));
+pub fn render_dot(drawing: &Drawing) -> String {
+    let mut text = format!("digraph {} {{\n", quote_dot(&drawing.name));
     for (number, node) in drawing.nodes.iter().enumerate() {
         let shape = match node.shape {
             Shape::Box => "shape=box",
@@ -34,20 +34,20 @@ pub fn dot(drawing: &Drawing) -> String {
             Shape::Question => "shape=hexagon",
             Shape::Outcome => "shape=box, style=rounded",
         };
-        let _ = writeln!(text, "  n{number} [{shape}, label={}];", quoted_dot(&node.label));
+        let _ = writeln!(text, "  n{number} [{shape}, label={}];", quote_dot(&node.label));
     }
     for Edge { from, to, label, dashed } in &drawing.edges {
         let style = if *dashed { "style=dashed, " } else { "" };
-        let _ = writeln!(text, "  n{from} -> n{to} [{style}label={}];", quoted_dot(label));
+        let _ = writeln!(text, "  n{from} -> n{to} [{style}label={}];", quote_dot(label));
     }
     text + "}\n"
 }
 
-fn quoted_mermaid(text: &str) -> String {
+fn quote_mermaid(text: &str) -> String {
     let text = one_line(text).replace('#', "#35;").replace('"', "#quot;");
     format!("\"{}\"", text.replace('<', "#lt;").replace('>', "#gt;"))
 }
 
-fn quoted_dot(text: &str) -> String {
+fn quote_dot(text: &str) -> String {
     format!("\"{}\"", one_line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }

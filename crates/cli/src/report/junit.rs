@@ -1,8 +1,8 @@
 //! JUnit XML, which most CI systems display as tests: one suite per file, one case per finding or
 //! test.
 
-use super::{ReportedDiagnostic, concise};
-use crate::escape::escaped;
+use super::{ReportedDiagnostic, format_concise};
+use crate::escape::escape_xml;
 use rulec::Severity;
 
 /// A test case of a JUnit suite.
@@ -25,15 +25,15 @@ pub enum CaseResult {
 
 /// Converts findings to one JUnit suite per file. A file without findings has one test case that
 /// passes. A warning fails only if it is denied.
-pub fn suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
+pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for found in findings {
-        let file = found.primary().file;
+        let file = found.primary_location().file;
         let at = suites.iter().position(|(name, _)| *name == file).unwrap_or_else(|| {
             suites.push((file, Vec::new()));
             suites.len() - 1
         });
-        suites[at].1.push(case(found));
+        suites[at].1.push(build_case(found));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
         cases.push(Case { name: "check".to_owned(), ending: CaseResult::Passed });
@@ -41,13 +41,13 @@ pub fn suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(Str
     suites
 }
 
-fn case(found: &ReportedDiagnostic<'_>) -> Case {
-    let (place, diagnostic) = (found.primary(), &found.diagnostic);
+fn build_case(found: &ReportedDiagnostic<'_>) -> Case {
+    let (place, diagnostic) = (found.primary_location(), &found.diagnostic);
     let at = match (place.line, place.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
         _ => String::new(),
     };
-    let (code, text) = (diagnostic.code, concise(found));
+    let (code, text) = (diagnostic.code, format_concise(found));
     let ending = match found.denied || diagnostic.severity() == Severity::Error {
         true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
         false => CaseResult::Noted(text),
@@ -56,7 +56,7 @@ fn case(found: &ReportedDiagnostic<'_>) -> Case {
 }
 
 /// Formats suites as a JUnit XML document.
-pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
+pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let failed =
         |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, CaseResult::Failed { .. })).count();
     let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
@@ -65,22 +65,22 @@ pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{title}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n"
     );
     for (name, cases) in suites {
-        let (name, count, failures) = (escaped(name), cases.len(), failed(cases));
+        let (name, count, failures) = (escape_xml(name), cases.len(), failed(cases));
         out += &format!(
             "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\">\n"
         );
         for case in cases {
-            out += &format!("    <testcase classname=\"{name}\" name=\"{}\"", escaped(&case.name));
+            out += &format!("    <testcase classname=\"{name}\" name=\"{}\"", escape_xml(&case.name));
             out += &match &case.ending {
                 CaseResult::Passed => "/>\n".to_owned(),
                 CaseResult::Noted(text) => {
-                    format!("><system-out>{}</system-out></testcase>\n", escaped(text))
+                    format!("><system-out>{}</system-out></testcase>\n", escape_xml(text))
                 }
                 CaseResult::Failed { kind, message, text } => format!(
                     "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
-                    escaped(kind),
-                    escaped(message),
-                    escaped(text)
+                    escape_xml(kind),
+                    escape_xml(message),
+                    escape_xml(text)
                 ),
             };
         }

@@ -1,12 +1,12 @@
 //! Formats findings as SARIF 2.1.0, which code scanners and editors read.
 
-use super::{Location, ReportedDiagnostic, with_help, word};
+use super::{Location, ReportedDiagnostic, message_with_help, severity_name};
 use crate::language::language;
 use rulec::{Applicability, Code};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-pub fn document(findings: &[ReportedDiagnostic<'_>]) -> Json {
+pub fn build_document(findings: &[ReportedDiagnostic<'_>]) -> Json {
     let codes: BTreeSet<Code> = findings.iter().map(|found| found.diagnostic.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     json!({
@@ -16,38 +16,38 @@ pub fn document(findings: &[ReportedDiagnostic<'_>]) -> Json {
             "tool": { "driver": {
                 "name": "rulec",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": codes.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+                "rules": codes.iter().map(|code| rule_json(*code)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "results": findings.iter().map(|found| result(found, &codes)).collect::<Vec<_>>(),
+            "results": findings.iter().map(|found| result_json(found, &codes)).collect::<Vec<_>>(),
         }],
     })
 }
 
-fn rule(code: Code) -> Json {
+fn rule_json(code: Code) -> Json {
     json!({
         "id": code.as_str(),
         "shortDescription": { "text": code.title_in(language()) },
         "help": { "text": format!("rulec explain {code}"), "markdown": code.page_in(language()) },
-        "defaultConfiguration": { "level": word(code.severity()) },
+        "defaultConfiguration": { "level": severity_name(code.severity()) },
     })
 }
 
-fn result(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
+fn result_json(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     let diagnostic = &found.diagnostic;
-    let message = with_help(diagnostic);
+    let message = message_with_help(diagnostic);
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
         "level": found.level(),
         "message": { "text": message },
-        "locations": [{ "physicalLocation": place(&found.primary()) }],
+        "locations": [{ "physicalLocation": location_json(&found.primary_location()) }],
     });
     let related: Vec<Json> = diagnostic
         .labels
         .iter()
         .skip(1)
-        .map(|label| json!({ "physicalLocation": place(&found.place(label.span)), "message": { "text": label.text } }))
+        .map(|label| json!({ "physicalLocation": location_json(&found.locate(label.span)), "message": { "text": label.text } }))
         .collect();
     if !related.is_empty() {
         result["relatedLocations"] = Json::Array(related);
@@ -55,7 +55,7 @@ fn result(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     let safe = diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable);
     let fixes: Vec<Json> = safe
         .map(|fix| {
-            let place = place(&found.place(fix.span));
+            let place = location_json(&found.locate(fix.span));
             let replacement = json!({
                 "deletedRegion": place["region"],
                 "insertedContent": { "text": fix.replacement },
@@ -69,8 +69,8 @@ fn result(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     result
 }
 
-fn place(place: &Location) -> Json {
-    let mut json = json!({ "artifactLocation": { "uri": uri(&place.file) } });
+fn location_json(place: &Location) -> Json {
+    let mut json = json!({ "artifactLocation": { "uri": path_to_uri(&place.file) } });
     if let (Some(line), Some(column)) = (place.line, place.column) {
         json["region"] = json!({
             "startLine": line,
@@ -84,7 +84,7 @@ fn place(place: &Location) -> Json {
 
 /// Converts a path to a URI reference. The reference is relative to the working directory, unless
 /// the path is absolute.
-fn uri(path: &str) -> String {
+fn path_to_uri(path: &str) -> String {
     let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
     let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.bytes() {
@@ -100,12 +100,12 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::uri;
+    use super::path_to_uri;
 
     #[test]
     fn paths_are_references() {
-        assert_eq!(uri("rules/my file.rules"), "rules/my%20file.rules");
-        assert_eq!(uri("/a/文.rules"), "file:///a/%E6%96%87.rules");
-        assert_eq!(uri("<stdin>"), "%3Cstdin%3E");
+        assert_eq!(path_to_uri("rules/my file.rules"), "rules/my%20file.rules");
+        assert_eq!(path_to_uri("/a/文.rules"), "file:///a/%E6%96%87.rules");
+        assert_eq!(path_to_uri("<stdin>"), "%3Cstdin%3E");
     }
 }

@@ -4,26 +4,26 @@
 
 use crate::shared;
 use rulec::Tier;
-use rulec_conformance::{KINDS, Kind, Report, Setting, kind};
+use rulec_conformance::{CaseKind, KINDS, RunReport, RunSetting, find_kind};
 use std::fs;
 use std::path::Path;
 
 /// Kinds whose cases need neither a shared context nor other files.
-const SYSTEMS: [&str; 3] = ["route", "choice", "flow"];
+const SYSTEM_KINDS: [&str; 3] = ["route", "choice", "flow"];
 
-fn setting() -> Setting {
-    Setting { tiers: Tier::ALL.to_vec(), context: None }
+fn test_setting() -> RunSetting {
+    RunSetting { tiers: Tier::ALL.to_vec(), context: None }
 }
 
 /// Runs the cases of one kind in a folder.
-fn run(folder: &Path, name: &str) -> Report {
+fn run_kind(folder: &Path, name: &str) -> RunReport {
     let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("the cases lie there");
-    let kind: &Kind = kind(name).expect("the kind is known");
-    kind.run(&text, &setting())
+    let kind: &CaseKind = find_kind(name).expect("the kind is known");
+    kind.run(&text, &test_setting())
 }
 
 #[track_caller]
-fn all_hold(name: &str, report: &Report) {
+fn assert_all_hold(name: &str, report: &RunReport) {
     assert!(report.passed > 0, "{name}: there is no case");
     assert!(report.failures.is_empty(), "{name}: {:#?}", &report.failures[..report.failures.len().min(5)]);
 }
@@ -31,16 +31,16 @@ fn all_hold(name: &str, report: &Report) {
 #[test]
 fn the_cases_that_lie_here_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/systems");
-    for name in SYSTEMS {
-        all_hold(name, &run(&folder, name));
+    for name in SYSTEM_KINDS {
+        assert_all_hold(name, &run_kind(&folder, name));
     }
 }
 
 #[test]
 fn all_cases_hold_on_every_engine() {
     let Some(folder) = shared::shared("cases") else { return };
-    for name in SYSTEMS {
-        all_hold(name, &run(&folder, name));
+    for name in SYSTEM_KINDS {
+        assert_all_hold(name, &run_kind(&folder, name));
     }
 }
 
@@ -49,10 +49,10 @@ fn all_cases_hold_on_every_engine() {
 #[test]
 fn workflow_cases_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/tests/it/workflow/cases");
-    let kind = kind("workflow").expect("the kind is known");
+    let kind = find_kind("workflow").expect("the kind is known");
     for name in ["workflow.jsonl", "workflow_more.jsonl"] {
         let text = fs::read_to_string(folder.join(name)).expect("the cases lie here");
-        all_hold(name, &kind.run(&text, &setting()));
+        assert_all_hold(name, &kind.run(&text, &test_setting()));
     }
 }
 
@@ -63,12 +63,12 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
             r#"{{"name": "one", "flows": [{{"flow_id": "a", "type": "keyword", "trigger_patterns": ["hi"]}}], "message": "hi", "expected": {expected}}}"#
         )
     };
-    let flow = kind("flow").expect("flows are a kind");
+    let flow = find_kind("flow").expect("flows are a kind");
     let right = case(r#"{"flow": "a", "pattern": "hi"}"#);
     let wrong = case(r#"{"flow": null, "pattern": null}"#);
     let refuses = case(r#"{"load_error": true}"#);
     let text = format!("{right}\n\n{wrong}\n{refuses}\nnonsense\n{{\"name\": \"bare\"}}\n");
-    let report = flow.run(&text, &setting());
+    let report = flow.run(&text, &test_setting());
     let found: Vec<(usize, &str)> =
         report.failures.iter().map(|failure| (failure.line, failure.message.as_str())).collect();
     assert_eq!(report.passed, 1);
@@ -84,7 +84,7 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
 fn kinds_have_names_of_their_own() {
     for (at, one) in KINDS.iter().enumerate() {
         assert!(KINDS[at + 1..].iter().all(|other| other.name != one.name));
-        assert_eq!(kind(one.name).map(|kind| kind.name), Some(one.name));
+        assert_eq!(find_kind(one.name).map(|kind| kind.name), Some(one.name));
     }
-    assert!(kind("nothing").is_none());
+    assert!(find_kind("nothing").is_none());
 }

@@ -45,18 +45,18 @@ pub struct FlowRunner {
 
 /// The result of a search: id and name of the flow found, and how it was found. The error is the
 /// ending if there is no flow to execute.
-type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
+type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 /// Start time of a search, and its further results: similar flows and exceeded limits.
-struct Seen {
+struct SearchFacts {
     start: Instant,
     nearest: Vec<IntentHit>,
     exceeded: Vec<Exceeded>,
 }
 
-impl Seen {
-    fn since(start: Instant) -> Seen {
-        Seen { start, nearest: Vec::new(), exceeded: Vec::new() }
+impl SearchFacts {
+    fn starting_at(start: Instant) -> SearchFacts {
+        SearchFacts { start, nearest: Vec::new(), exceeded: Vec::new() }
     }
 }
 
@@ -99,7 +99,7 @@ impl FlowRunner {
     ) -> FlowOutcome {
         let start = Instant::now();
         let (found, exceeded) = self.matcher.search(text);
-        let mut seen = Seen { exceeded, ..Seen::since(start) };
+        let mut seen = SearchFacts { exceeded, ..SearchFacts::starting_at(start) };
         let search = match found {
             FlowSelection::Keyword(hit) => {
                 let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
@@ -110,10 +110,10 @@ impl FlowRunner {
             }
             FlowSelection::Nothing { nearest } => {
                 seen.nearest = nearest;
-                self.ask(text, history).await
+                self.ask_model(text, history).await
             }
         };
-        self.finish(search, seen, arguments, context).await
+        self.execute_found(search, seen, arguments, context).await
     }
 
     /// Executes an intent flow that the program's own agent picked by calling the tool of
@@ -124,34 +124,34 @@ impl FlowRunner {
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
-        let search = self.picked(flow_id, Vec::new());
-        self.finish(search, Seen::since(Instant::now()), arguments, context).await
+        let search = self.check_pick(flow_id, Vec::new());
+        self.execute_found(search, SearchFacts::starting_at(Instant::now()), arguments, context).await
     }
 
     /// Calls the model to select a flow, if there is a model and the rules have intent flows.
-    async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
+    async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { said: None }));
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
-            Ok(pick) => self.picked(&pick.id, pick.ignored),
+            Ok(pick) => self.check_pick(&pick.id, pick.ignored),
             Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { said: Some(text) })),
             Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
             Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),
         }
     }
 
-    fn picked(&self, id: &str, ignored: Vec<String>) -> Search {
+    fn check_pick(&self, id: &str, ignored: Vec<String>) -> SearchResult {
         let refused = || Box::new(FlowEnding::Refused { id: id.to_owned() });
         let flow = self.matcher.intent(id).ok_or_else(refused)?;
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
     }
 
-    async fn finish(
+    async fn execute_found(
         &self,
-        search: Search,
-        seen: Seen,
+        search: SearchResult,
+        seen: SearchFacts,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
@@ -164,16 +164,16 @@ impl FlowRunner {
         };
         let (flow, name, found_by) =
             found.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
-        let Seen { start, nearest, exceeded } = seen;
+        let SearchFacts { start, nearest, exceeded } = seen;
         let elapsed = start.elapsed();
         let outcome = FlowOutcome { flow, name, found_by, nearest, exceeded, result, elapsed };
-        log(&outcome);
+        log_outcome(&outcome);
         outcome
     }
 }
 
 /// Logs an outcome without texts and arguments, because both may contain private data.
-fn log(outcome: &FlowOutcome) {
+fn log_outcome(outcome: &FlowOutcome) {
     let (flow, found_by) = (outcome.flow.as_deref(), outcome.found_by.as_ref().map(FoundBy::kind));
     let (result, elapsed) = (outcome.result.kind(), outcome.elapsed);
     match outcome.result {

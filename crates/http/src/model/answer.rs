@@ -1,6 +1,6 @@
 //! Reads a model's response: checks the first tool call against the list of ids.
 
-use crate::error::{HttpError, quoted};
+use crate::error::{HttpError, quote_for_message};
 use crate::request::HeaderError;
 use rulec::prompt::{PickTool, REASON};
 use rulec_base::diag::Message;
@@ -57,7 +57,7 @@ impl ModelError {
         match self {
             ModelError::Http(error) => error.to_message(),
             ModelError::Key(error) => error.to_message(),
-            ModelError::NoCall { text } => message!("the model called no tool{}", quoted(text)),
+            ModelError::NoCall { text } => message!("the model called no tool{}", quote_for_message(text)),
             ModelError::UnknownId { id } => {
                 message!("the model picked `{id}`, which is not one of the ids it may pick from")
             }
@@ -65,11 +65,14 @@ impl ModelError {
                 message!("the model called the tool `{name}`, which it does not have")
             }
             ModelError::Arguments { parameter, arguments } => {
-                message!("the model called the tool without a string `{parameter}`{}", quoted(arguments))
+                message!(
+                    "the model called the tool without a string `{parameter}`{}",
+                    quote_for_message(arguments)
+                )
             }
             ModelError::Malformed { missing, text } => message!(
                 "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
-                quoted(text)
+                quote_for_message(text)
             ),
         }
     }
@@ -77,7 +80,7 @@ impl ModelError {
 
 impl ModelError {
     /// Replaces each text that comes from the model by the result of `quote`.
-    pub(super) fn quoted(mut self, quote: impl Fn(&str) -> String) -> ModelError {
+    pub(super) fn map_model_texts(mut self, quote: impl Fn(&str) -> String) -> ModelError {
         match &mut self {
             ModelError::NoCall { text }
             | ModelError::UnknownId { id: text }
@@ -91,7 +94,7 @@ impl ModelError {
 }
 
 /// Returns the id that the first tool call picks, and the further tool calls as `name(arguments)`.
-pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
+pub(super) fn read_pick(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
     let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
     let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
     let message = message.ok_or_else(|| malformed("choices[0].message"))?;
@@ -109,24 +112,25 @@ pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<Strin
     if name != tool.name() {
         return Err(ModelError::WrongTool { name: name.to_owned() });
     }
-    let id = argument(first, tool.parameter()).ok_or_else(|| ModelError::Arguments {
+    let id = string_argument(first, tool.parameter()).ok_or_else(|| ModelError::Arguments {
         parameter: tool.parameter().to_owned(),
         arguments: arguments(first).into_owned(),
     })?;
     if !tool.ids().contains(&id) {
         return Err(ModelError::UnknownId { id });
     }
-    Ok((id, others.iter().map(show).collect()))
+    Ok((id, others.iter().map(format_call).collect()))
 }
 
 /// Returns the reason in the arguments of the first tool call, if any.
-pub(super) fn reason(answer: &Value) -> Option<String> {
-    argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON).filter(|reason| !reason.is_empty())
+pub(super) fn picked_reason(answer: &Value) -> Option<String> {
+    string_argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON)
+        .filter(|reason| !reason.is_empty())
 }
 
 /// Returns a string argument of a tool call. Most servers send the arguments as JSON text; some
 /// send an object.
-fn argument(call: &Value, name: &str) -> Option<String> {
+fn string_argument(call: &Value, name: &str) -> Option<String> {
     let arguments = match call.pointer("/function/arguments")? {
         Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),
         given => Cow::Borrowed(given),
@@ -142,7 +146,7 @@ fn arguments(call: &Value) -> Cow<'_, str> {
     }
 }
 
-fn show(call: &Value) -> String {
+fn format_call(call: &Value) -> String {
     let name = call.pointer("/function/name").and_then(Value::as_str).unwrap_or_default();
     format!("{name}({})", arguments(call))
 }
@@ -152,37 +156,40 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn call(name: &str, arguments: Value) -> Value {
+    fn tool_call(name: &str, arguments: Value) -> Value {
         json!({"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}})
     }
 
-    fn message(message: Value) -> Value {
+    fn answer_with_message(message: Value) -> Value {
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
     }
 
-    fn calls(calls: &[Value]) -> Value {
-        message(json!({"role": "assistant", "content": null, "tool_calls": calls}))
+    fn answer_with_calls(calls: &[Value]) -> Value {
+        answer_with_message(json!({"role": "assistant", "content": null, "tool_calls": calls}))
     }
 
-    fn tool() -> PickTool {
+    fn pick_tool() -> PickTool {
         PickTool::flow_executor(["a", "b"])
     }
 
     #[test]
     fn the_first_call_counts() {
-        let good = call("flow_executor", json!("{\"flow_id\": \"a\", \"more\": 1}"));
-        assert_eq!(read(&calls(std::slice::from_ref(&good)), &tool()), Ok(("a".to_owned(), vec![])));
-        let as_object = call("flow_executor", json!({"flow_id": "b"}));
+        let good = tool_call("flow_executor", json!("{\"flow_id\": \"a\", \"more\": 1}"));
+        assert_eq!(
+            read_pick(&answer_with_calls(std::slice::from_ref(&good)), &pick_tool()),
+            Ok(("a".to_owned(), vec![]))
+        );
+        let as_object = tool_call("flow_executor", json!({"flow_id": "b"}));
         let ignored = vec!["flow_executor({\"flow_id\":\"b\"})".to_owned(), "x()".to_owned()];
-        let answer = calls(&[good, as_object.clone(), call("x", json!(""))]);
-        assert_eq!(read(&answer, &tool()), Ok(("a".to_owned(), ignored)));
-        assert_eq!(read(&calls(&[as_object]), &tool()), Ok(("b".to_owned(), vec![])));
+        let answer = answer_with_calls(&[good, as_object.clone(), tool_call("x", json!(""))]);
+        assert_eq!(read_pick(&answer, &pick_tool()), Ok(("a".to_owned(), ignored)));
+        assert_eq!(read_pick(&answer_with_calls(&[as_object]), &pick_tool()), Ok(("b".to_owned(), vec![])));
     }
 
     #[test]
     fn anything_else_is_an_error() {
         let text = |text: &str| text.to_owned();
-        let one = |arguments: Value| calls(&[call("flow_executor", arguments)]);
+        let one = |arguments: Value| answer_with_calls(&[tool_call("flow_executor", arguments)]);
         let arguments =
             |given: &str| ModelError::Arguments { parameter: text("flow_id"), arguments: text(given) };
         for (answer, expected) in [
@@ -194,13 +201,22 @@ mod tests {
             (one(json!("{\"flow_id\":\"a\"")), arguments("{\"flow_id\":\"a\"")),
             (one(json!("a")), arguments("a")),
             (one(json!(null)), arguments("null")),
-            (calls(&[call("other", json!("{}"))]), ModelError::WrongTool { name: text("other") }),
-            (message(json!({"content": "hello"})), ModelError::NoCall { text: text("hello") }),
-            (message(json!({"content": null, "refusal": "no"})), ModelError::NoCall { text: text("no") }),
-            (message(json!({"content": null, "tool_calls": null})), ModelError::NoCall { text: text("") }),
-            (calls(&[]), ModelError::NoCall { text: text("") }),
+            (
+                answer_with_calls(&[tool_call("other", json!("{}"))]),
+                ModelError::WrongTool { name: text("other") },
+            ),
+            (answer_with_message(json!({"content": "hello"})), ModelError::NoCall { text: text("hello") }),
+            (
+                answer_with_message(json!({"content": null, "refusal": "no"})),
+                ModelError::NoCall { text: text("no") },
+            ),
+            (
+                answer_with_message(json!({"content": null, "tool_calls": null})),
+                ModelError::NoCall { text: text("") },
+            ),
+            (answer_with_calls(&[]), ModelError::NoCall { text: text("") }),
         ] {
-            assert_eq!(read(&answer, &tool()).unwrap_err(), expected, "{answer}");
+            assert_eq!(read_pick(&answer, &pick_tool()).unwrap_err(), expected, "{answer}");
         }
         for answer in [
             json!(null),
@@ -208,11 +224,11 @@ mod tests {
             json!({"choices": []}),
             json!({"choices": [{"text": "a"}]}),
             json!({"error": {"message": "overloaded"}}),
-            message(json!("a")),
-            message(json!({"tool_calls": "a"})),
-            calls(&[json!({"id": "1"})]),
+            answer_with_message(json!("a")),
+            answer_with_message(json!({"tool_calls": "a"})),
+            answer_with_calls(&[json!({"id": "1"})]),
         ] {
-            let error = read(&answer, &tool()).unwrap_err();
+            let error = read_pick(&answer, &pick_tool()).unwrap_err();
             assert!(matches!(error, ModelError::Malformed { .. }), "{answer}: {error}");
         }
     }

@@ -5,12 +5,12 @@
 use rulec::prompt::REASON;
 use serde_json::{Value, json};
 
-const DATA: &str = "data:";
-const DONE: &str = "[DONE]";
+const DATA_PREFIX: &str = "data:";
+const DONE_MARKER: &str = "[DONE]";
 
 /// A streamed response, as far as it has arrived.
 #[derive(Default)]
-pub(super) struct Streamed {
+pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     rest: Vec<u8>,
     /// Whether an event has arrived.
@@ -23,15 +23,15 @@ pub(super) struct Streamed {
     other: Option<Value>,
 }
 
-impl Streamed {
+impl StreamedResponse {
     /// Adds a piece of the body, and passes the new part of the reason to `on_reason`.
-    pub(super) fn add(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
+    pub(super) fn add_piece(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
         self.rest.extend_from_slice(piece);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.line(&String::from_utf8_lossy(&line));
+            self.read_line(&String::from_utf8_lossy(&line));
         }
-        let reason = self.calls.first().and_then(|(_, arguments)| text_so_far(arguments));
+        let reason = self.calls.first().and_then(|(_, arguments)| partial_reason(arguments));
         if let Some(new) = reason.as_deref().and_then(|reason| reason.get(self.passed_on..))
             && !new.is_empty()
         {
@@ -40,8 +40,10 @@ impl Streamed {
         }
     }
 
-    fn line(&mut self, line: &str) {
-        let Some(event) = line.trim().strip_prefix(DATA).map(str::trim).filter(|event| *event != DONE) else {
+    fn read_line(&mut self, line: &str) {
+        let Some(event) =
+            line.trim().strip_prefix(DATA_PREFIX).map(str::trim).filter(|event| *event != DONE_MARKER)
+        else {
             return;
         };
         let Ok(event) = serde_json::from_str::<Value>(event) else { return };
@@ -75,7 +77,7 @@ impl Streamed {
     }
 
     /// Returns the combined response; `None` if the body was not a stream of events.
-    pub(super) fn answer(&self) -> Option<Value> {
+    pub(super) fn to_answer(&self) -> Option<Value> {
         if !self.any {
             return None;
         }
@@ -89,7 +91,7 @@ impl Streamed {
 }
 
 /// Returns the value of the field [`REASON`] in incomplete JSON, as far as the string has arrived.
-fn text_so_far(arguments: &str) -> Option<String> {
+fn partial_reason(arguments: &str) -> Option<String> {
     let key = format!("\"{REASON}\"");
     let (at, _) = arguments.match_indices(&key).find(|(at, _)| {
         // A key follows `{` or `,`; inside a string its quotes would be escaped.
@@ -118,21 +120,21 @@ fn text_so_far(arguments: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn event(delta: &Value) -> String {
+    fn stream_event(delta: &Value) -> String {
         format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}))
     }
 
-    fn arguments(text: &str) -> Value {
+    fn arguments_delta(text: &str) -> Value {
         json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]})
     }
 
     /// Feeds a body in pieces of this length. Returns the passed-on pieces and the response.
-    fn fed(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
-        let (mut streamed, mut told) = (Streamed::default(), Vec::new());
+    fn feed_in_pieces(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
+        let (mut streamed, mut told) = (StreamedResponse::default(), Vec::new());
         for piece in body.as_bytes().chunks(length) {
-            streamed.add(piece, &mut |text| told.push(text.to_owned()));
+            streamed.add_piece(piece, &mut |text| told.push(text.to_owned()));
         }
-        (told, streamed.answer())
+        (told, streamed.to_answer())
     }
 
     #[test]
@@ -141,14 +143,15 @@ mod tests {
         let name =
             json!({"tool_calls": [{"index": 0, "function": {"name": "choose_branch", "arguments": ""}}]});
         for cut in [1, 3, 7, 100] {
-            let mut body = event(&json!({"role": "assistant", "content": null})) + &event(&name);
+            let mut body =
+                stream_event(&json!({"role": "assistant", "content": null})) + &stream_event(&name);
             let chars: Vec<char> = whole.chars().collect();
             for piece in chars.chunks(cut) {
-                body += &event(&arguments(&piece.iter().collect::<String>()));
+                body += &stream_event(&arguments_delta(&piece.iter().collect::<String>()));
             }
             body += "data: {\"choices\": []}\n\ndata: [DONE]\n\n";
             for length in [1, 5, 4096] {
-                let (told, answer) = fed(&body, length);
+                let (told, answer) = feed_in_pieces(&body, length);
                 assert_eq!(told.concat(), "sie sagt \"nie\" \u{1f600} \u{6587}", "{cut} {length}");
                 let call = &answer.unwrap()["choices"][0]["message"]["tool_calls"][0]["function"];
                 assert_eq!((&call["name"], &call["arguments"]), (&json!("choose_branch"), &json!(whole)));
@@ -168,20 +171,21 @@ mod tests {
             ("{\"because\": \"a\\u00", Some("a")),
             ("", None),
         ] {
-            assert_eq!(text_so_far(text).as_deref(), expected, "{text}");
+            assert_eq!(partial_reason(text).as_deref(), expected, "{text}");
         }
     }
 
     #[test]
     fn what_is_no_stream_is_left_to_the_reader_of_answers() {
-        assert_eq!(fed("{\"choices\": []}\n", 4), (Vec::new(), None));
-        let (_, error) = fed("data: {\"error\": {\"message\": \"overloaded\"}}\n", 9);
+        assert_eq!(feed_in_pieces("{\"choices\": []}\n", 4), (Vec::new(), None));
+        let (_, error) = feed_in_pieces("data: {\"error\": {\"message\": \"overloaded\"}}\n", 9);
         assert_eq!(error.unwrap()["error"]["message"], "overloaded");
-        let (_, words) = fed(&event(&json!({"content": "which order?"})), 9);
+        let (_, words) = feed_in_pieces(&stream_event(&json!({"content": "which order?"})), 9);
         assert_eq!(words.unwrap()["choices"][0]["message"]["content"], "which order?");
         let far = json!({"tool_calls": [{"index": u64::MAX, "function": {"name": "x"}}]});
         assert_eq!(
-            fed(&event(&far), 9).1.unwrap()["choices"][0]["message"]["tool_calls"][0]["function"]["name"],
+            feed_in_pieces(&stream_event(&far), 9).1.unwrap()["choices"][0]["message"]["tool_calls"][0]["function"]
+                ["name"],
             "x"
         );
     }

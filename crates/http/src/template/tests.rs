@@ -3,22 +3,22 @@
 use super::*;
 use serde_json::{Map, json};
 
-fn object(value: Value) -> Map<String, Value> {
+fn to_object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-fn fill(endpoint: Value, arguments: Value, context: Value) -> Result<Request, FillError> {
-    let (arguments, context) = (object(arguments), object(context));
+fn fill_template(endpoint: Value, arguments: Value, context: Value) -> Result<Request, FillError> {
+    let (arguments, context) = (to_object(arguments), to_object(context));
     Template::parse(&endpoint).unwrap().fill(Values { arguments: &arguments, context: &context })
 }
 
-fn body(template: Value, arguments: Value, context: Value) -> Result<Value, FillError> {
-    let request = fill(json!({"url": "http://h/", "body": template}), arguments, context)?;
+fn fill_body(template: Value, arguments: Value, context: Value) -> Result<Value, FillError> {
+    let request = fill_template(json!({"url": "http://h/", "body": template}), arguments, context)?;
     Ok(serde_json::from_slice(&request.body.unwrap()).unwrap())
 }
 
-fn url(template: &str, arguments: Value) -> Result<String, FillError> {
-    fill(json!({"url": template}), arguments, json!({"c": "con text"})).map(|request| request.url)
+fn fill_url(template: &str, arguments: Value) -> Result<String, FillError> {
+    fill_template(json!({"url": template}), arguments, json!({"c": "con text"})).map(|request| request.url)
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn a_whole_placeholder_keeps_its_type() {
         json!({"k": []}),
     ] {
         let template = json!({"a": "{v}", "b": ["#v#", {"c": "{v}"}]});
-        let filled = body(template, json!({"v": value}), json!({"v": "con"})).unwrap();
+        let filled = fill_body(template, json!({"v": value}), json!({"v": "con"})).unwrap();
         assert_eq!(filled, json!({"a": value, "b": ["con", {"c": value}]}));
-        assert_eq!(body(json!("{v}"), json!({"v": value}), json!({})).unwrap(), value);
+        assert_eq!(fill_body(json!("{v}"), json!({"v": value}), json!({})).unwrap(), value);
     }
 }
 
@@ -53,7 +53,7 @@ fn inside_a_text_values_are_text() {
         ("{\"a\":{n}}", "{\"a\":3}"),
         ("{{n}} ##s##", "{n} #s#"),
     ] {
-        let filled = body(json!(template), arguments.clone(), json!({"s": "c"})).unwrap();
+        let filled = fill_body(json!(template), arguments.clone(), json!({"s": "c"})).unwrap();
         assert_eq!(filled, json!(expected), "{template}");
     }
 }
@@ -63,7 +63,7 @@ fn filling_is_one_pass_and_leaves_keys_alone() {
     let arguments = json!({"a": "{b}#c#", "b": "wrong", "k": "wrong"});
     let template = json!({"{k}": "{a}", "#k#": "x{a}", "n": 1, "z": null});
     let expected = json!({"{k}": "{b}#c#", "#k#": "x{b}#c#", "n": 1, "z": null});
-    assert_eq!(body(template, arguments, json!({"c": "wrong"})).unwrap(), expected);
+    assert_eq!(fill_body(template, arguments, json!({"c": "wrong"})).unwrap(), expected);
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn what_cannot_be_filled_names_its_place() {
         (json!({"url": "http://h/", "headers": {"X-A": "{null}"}}), "headers.x-a", "{null}"),
         (json!({"url": "http://h/", "headers": {"X-A": "{name}{break}"}}), "headers.x-a", "{break}"),
     ] {
-        let error = fill(endpoint.clone(), arguments.clone(), json!({"c": 1})).unwrap_err();
+        let error = fill_template(endpoint.clone(), arguments.clone(), json!({"c": 1})).unwrap_err();
         assert_eq!((error.place(), &error.placeholder().to_string()[..]), (place, placeholder), "{endpoint}");
         assert!(
             error.to_string().starts_with(&format!("`{placeholder}` at `{place}` of the endpoint: ")),
             "{error}"
         );
     }
-    let unfilled = body(json!("#nam#"), json!({}), json!({"name": 1, "phone": 2})).unwrap_err();
+    let unfilled = fill_body(json!("#nam#"), json!({}), json!({"name": 1, "phone": 2})).unwrap_err();
     let expected =
         "`#nam#` at `body` of the endpoint: the context has nothing of that name; there is `name`, `phone`";
     assert_eq!(unfilled.to_string(), expected);
@@ -115,7 +115,7 @@ fn a_value_stays_in_its_part_of_the_address() {
         ("http://h/a/{v}{v}", json!("."), None),
         ("http://h/a\\{v}\\b", json!(".."), None),
     ] {
-        let filled = url(template, json!({"v": value}));
+        let filled = fill_url(template, json!({"v": value}));
         assert_eq!(filled.as_deref().ok(), expected, "{template} {value}");
         if let Err(error) = filled {
             assert_eq!(error.reason(), &FillReason::PathSegment, "{template} {value}");
@@ -171,7 +171,7 @@ fn no_value_bends_the_address() {
     for template in templates {
         for v in hostile {
             for w in hostile {
-                if let Ok(text) = url(template, json!({"v": v, "w": w})) {
+                if let Ok(text) = fill_url(template, json!({"v": v, "w": w})) {
                     assert_eq!(
                         shape(&text),
                         shape(&template.replace("{v}", "x").replace("{w}", "x")),
@@ -187,7 +187,7 @@ fn no_value_bends_the_address() {
 
 #[test]
 fn methods_and_headers() {
-    let made = |endpoint: Value| fill(endpoint, json!({"v": "文 1"}), json!({})).unwrap();
+    let made = |endpoint: Value| fill_template(endpoint, json!({"v": "文 1"}), json!({})).unwrap();
     for (endpoint, method) in [
         (json!({"url": "http://h"}), "GET"),
         (json!({"url": "http://h", "body": {}}), "POST"),

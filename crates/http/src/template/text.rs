@@ -52,7 +52,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn get(&self, source: Source) -> &'a Map<String, Value> {
+    pub(super) fn values_of(&self, source: Source) -> &'a Map<String, Value> {
         match source {
             Source::Argument => self.arguments,
             Source::Context => self.context,
@@ -61,34 +61,34 @@ impl<'a> Values<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum TextPiece {
     Literal(String),
     Placeholder(Placeholder),
 }
 
 /// A text split at its placeholders. There are no two adjacent literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct TemplateText {
+    pub(super) pieces: Vec<TextPiece>,
 }
 
-impl Text {
+impl TemplateText {
     /// Splits a text at its placeholders. A brace or `#` that does not enclose a name is literal.
-    pub(super) fn parse(text: &str) -> Text {
+    pub(super) fn parse(text: &str) -> TemplateText {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
         while let Some(at) = rest.find(['{', '#']) {
             literal.push_str(&rest[..at]);
             rest = &rest[at..];
-            if let Some(length) = escaped(rest) {
+            if let Some(length) = escape_length(rest) {
                 literal.push_str(&rest[1..length - 1]);
                 rest = &rest[length..];
-            } else if let Some((placeholder, length)) = placeholder(rest) {
+            } else if let Some((placeholder, length)) = parse_placeholder(rest) {
                 if !literal.is_empty() {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    pieces.push(TextPiece::Literal(std::mem::take(&mut literal)));
                 }
-                pieces.push(Piece::Placeholder(placeholder));
+                pieces.push(TextPiece::Placeholder(placeholder));
                 rest = &rest[length..];
             } else {
                 literal.push_str(&rest[..1]);
@@ -97,44 +97,45 @@ impl Text {
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            pieces.push(Piece::Literal(literal));
+            pieces.push(TextPiece::Literal(literal));
         }
-        Text { pieces }
+        TemplateText { pieces }
     }
 
-    pub(super) fn whole(&self) -> Option<&Placeholder> {
+    pub(super) fn as_single_placeholder(&self) -> Option<&Placeholder> {
         match &self.pieces[..] {
-            [Piece::Placeholder(placeholder)] => Some(placeholder),
+            [TextPiece::Placeholder(placeholder)] => Some(placeholder),
             _ => None,
         }
     }
 
     pub(super) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Placeholder(placeholder) => Some(placeholder),
-            Piece::Literal(_) => None,
+            TextPiece::Placeholder(placeholder) => Some(placeholder),
+            TextPiece::Literal(_) => None,
         })
     }
 }
 
 /// Returns the length of an escape at the start of the text; `None` if there is no escape. The
 /// escapes are `{{name}}` for the literal text `{name}`, and `##name##` for `#name#`.
-fn escaped(text: &str) -> Option<usize> {
-    let (_, length) = enclosed(text, "{{", "}}").or_else(|| enclosed(text, "##", "##"))?;
+fn escape_length(text: &str) -> Option<usize> {
+    let (_, length) =
+        parse_enclosed_name(text, "{{", "}}").or_else(|| parse_enclosed_name(text, "##", "##"))?;
     Some(length)
 }
 
-fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
-    let argument = enclosed(text, "{", "}").map(|found| (Source::Argument, found));
+fn parse_placeholder(text: &str) -> Option<(Placeholder, usize)> {
+    let argument = parse_enclosed_name(text, "{", "}").map(|found| (Source::Argument, found));
     let (source, (name, length)) =
-        argument.or_else(|| enclosed(text, "#", "#").map(|found| (Source::Context, found)))?;
+        argument.or_else(|| parse_enclosed_name(text, "#", "#").map(|found| (Source::Context, found)))?;
     Some((Placeholder { source, name: name.to_owned() }, length))
 }
 
 /// Returns the name between two delimiters at the start of the text, and the length including the
 /// delimiters. A name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in
 /// a regex and `#1#` in a ticket number are not placeholders.
-fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
+fn parse_enclosed_name<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
     let inner = text.strip_prefix(open)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
     let (name, after) = inner.split_at(end);
@@ -144,7 +145,7 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usiz
 
 /// Converts a value to text. Strings are unchanged, numbers and bools are as in JSON, and lists and
 /// dicts are compact JSON. Returns `None` for null.
-pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
+pub(super) fn value_to_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -154,9 +155,9 @@ pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
 
 /// Percent-encodes a text except letters, digits and `-._~`, so that it cannot end its path segment
 /// or query parameter.
-pub(super) fn url_encoded(text: &str) -> String {
-    const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(text, &ENCODED).to_string()
+pub(super) fn percent_encode(text: &str) -> String {
+    const ENCODED_CHARS: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &ENCODED_CHARS).to_string()
 }
 
 #[cfg(test)]
@@ -165,12 +166,12 @@ mod tests {
     use serde_json::json;
 
     /// Shows a parsed text: literals unchanged, placeholders in angle brackets.
-    fn cut(text: &str) -> String {
-        let show = |piece: &Piece| match piece {
-            Piece::Literal(literal) => literal.clone(),
-            Piece::Placeholder(placeholder) => format!("<{placeholder}>"),
+    fn show_pieces(text: &str) -> String {
+        let show = |piece: &TextPiece| match piece {
+            TextPiece::Literal(literal) => literal.clone(),
+            TextPiece::Placeholder(placeholder) => format!("<{placeholder}>"),
         };
-        Text::parse(text).pieces.iter().map(show).collect::<Vec<_>>().join("|")
+        TemplateText::parse(text).pieces.iter().map(show).collect::<Vec<_>>().join("|")
     }
 
     #[test]
@@ -205,7 +206,7 @@ mod tests {
             ("{{}}{{ a }}", "{{}}{{ a }}"),
             ("{\"a\":{b}}", "{\"a\":|<{b}>|}"),
         ] {
-            assert_eq!(cut(text), expected, "{text}");
+            assert_eq!(show_pieces(text), expected, "{text}");
         }
     }
 
@@ -220,8 +221,8 @@ mod tests {
             (json!({"a": null}), Some("{\"a\":null}")),
             (json!(null), None),
         ] {
-            assert_eq!(as_text(&value).as_deref(), expected);
+            assert_eq!(value_to_text(&value).as_deref(), expected);
         }
-        assert_eq!(url_encoded("aZ0-._~ /?&=%#文"), "aZ0-._~%20%2F%3F%26%3D%25%23%E6%96%87");
+        assert_eq!(percent_encode("aZ0-._~ /?&=%#文"), "aZ0-._~%20%2F%3F%26%3D%25%23%E6%96%87");
     }
 }

@@ -2,15 +2,15 @@
 //! other part of the URL.
 
 use super::error::{FillError, FillReason, TemplateError};
-use super::text::{Piece, Placeholder, Text, Values, url_encoded};
-use super::{PLACE_URL, blame, text_of};
+use super::text::{Placeholder, TemplateText, TextPiece, Values, percent_encode};
+use super::{URL_PLACE, fill_error, required_text};
 use crate::hosts;
 use rulec_base::message;
 
 /// The template of a URL. Scheme, host and port are literal; the rest may have placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UrlTemplate {
-    pub(super) text: Text,
+    pub(super) text: TemplateText,
 }
 
 impl UrlTemplate {
@@ -22,30 +22,31 @@ impl UrlTemplate {
                 why: message!("it holds white space; write `%20` for a space"),
             });
         }
-        let url = UrlTemplate { text: Text::parse(text) };
-        url.host_is_written_out()?;
-        hosts::parse(&url.sample()).map_err(|failure| TemplateError::Url { why: failure.to_message() })?;
+        let url = UrlTemplate { text: TemplateText::parse(text) };
+        url.check_host_is_literal()?;
+        hosts::parse_url(&url.sample_url())
+            .map_err(|failure| TemplateError::Url { why: failure.to_message() })?;
         Ok(url)
     }
 
     /// Returns the URL with `x` in place of each placeholder, to check its host when the template
     /// is loaded.
-    pub(super) fn sample(&self) -> String {
+    pub(super) fn sample_url(&self) -> String {
         self.text
             .pieces
             .iter()
             .map(|piece| match piece {
-                Piece::Literal(literal) => literal,
-                Piece::Placeholder(_) => "x",
+                TextPiece::Literal(literal) => literal,
+                TextPiece::Placeholder(_) => "x",
             })
             .collect()
     }
 
     /// Checks that the URL has no placeholder in scheme, host or port.
-    fn host_is_written_out(&self) -> Result<(), TemplateError> {
+    fn check_host_is_literal(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
         let reaches = match self.text.pieces.first() {
-            Some(Piece::Literal(start)) => start.split_once("://").is_some_and(|(_, after)| {
+            Some(TextPiece::Literal(start)) => start.split_once("://").is_some_and(|(_, after)| {
                 // The URL parser would skip an empty host and use the next segment as the host.
                 after.find(['/', '?']).is_some_and(|end| end > 0 && !after.starts_with('\\'))
             }),
@@ -60,21 +61,21 @@ impl UrlTemplate {
 
     pub(super) fn fill(&self, values: Values<'_>) -> Result<String, FillError> {
         let mut url = String::new();
-        let mut path = Path::default();
+        let mut path = PathGuard::default();
         for piece in &self.text.pieces {
             match piece {
-                Piece::Literal(literal) => {
-                    path.literal(literal)?;
+                TextPiece::Literal(literal) => {
+                    path.add_literal(literal)?;
                     url.push_str(literal);
                 }
-                Piece::Placeholder(placeholder) => {
-                    let value = url_encoded(&text_of(placeholder, values, PLACE_URL)?);
-                    path.value(&value, placeholder);
+                TextPiece::Placeholder(placeholder) => {
+                    let value = percent_encode(&required_text(placeholder, values, URL_PLACE)?);
+                    path.add_value(&value, placeholder);
                     url.push_str(&value);
                 }
             }
         }
-        path.end_of_segment()?;
+        path.check_segment()?;
         Ok(url)
     }
 }
@@ -82,17 +83,17 @@ impl UrlTemplate {
 /// Tracks the path segments while they are filled. An empty segment, `.` or `..` would change the
 /// path, and `.` and `..` do so in every encoding.
 #[derive(Default)]
-struct Path<'a> {
+struct PathGuard<'a> {
     segment: String,
     filled: Option<&'a Placeholder>,
     over: bool,
 }
 
-impl<'a> Path<'a> {
-    fn literal(&mut self, text: &str) -> Result<(), FillError> {
+impl<'a> PathGuard<'a> {
+    fn add_literal(&mut self, text: &str) -> Result<(), FillError> {
         for c in text.chars() {
             if matches!(c, '/' | '\\' | '?' | '#') {
-                self.end_of_segment()?;
+                self.check_segment()?;
                 self.over |= matches!(c, '?' | '#');
             } else {
                 self.segment.push(c);
@@ -101,16 +102,16 @@ impl<'a> Path<'a> {
         Ok(())
     }
 
-    fn value(&mut self, text: &str, placeholder: &'a Placeholder) {
+    fn add_value(&mut self, text: &str, placeholder: &'a Placeholder) {
         self.segment.push_str(text);
         self.filled = Some(placeholder);
     }
 
-    fn end_of_segment(&mut self) -> Result<(), FillError> {
+    fn check_segment(&mut self) -> Result<(), FillError> {
         let segment = std::mem::take(&mut self.segment).to_ascii_lowercase().replace("%2e", ".");
         match self.filled.take() {
             Some(placeholder) if !self.over && matches!(&segment[..], "" | "." | "..") => {
-                Err(blame(placeholder, PLACE_URL, FillReason::PathSegment))
+                Err(fill_error(placeholder, URL_PLACE, FillReason::PathSegment))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Tests of HTTP calls against a real server on loopback: sent requests, refused requests, and
 //! every kind of server failure.
 
-use crate::server::{Reply, Seen, Server, closed_host};
+use crate::server::{Reply, SeenRequest, Server, unused_host};
 use rulec::prompt::{PickTool, intent_prompt};
 use rulec_http::{
     AllowedHosts, Body, CallError, ChatModel, FlowError, FlowExecutor, HttpClient, HttpError, HttpFailure,
@@ -12,20 +12,26 @@ use std::process::Command;
 use std::time::Duration;
 
 /// A time limit long enough for every expected response, even on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
+const LONG_LIMIT: Duration = Duration::from_secs(60);
 /// A time limit for tests where no response is expected.
-const SHORT: Duration = Duration::from_millis(150);
+const SHORT_LIMIT: Duration = Duration::from_millis(150);
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
 /// Long time limits and short pauses.
-fn limits() -> Limits {
-    Limits { attempt: LONG, overall: LONG, retries: 2, pauses: (ms(1), ms(4)), ..Limits::default() }
+fn long_limits() -> Limits {
+    Limits {
+        attempt: LONG_LIMIT,
+        overall: LONG_LIMIT,
+        retries: 2,
+        pauses: (ms(1), ms(4)),
+        ..Limits::default()
+    }
 }
 
-fn client(hosts: &[String], limits: Limits) -> HttpClient {
+fn test_client(hosts: &[String], limits: Limits) -> HttpClient {
     HttpClient::new(AllowedHosts::new(hosts).unwrap(), limits).unwrap()
 }
 
@@ -34,35 +40,38 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Checks at compile time that a future can be sent between threads.
-fn sendable<T: Send>(work: T) -> T {
+fn assert_send<T: Send>(work: T) -> T {
     work
 }
 
 /// Makes one GET under these limits. Returns the result and the number of requests received.
-fn get(replies: impl IntoIterator<Item = Reply>, limits: Limits) -> (Result<Response, HttpError>, usize) {
-    let server = Server::replies(replies);
-    let result = run(client(&[server.host()], limits).send(&Request::get(server.url("/x"))));
+fn get_with_replies(
+    replies: impl IntoIterator<Item = Reply>,
+    limits: Limits,
+) -> (Result<Response, HttpError>, usize) {
+    let server = Server::replying_in_turn(replies);
+    let result = run(test_client(&[server.host()], limits).send(&Request::get(server.url("/x"))));
     (result, server.requests().len())
 }
 
-fn object(value: Value) -> Map<String, Value> {
+fn to_object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-fn execute(
+fn execute_flow(
     server: &Server,
     endpoint: Value,
     arguments: Value,
     context: Value,
 ) -> Result<Response, FlowError> {
     let endpoint = Template::parse(&endpoint).unwrap();
-    let executor = FlowExecutor::new(client(&[server.host()], limits()), endpoint).unwrap();
-    run(sendable(executor.execute("refund", &object(arguments), &object(context))))
+    let executor = FlowExecutor::new(test_client(&[server.host()], long_limits()), endpoint).unwrap();
+    run(assert_send(executor.execute("refund", &to_object(arguments), &to_object(context))))
 }
 
 #[test]
 fn a_flow_arrives_as_the_template_says() {
-    let server = Server::replies([Reply::json(200, json!({"run": 9}))]);
+    let server = Server::replying_in_turn([Reply::json(200, json!({"run": 9}))]);
     let endpoint = json!({
         "url": server.url("/trigger/{flow_id}?who=#name#"),
         "method": "PUT",
@@ -73,11 +82,11 @@ fn a_flow_arrives_as_the_template_says() {
         }
     });
     let context = json!({"tenant": 12, "name": "Zoë & co/../", "tags": ["a"], "nothing": null});
-    let response = execute(&server, endpoint, json!({"count": 3, "flow_id": "other"}), context).unwrap();
+    let response = execute_flow(&server, endpoint, json!({"count": 3, "flow_id": "other"}), context).unwrap();
     assert_eq!((response.status, response.attempts), (200, 1));
     assert_eq!(response.body, Body::Json(json!({"run": 9})));
 
-    let seen = server.request();
+    let seen = server.only_request();
     assert_eq!(seen.method, "PUT");
     assert_eq!(seen.target, "/trigger/refund?who=Zo%C3%AB%20%26%20co%2F..%2F");
     assert_eq!(seen.header("x-tenant"), Some("t-12"));
@@ -92,9 +101,9 @@ fn a_flow_arrives_as_the_template_says() {
 
 #[test]
 fn a_flow_that_cannot_be_filled_is_not_sent() {
-    let server = Server::replies([Reply::status(200)]);
+    let server = Server::replying_in_turn([Reply::status(200)]);
     let endpoint = json!({"url": server.url("/"), "body": {"phone": "#phone#"}});
-    let error = execute(&server, endpoint, json!({}), json!({})).unwrap_err();
+    let error = execute_flow(&server, endpoint, json!({}), json!({})).unwrap_err();
     assert_eq!(error.flow(), "refund");
     assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place() == "body.phone"), "{error}");
     assert!(
@@ -106,8 +115,9 @@ fn a_flow_that_cannot_be_filled_is_not_sent() {
 
 #[test]
 fn a_flow_that_fails_says_status_and_text() {
-    let server = Server::replies([Reply::text(500, "no such flow")]);
-    let error = execute(&server, json!({"url": server.url("/x?key=1")}), json!({}), json!({})).unwrap_err();
+    let server = Server::replying_in_turn([Reply::text(500, "no such flow")]);
+    let error =
+        execute_flow(&server, json!({"url": server.url("/x?key=1")}), json!({}), json!({})).unwrap_err();
     let expected = format!("flow `refund`: GET `{}`: answered 500: `no such flow`", server.url("/x"));
     assert_eq!(error.to_string(), expected);
     assert_eq!(server.requests().len(), 1);
@@ -115,8 +125,9 @@ fn a_flow_that_fails_says_status_and_text() {
 
 #[test]
 fn a_host_that_is_not_listed_is_never_called() {
-    let (listed, other) = (Server::replies([Reply::status(200)]), Server::replies([Reply::status(200)]));
-    let client = client(&[listed.host()], limits());
+    let (listed, other) =
+        (Server::replying_in_turn([Reply::status(200)]), Server::replying_in_turn([Reply::status(200)]));
+    let client = test_client(&[listed.host()], long_limits());
     let error = run(client.send(&Request::get(other.url("/")))).unwrap_err();
     assert_eq!(error.failure(), &HttpFailure::HostNotAllowed { host: other.host() });
     assert_eq!(error.attempts(), 0);
@@ -133,10 +144,10 @@ fn a_host_that_is_not_listed_is_never_called() {
 
 #[test]
 fn redirects_are_not_followed() {
-    let elsewhere = Server::replies([Reply::status(200)]);
+    let elsewhere = Server::replying_in_turn([Reply::status(200)]);
     for status in [301, 302, 303, 307, 308] {
         let (result, requests) =
-            get([Reply::status(status).header("location", &elsewhere.url("/"))], limits());
+            get_with_replies([Reply::status(status).header("location", &elsewhere.url("/"))], long_limits());
         let error = result.unwrap_err();
         assert_eq!(error.failure(), &HttpFailure::Status { status, text: String::new() });
         assert!(error.to_string().contains("redirects are not followed"), "{error}");
@@ -154,7 +165,7 @@ fn proxies_of_the_environment_are_ignored() {
         .args(["--exact", "calls::a_flow_that_fails_says_status_and_text"])
         .env_remove("NO_PROXY")
         .env_remove("no_proxy");
-    let proxy = format!("http://{}", closed_host());
+    let proxy = format!("http://{}", unused_host());
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         other.env(name, &proxy);
     }
@@ -178,7 +189,7 @@ fn what_may_pass_is_tried_again() {
         vec![],
     ] {
         let attempts = failures.len() + 1;
-        let (result, requests) = get(failures.into_iter().chain([ok()]), limits());
+        let (result, requests) = get_with_replies(failures.into_iter().chain([ok()]), long_limits());
         let response = result.unwrap();
         assert_eq!((response.attempts as usize, requests), (attempts, attempts));
         assert_eq!(response.body, Body::Text("done".to_owned()));
@@ -190,20 +201,21 @@ fn retries_come_to_an_end() {
     for (reply, retries) in
         [(Reply::status(503), 0), (Reply::status(503), 2), (Reply::Drop, 0), (Reply::Drop, 3)]
     {
-        let (result, requests) = get([reply], Limits { retries, ..limits() });
+        let (result, requests) = get_with_replies([reply], Limits { retries, ..long_limits() });
         let error = result.unwrap_err();
         assert_eq!((error.attempts(), requests), (retries + 1, retries as usize + 1), "{error}");
     }
     // The overall limit ends the retries before their maximum number.
-    let endless = Limits { retries: u32::MAX, pauses: (ms(5), ms(20)), overall: SHORT, ..limits() };
-    let (result, _) = get([Reply::status(503)], endless);
+    let endless =
+        Limits { retries: u32::MAX, pauses: (ms(5), ms(20)), overall: SHORT_LIMIT, ..long_limits() };
+    let (result, _) = get_with_replies([Reply::status(503)], endless);
     assert!(result.unwrap_err().attempts() < 100);
 }
 
 #[test]
 fn nothing_else_is_tried_again() {
     for status in [400, 401, 404, 408, 429, 500, 501, 505] {
-        let (result, requests) = get([Reply::text(status, "why\nnot")], limits());
+        let (result, requests) = get_with_replies([Reply::text(status, "why\nnot")], long_limits());
         let error = result.unwrap_err();
         assert_eq!(error.failure(), &HttpFailure::Status { status, text: "why\nnot".to_owned() });
         assert_eq!((error.attempts(), requests), (1, 1));
@@ -212,9 +224,9 @@ fn nothing_else_is_tried_again() {
 
 #[test]
 fn nothing_listens() {
-    let host = closed_host();
+    let host = unused_host();
     let request = Request::post(format!("http://{host}/x"), &json!(1));
-    let error = run(client(&[host], limits()).send(&request)).unwrap_err();
+    let error = run(test_client(&[host], long_limits()).send(&request)).unwrap_err();
     assert!(matches!(error.failure(), HttpFailure::Connection { .. }), "{error}");
     assert_eq!(error.attempts(), 3);
     assert!(error.to_string().ends_with("(after 3 attempts)"), "{error}");
@@ -222,37 +234,39 @@ fn nothing_listens() {
 
 #[test]
 fn encryption_is_wanted_where_the_address_says_so() {
-    let server = Server::replies([Reply::status(200)]);
+    let server = Server::replying_in_turn([Reply::status(200)]);
     let request = Request::get(server.url("/").replace("http:", "https:"));
-    let error = run(client(&[server.host()], Limits { retries: 0, ..limits() }).send(&request)).unwrap_err();
+    let error = run(test_client(&[server.host()], Limits { retries: 0, ..long_limits() }).send(&request))
+        .unwrap_err();
     assert!(matches!(error.failure(), HttpFailure::Connection { .. }), "{error}");
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn a_late_answer_is_a_timeout() {
-    let (attempt, overall) = (Limits { attempt: SHORT, ..limits() }, Limits { overall: SHORT, ..limits() });
-    for reply in [Reply::Silence, Reply::Drip(200), Reply::status(200).after(SHORT * 10)] {
+    let (attempt, overall) =
+        (Limits { attempt: SHORT_LIMIT, ..long_limits() }, Limits { overall: SHORT_LIMIT, ..long_limits() });
+    for reply in [Reply::Silence, Reply::Drip(200), Reply::status(200).delayed_by(SHORT_LIMIT * 10)] {
         for (limits, overall) in [(attempt.clone(), false), (overall.clone(), true)] {
-            let (result, requests) = get([reply.clone()], limits);
+            let (result, requests) = get_with_replies([reply.clone()], limits);
             let error = result.unwrap_err();
-            assert_eq!(error.failure(), &HttpFailure::Timeout { limit: SHORT, overall }, "{reply:?}");
+            assert_eq!(error.failure(), &HttpFailure::Timeout { limit: SHORT_LIMIT, overall }, "{reply:?}");
             // On a busy machine the time may be over before the server has read the request.
             assert!(error.attempts() == 1 && requests <= 1, "{requests}");
         }
     }
     // A response within the limit is not a timeout.
-    assert!(get([Reply::status(200).after(ms(30))], limits()).0.is_ok());
+    assert!(get_with_replies([Reply::status(200).delayed_by(ms(30))], long_limits()).0.is_ok());
 }
 
 #[test]
 fn a_failure_that_is_slow_to_explain_itself_keeps_its_status() {
     let cut = Reply::Cut { status: 500, promised: 100, body: b"par".to_vec() };
-    let error = get([cut], limits()).0.unwrap_err();
+    let error = get_with_replies([cut], long_limits()).0.unwrap_err();
     assert_eq!(error.failure(), &HttpFailure::Status { status: 500, text: "par".to_owned() });
-    let (result, _) = get([Reply::Drip(500)], Limits { attempt: ms(1_500), ..limits() });
+    let (result, _) = get_with_replies([Reply::Drip(500)], Limits { attempt: ms(1_500), ..long_limits() });
     assert!(matches!(result.unwrap_err().failure(), HttpFailure::Status { status: 500, .. }));
-    let (result, _) = get([Reply::text(500, &"文".repeat(100_000))], limits());
+    let (result, _) = get_with_replies([Reply::text(500, &"文".repeat(100_000))], long_limits());
     let error = result.unwrap_err();
     let HttpFailure::Status { text, .. } = error.failure() else { panic!("{error}") };
     assert_eq!(text.chars().count(), 2_001);
@@ -263,12 +277,12 @@ fn a_body_beyond_the_limit_is_refused() {
     for (reply, limit) in
         [(Reply::Endless, 1 << 20), (Reply::text(200, "12345"), 4), (Reply::text(200, "1"), 0)]
     {
-        let (result, requests) = get([reply], Limits { body: limit, ..limits() });
+        let (result, requests) = get_with_replies([reply], Limits { body: limit, ..long_limits() });
         assert_eq!(result.unwrap_err().failure(), &HttpFailure::BodyTooLarge { limit });
         assert_eq!(requests, 1);
     }
-    assert!(get([Reply::text(200, "1234")], Limits { body: 4, ..limits() }).0.is_ok());
-    assert!(get([Reply::status(204)], Limits { body: 0, ..limits() }).0.is_ok());
+    assert!(get_with_replies([Reply::text(200, "1234")], Limits { body: 4, ..long_limits() }).0.is_ok());
+    assert!(get_with_replies([Reply::status(204)], Limits { body: 0, ..long_limits() }).0.is_ok());
 }
 
 #[test]
@@ -279,7 +293,7 @@ fn json_is_read_or_refused() {
         (Reply::text(200, "<html>"), None),
         (Reply::status(204), None),
     ] {
-        let json = get([reply], limits()).0.unwrap().into_json();
+        let json = get_with_replies([reply], long_limits()).0.unwrap().into_json();
         assert_eq!(json.as_ref().ok(), expected.as_ref());
         if let Err(error) = json {
             assert!(matches!(error.failure(), HttpFailure::NotJson { .. }), "{error}");
@@ -287,26 +301,27 @@ fn json_is_read_or_refused() {
     }
 }
 
-const KEY: &str = "key-of-the-test";
+const API_KEY: &str = "key-of-the-test";
 
 /// Asks a model for a flow; the server sends this reply. Returns the requests received too.
-fn ask(reply: Reply, tool: &PickTool) -> (Result<Pick, ModelError>, Vec<Seen>) {
-    let server = Server::replies([reply]);
-    let model = ChatModel::new(client(&[server.host()], limits()), &server.url("/v1/"), "small").unwrap();
-    let model = model.temperature(0.0).key(Secret::new(KEY)).unwrap();
-    assert!(!format!("{model:?}").contains(KEY));
+fn ask_model(reply: Reply, tool: &PickTool) -> (Result<Pick, ModelError>, Vec<SeenRequest>) {
+    let server = Server::replying_in_turn([reply]);
+    let model =
+        ChatModel::new(test_client(&[server.host()], long_limits()), &server.url("/v1/"), "small").unwrap();
+    let model = model.temperature(0.0).key(Secret::new(API_KEY)).unwrap();
+    assert!(!format!("{model:?}").contains(API_KEY));
     let history = [Turn { role: Role::User, text: "hi" }, Turn { role: Role::Assistant, text: "hello" }];
     let system = intent_prompt(&[("refund", "money back"), ("complain", "not content")]);
     let prompt = Prompt { system: &system, history: &history, user: "I want my money" };
-    (run(sendable(model.choose(&prompt, tool))), server.requests())
+    (run(assert_send(model.choose(&prompt, tool))), server.requests())
 }
 
-fn flows() -> PickTool {
+fn flow_tool() -> PickTool {
     PickTool::flow_executor(["refund", "complain"])
 }
 
 /// Returns a model's response that calls the tool once with each of these arguments.
-fn calls(arguments: &[&str]) -> Reply {
+fn tool_call_reply(arguments: &[&str]) -> Reply {
     let call = |text: &&str| json!({"id": "c", "type": "function", "function": {"name": "flow_executor", "arguments": text}});
     let calls: Vec<_> = arguments.iter().map(call).collect();
     Reply::json(
@@ -317,7 +332,7 @@ fn calls(arguments: &[&str]) -> Reply {
 
 #[test]
 fn a_model_picks_a_flow() {
-    let (result, seen) = ask(calls(&["{\"flow_id\":\"refund\"}"]), &flows());
+    let (result, seen) = ask_model(tool_call_reply(&["{\"flow_id\":\"refund\"}"]), &flow_tool());
     let pick = result.unwrap();
     assert_eq!((&*pick.id, &*pick.ignored, pick.attempts), ("refund", &[][..], 1));
     let [seen] = &seen[..] else { panic!("{seen:?}") };
@@ -333,7 +348,7 @@ fn a_model_picks_a_flow() {
             {"role": "assistant", "content": "hello"},
             {"role": "user", "content": "I want my money"},
         ],
-        "tools": [flows().to_json()],
+        "tools": [flow_tool().to_json()],
         "tool_choice": "auto",
     });
     assert_eq!(seen.json(), expected);
@@ -344,14 +359,17 @@ fn a_choice_must_be_made() {
     let tool = PickTool::new("choose", "which?", "branch", [("yes", "agrees"), ("no", "")]);
     let call = json!({"function": {"name": "choose", "arguments": "{\"branch\":\"no\"}"}});
     let (result, seen) =
-        ask(Reply::json(200, json!({"choices": [{"message": {"tool_calls": [call]}}]})), &tool);
+        ask_model(Reply::json(200, json!({"choices": [{"message": {"tool_calls": [call]}}]})), &tool);
     assert_eq!(result.unwrap().id, "no");
     assert_eq!(seen[0].json()["tool_choice"], json!({"type": "function", "function": {"name": "choose"}}));
 }
 
 #[test]
 fn of_several_calls_the_first_counts() {
-    let pick = ask(calls(&["{\"flow_id\":\"complain\"}", "{\"flow_id\":\"refund\"}"]), &flows()).0.unwrap();
+    let pick =
+        ask_model(tool_call_reply(&["{\"flow_id\":\"complain\"}", "{\"flow_id\":\"refund\"}"]), &flow_tool())
+            .0
+            .unwrap();
     assert_eq!(pick.id, "complain");
     assert_eq!(pick.ignored, ["flow_executor({\"flow_id\":\"refund\"})"]);
 }
@@ -361,30 +379,30 @@ fn a_model_that_picks_nothing_is_reported() {
     let words = |content: &str| Reply::json(200, json!({"choices": [{"message": {"content": content}}]}));
     let text = |text: &str| text.to_owned();
     for (reply, expected) in [
-        (calls(&["{\"flow_id\":\"delete\"}"]), ModelError::UnknownId { id: text("delete") }),
-        (calls(&["{"]), ModelError::Arguments { parameter: text("flow_id"), arguments: text("{") }),
+        (tool_call_reply(&["{\"flow_id\":\"delete\"}"]), ModelError::UnknownId { id: text("delete") }),
+        (tool_call_reply(&["{"]), ModelError::Arguments { parameter: text("flow_id"), arguments: text("{") }),
         (words("which one?"), ModelError::NoCall { text: text("which one?") }),
-        (words(KEY), ModelError::NoCall { text: text("***") }),
+        (words(API_KEY), ModelError::NoCall { text: text("***") }),
         (
             Reply::json(200, json!({"a": 1})),
             ModelError::Malformed { missing: "choices[0].message", text: text("{\"a\":1}") },
         ),
     ] {
-        assert_eq!(ask(reply, &flows()).0.unwrap_err(), expected);
+        assert_eq!(ask_model(reply, &flow_tool()).0.unwrap_err(), expected);
     }
 }
 
 #[test]
 fn a_model_that_cannot_be_reached_is_reported_without_its_key() {
-    let repeated = format!("{}incorrect key {KEY}", "x".repeat(1_980));
+    let repeated = format!("{}incorrect key {API_KEY}", "x".repeat(1_980));
     for (reply, requests) in [
-        (Reply::json(401, json!({"error": {"message": format!("incorrect key {KEY}")}})), 1),
+        (Reply::json(401, json!({"error": {"message": format!("incorrect key {API_KEY}")}})), 1),
         (Reply::text(401, &repeated), 1),
-        (Reply::text(200, &format!("<p>{KEY}</p>")), 1),
-        (Reply::text(503, KEY), 3),
+        (Reply::text(200, &format!("<p>{API_KEY}</p>")), 1),
+        (Reply::text(503, API_KEY), 3),
         (Reply::Drop, 3),
     ] {
-        let (result, seen) = ask(reply.clone(), &flows());
+        let (result, seen) = ask_model(reply.clone(), &flow_tool());
         let error = result.unwrap_err();
         assert!(matches!(error, ModelError::Http(_)), "{error}");
         assert!(!format!("{error} {error:?}").contains("key-of"), "{error:?}");
@@ -394,8 +412,9 @@ fn a_model_that_cannot_be_reached_is_reported_without_its_key() {
 
 #[test]
 fn a_key_that_is_no_header_is_refused() {
-    let server = Server::replies([Reply::status(200)]);
-    let model = ChatModel::new(client(&[server.host()], limits()), &server.url("/v1"), "m").unwrap();
+    let server = Server::replying_in_turn([Reply::status(200)]);
+    let model =
+        ChatModel::new(test_client(&[server.host()], long_limits()), &server.url("/v1"), "m").unwrap();
     let error = model.key(Secret::new("a\nb")).unwrap_err();
     assert_eq!(error.name(), "authorization");
 }

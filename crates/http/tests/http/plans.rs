@@ -1,7 +1,7 @@
 //! Tests of plans from payload to finished workflow, with a real server: validation, running,
 //! failure, recovery and resuming.
 
-use super::server::{Reply, Seen, Server};
+use super::server::{Reply, SeenRequest, Server};
 use rulec::Rules;
 use rulec_http::{AllowedHosts, HttpClient, Limits, node};
 use rulec_runtime::payload::{
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-fn builder(server: &Server) -> CoordinatorBuilder {
+fn coordinator_builder(server: &Server) -> CoordinatorBuilder {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
     let rules = Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"));
     let limits = Limits { retries: 0, attempt: Duration::from_secs(5), ..Limits::default() };
@@ -19,16 +19,16 @@ fn builder(server: &Server) -> CoordinatorBuilder {
     Coordinator::builder(Judges::new(&rules)).node_kind("HTTP", node(client))
 }
 
-fn path(seen: &Seen) -> String {
+fn request_path(seen: &SeenRequest) -> String {
     format!("{} {}", seen.method, seen.target)
 }
 
-fn paths(server: &Server) -> Vec<String> {
-    server.requests().iter().map(path).collect()
+fn request_paths(server: &Server) -> Vec<String> {
+    server.requests().iter().map(request_path).collect()
 }
 
 /// A plan that fetches rows, and reports them if there are enough; otherwise it raises an alarm.
-fn plan(server: &Server) -> Json {
+fn two_node_plan(server: &Server) -> Json {
     json!({
         "action_type": "create_workflow_plan", "name": "report", "description": "fetches and reports",
         "nodes": [
@@ -53,13 +53,13 @@ fn plan(server: &Server) -> Json {
     })
 }
 
-fn rows() -> Reply {
+fn rows_reply() -> Reply {
     Reply::json(200, json!({"rows": [1, 2, 3], "id": "a/b"}))
 }
 
 /// Sets a recovery strategy that answers the failures with these decisions, one after another. Also
 /// returns the list to which the strategy adds each failure.
-fn recovering(
+fn with_recoveries(
     builder: CoordinatorBuilder,
     answers: impl IntoIterator<Item = Json>,
 ) -> (CoordinatorBuilder, Arc<Mutex<Vec<NodeFailure>>>) {
@@ -83,12 +83,12 @@ fn recovering(
     (builder.recovery("error_recovery", strategy), failures)
 }
 
-fn recovery(plan: Json) -> Json {
+fn recovery_payload(plan: Json) -> Json {
     json!({"action_type": "error_recovery", "recovery_plan": plan})
 }
 
 #[track_caller]
-fn status(turn: &Turn) -> RunStatus {
+fn run_status(turn: &Turn) -> RunStatus {
     let [done] = &turn.done[..] else { panic!("{turn:#?}") };
     done.report.as_ref().unwrap_or_else(|| panic!("{turn:#?}")).status
 }
@@ -96,19 +96,19 @@ fn status(turn: &Turn) -> RunStatus {
 #[tokio::test]
 async fn a_plan_is_judged_built_run_recovered_and_completed() {
     let mut fails = 2;
-    let server = Server::answering(move |seen| match &*seen.target {
+    let server = Server::answering_with(move |seen| match &*seen.target {
         "/rows?city=Paris" if fails > 0 => {
             fails -= 1;
             Reply::text(500, "busy")
         }
-        "/rows?city=Paris" => rows(),
+        "/rows?city=Paris" => rows_reply(),
         _ => Reply::json(201, json!({"ok": true})),
     });
     let retry =
         json!({"action": "RETRY", "delay": 0.01, "max_attempts": 2, "modifications": {"config.timeout": 60}});
-    let (builder, failures) = recovering(builder(&server), [recovery(retry)]);
+    let (builder, failures) = with_recoveries(coordinator_builder(&server), [recovery_payload(retry)]);
     // The agent forgets a URL at first, and adds it after the feedback.
-    let (mut forgetful, good) = (plan(&server), plan(&server));
+    let (mut forgetful, good) = (two_node_plan(&server), two_node_plan(&server));
     forgetful["nodes"][3]["config"].as_object_mut().unwrap().remove("url");
     let coordinator = builder
         .agent(move |again| {
@@ -119,14 +119,14 @@ async fn a_plan_is_judged_built_run_recovered_and_completed() {
         .build();
     let turn = coordinator.session().offer([Proposal::new("create_workflow_plan", forgetful)]).await;
 
-    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(run_status(&turn), RunStatus::Completed, "{turn:#?}");
     assert_eq!(turn.rejected.len(), 1);
     let failures = failures.lock().unwrap();
     let [failure] = &failures[..] else { panic!("{failures:?}") };
     assert!(failure.node_id == "fetch" && failure.reason.contains("answered 500: `busy`"), "{failure:?}");
     assert_eq!(failure.execution_context["failed_attempts"], 1);
     let get = "GET /rows?city=Paris";
-    assert_eq!(paths(&server), [get, get, get, "POST /report/a%2Fb"]);
+    assert_eq!(request_paths(&server), [get, get, get, "POST /report/a%2Fb"]);
     assert_eq!(server.requests()[3].json(), json!({"rows": [1, 2, 3], "text": "of Paris"}));
     let report = turn.done[0].report.as_ref().unwrap();
     assert_eq!(report.unreached, ["alarm"]);
@@ -136,8 +136,8 @@ async fn a_plan_is_judged_built_run_recovered_and_completed() {
 
 #[tokio::test]
 async fn a_plan_is_made_anew_and_goes_on_with_what_it_has() {
-    let server = Server::answering(|seen| match &*seen.target {
-        "/rows?city=Paris" => rows(),
+    let server = Server::answering_with(|seen| match &*seen.target {
+        "/rows?city=Paris" => rows_reply(),
         "/mirror" => Reply::json(200, json!({})),
         _ => Reply::status(500),
     });
@@ -154,33 +154,38 @@ async fn a_plan_is_made_anew_and_goes_on_with_what_it_has() {
     circle["suggested_changes"]["update_edges"] = json!([
         {"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "fetch"}
     ]);
-    let (builder, failures) = recovering(builder(&server), [circle, replan]);
-    let turn = builder.build().session().offer([Proposal::new("create_workflow_plan", plan(&server))]).await;
-    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
-    assert_eq!(paths(&server), ["GET /rows?city=Paris", "POST /report/a%2Fb", "POST /mirror"]);
+    let (builder, failures) = with_recoveries(coordinator_builder(&server), [circle, replan]);
+    let turn = builder
+        .build()
+        .session()
+        .offer([Proposal::new("create_workflow_plan", two_node_plan(&server))])
+        .await;
+    assert_eq!(run_status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(request_paths(&server), ["GET /rows?city=Paris", "POST /report/a%2Fb", "POST /mirror"]);
     let failures = failures.lock().unwrap();
     assert!(failures[1].reason.contains("circle"), "{failures:?}");
 }
 
 #[tokio::test]
 async fn a_run_is_saved_after_each_node_and_resumed_elsewhere() {
-    let server = Server::replies([rows(), Reply::status(500), Reply::json(200, json!({}))]);
+    let server = Server::replying_in_turn([rows_reply(), Reply::status(500), Reply::json(200, json!({}))]);
     let saved: Arc<Mutex<Vec<Json>>> = Arc::default();
     let keep = saved.clone();
-    let first = builder(&server).saving(move |run| keep.lock().unwrap().push(run.clone())).build();
-    let turn = first.session().offer([Proposal::new("create_workflow_plan", plan(&server))]).await;
+    let first =
+        coordinator_builder(&server).saving(move |run| keep.lock().unwrap().push(run.clone())).build();
+    let turn = first.session().offer([Proposal::new("create_workflow_plan", two_node_plan(&server))]).await;
     // There is no recovery strategy for the failure.
-    assert_eq!(status(&turn), RunStatus::Failed);
+    assert_eq!(run_status(&turn), RunStatus::Failed);
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("`report` failed"), "{turn:#?}");
 
     let last = saved.lock().unwrap().last().cloned().unwrap();
     let text = last.to_string();
-    let second = builder(&server).build();
+    let second = coordinator_builder(&server).build();
     let id = second.restore(&serde_json::from_str(&text).unwrap()).unwrap();
     let report = second.resume(&id).await.unwrap();
     assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
     let twice = "POST /report/a%2Fb";
-    assert_eq!(paths(&server), ["GET /rows?city=Paris", twice, twice]);
+    assert_eq!(request_paths(&server), ["GET /rows?city=Paris", twice, twice]);
     assert!(second.restore(&json!({"workflow_id": "x", "plan": {"nodes": []}, "progress": {}})).is_err());
     assert!(second.resume("x").await.is_err());
 }
@@ -188,15 +193,15 @@ async fn a_run_is_saved_after_each_node_and_resumed_elsewhere() {
 #[tokio::test]
 async fn a_recovery_from_outside_interrupts_what_runs() {
     let mut first = true;
-    let server = Server::answering(move |seen| match &*seen.target {
-        "/rows?city=Paris" if std::mem::take(&mut first) => rows().after(Duration::from_secs(30)),
-        "/rows?city=Paris" => rows(),
+    let server = Server::answering_with(move |seen| match &*seen.target {
+        "/rows?city=Paris" if std::mem::take(&mut first) => rows_reply().delayed_by(Duration::from_secs(30)),
+        "/rows?city=Paris" => rows_reply(),
         _ => Reply::json(200, json!({})),
     });
-    let coordinator = builder(&server).build();
+    let coordinator = coordinator_builder(&server).build();
     let mut session = coordinator.session();
     let inbox = session.inbox();
-    let mut slow = plan(&server);
+    let mut slow = two_node_plan(&server);
     slow["nodes"][1]["config"]["timeout"] = json!(60);
     let respond = json!({"response": "hello", "intent": "greeting", "confidence": 1});
     let offered =
@@ -214,15 +219,15 @@ async fn a_recovery_from_outside_interrupts_what_runs() {
     let (turn, ()) = tokio::join!(offered, interrupting);
     let interrupted: Vec<&str> = turn.interrupted.iter().map(|made| &*made.kind).collect();
     assert_eq!(interrupted, ["create_workflow_plan", "respond"]);
-    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
-    assert_eq!(paths(&server).len(), 3);
+    assert_eq!(run_status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(request_paths(&server).len(), 3);
 }
 
 /// A plan may only call hosts that the client allows, whatever is filled into its URLs.
 #[tokio::test]
 async fn hosts_that_are_not_listed_are_not_called() {
-    let server = Server::replies([Reply::status(200)]);
-    let coordinator = builder(&server).value("host", "evil.test/x").build();
+    let server = Server::replying_in_turn([Reply::status(200)]);
+    let coordinator = coordinator_builder(&server).value("host", "evil.test/x").build();
     for url in ["http://evil.test/".to_owned(), "http://${host}/".to_owned(), server.url("@${host}")] {
         let made = Proposal::new(
             "create_node",
@@ -231,7 +236,7 @@ async fn hosts_that_are_not_listed_are_not_called() {
             }),
         );
         let turn = coordinator.session().offer([made]).await;
-        assert_eq!(status(&turn), RunStatus::Failed, "{turn:#?}");
+        assert_eq!(run_status(&turn), RunStatus::Failed, "{turn:#?}");
     }
-    assert_eq!(paths(&server), [""; 0]);
+    assert_eq!(request_paths(&server), [""; 0]);
 }

@@ -11,27 +11,27 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 /// A time limit long enough for every expected response, even on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
+const LONG_LIMIT: Duration = Duration::from_secs(30);
 /// How long a circuit stays open.
-const OPEN: Duration = Duration::from_millis(200);
+const OPEN_FOR: Duration = Duration::from_millis(200);
 
 /// Creates a handler that calls a server, without retries.
-fn handler(server: &Server) -> impl Fn(Request) -> HandlerReply + Clone + Send + Sync + 'static {
+fn endpoint_handler(server: &Server) -> impl Fn(Request) -> HandlerReply + Clone + Send + Sync + 'static {
     let hosts = AllowedHosts::new([server.host()]).unwrap();
     let client = HttpClient::new(hosts, Limits { retries: 0, ..Limits::default() }).unwrap();
     let endpoint = Template::parse(&json!({"url": server.url("/"), "body": {"text": "#text#"}})).unwrap();
     rulec_http::handler(client, endpoint).unwrap()
 }
 
-fn message() -> Value {
+fn refund_message() -> Value {
     json!({"text": "x", "ctx": {"text": "x"}})
 }
 
 /// Builds a router with the services `main` and `spare` as handlers.
-fn router(rules: &str, main: &Server, spare: &Server, policy: Policy) -> Router {
+fn build_router(rules: &str, main: &Server, spare: &Server, policy: Policy) -> Router {
     Router::builder(Rules::from_text(rules).unwrap())
-        .handler("main", handler(main))
-        .handler("spare", handler(spare))
+        .handler("main", endpoint_handler(main))
+        .handler("spare", endpoint_handler(spare))
         .policy("main", policy)
         .build()
         .unwrap()
@@ -39,23 +39,23 @@ fn router(rules: &str, main: &Server, spare: &Server, policy: Policy) -> Router 
 
 #[tokio::test]
 async fn a_service_that_fails_is_tried_again() {
-    let main = Server::replies([Reply::status(500), Reply::Drop, Reply::json(200, json!("done"))]);
-    let spare = Server::replies([Reply::Drop]);
+    let main = Server::replying_in_turn([Reply::status(500), Reply::Drop, Reply::json(200, json!("done"))]);
+    let spare = Server::replying_in_turn([Reply::Drop]);
     let policy = Policy::new().retries(2, Duration::from_millis(1)).fallback("spare");
-    let outcome = router("default -> main", &main, &spare, policy).route(message()).await;
+    let outcome = build_router("default -> main", &main, &spare, policy).route(refund_message()).await;
     assert_eq!((outcome.reply(), outcome.attempts), (Some(&json!("done")), 3));
     assert_eq!((main.requests().len(), spare.requests().len()), (3, 0));
 }
 
 #[tokio::test]
 async fn another_service_takes_over_from_one_that_is_slow() {
-    let main = Server::replies([Reply::Silence]);
-    let spare = Server::replies([Reply::json(200, json!("spare"))]);
+    let main = Server::replying_in_turn([Reply::Silence]);
+    let spare = Server::replying_in_turn([Reply::json(200, json!("spare"))]);
     let policy = Policy::new().time_limit(Duration::from_millis(150)).fallback("spare");
-    let outcome = router("default -> main", &main, &spare, policy).route(message()).await;
+    let outcome = build_router("default -> main", &main, &spare, policy).route(refund_message()).await;
     assert_eq!((outcome.reply(), outcome.fallback.as_deref()), (Some(&json!("spare")), Some("spare")));
     assert_eq!((outcome.tried[0].handler.as_str(), outcome.tried[0].result), ("main", "timed_out"));
-    assert_eq!(spare.request().json(), json!({"text": "x"}));
+    assert_eq!(spare.only_request().json(), json!({"text": "x"}));
 }
 
 #[tokio::test]
@@ -63,25 +63,25 @@ async fn a_service_whose_circuit_is_open_is_left_alone_until_it_recovers() {
     // The response of the service changes during the test.
     let status = Arc::new(AtomicU8::new(0));
     let seen = status.clone();
-    let main = Server::answering(move |_| match seen.load(Ordering::SeqCst) {
+    let main = Server::answering_with(move |_| match seen.load(Ordering::SeqCst) {
         0 => Reply::text(500, "down"),
         _ => Reply::json(200, json!("up")),
     });
-    let spare = Server::replies([Reply::json(200, json!("spare"))]);
-    let policy = Policy::new().time_limit(LONG).circuit(2, OPEN).fallback("spare");
-    let router = router("default -> main", &main, &spare, policy);
-    let route = async || router.route(message()).await;
+    let spare = Server::replying_in_turn([Reply::json(200, json!("spare"))]);
+    let policy = Policy::new().time_limit(LONG_LIMIT).circuit(2, OPEN_FOR).fallback("spare");
+    let router = build_router("default -> main", &main, &spare, policy);
+    let route = async || router.route(refund_message()).await;
     for (tried, requests) in [("failed", 1), ("failed", 2), ("circuit_open", 2), ("circuit_open", 2)] {
         let outcome = route().await;
         assert_eq!(outcome.reply(), Some(&json!("spare")));
         assert_eq!((outcome.tried[0].result, main.requests().len()), (tried, requests));
     }
     // The service is down at the first trial and up at the second.
-    tokio::time::sleep(OPEN * 2).await;
+    tokio::time::sleep(OPEN_FOR * 2).await;
     assert_eq!((route().await.tried[0].result, main.requests().len()), ("failed", 3));
     assert_eq!((route().await.tried[0].result, main.requests().len()), ("circuit_open", 3));
     status.store(1, Ordering::SeqCst);
-    tokio::time::sleep(OPEN * 2).await;
+    tokio::time::sleep(OPEN_FOR * 2).await;
     for _ in 0..2 {
         let outcome = route().await;
         assert_eq!((outcome.reply(), outcome.tried.len()), (Some(&json!("up")), 0));
@@ -96,24 +96,24 @@ async fn a_service_whose_circuit_is_open_is_left_alone_until_it_recovers() {
 
 #[tokio::test]
 async fn a_sender_without_the_permission_reaches_no_service() {
-    let main = Server::replies([Reply::json(200, json!("done"))]);
-    let spare = Server::replies([Reply::json(200, json!("spare"))]);
+    let main = Server::replying_in_turn([Reply::json(200, json!("done"))]);
+    let spare = Server::replying_in_turn([Reply::json(200, json!("spare"))]);
     let rules = "handler main() requires permission \"tickets\"\nhandler spare()\ndefault -> main";
-    let router = router(rules, &main, &spare, Policy::new().fallback("spare"));
-    let outcome = router.route(message()).await;
+    let router = build_router(rules, &main, &spare, Policy::new().fallback("spare"));
+    let outcome = router.route(refund_message()).await;
     let refused =
         HandlerOutcome::Refused { route: "default".to_owned(), missing: vec!["tickets".to_owned()] };
     assert_eq!(outcome.result, refused);
     assert_eq!((main.requests().len(), spare.requests().len()), (0, 0));
     let permissions: Permissions = ["tickets"].into_iter().collect();
-    assert_eq!(router.route_as(message(), &permissions).await.reply(), Some(&json!("done")));
+    assert_eq!(router.route_as(refund_message(), &permissions).await.reply(), Some(&json!("done")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
-    let main = Server::answering(|_| Reply::json(200, json!("main")));
-    let spare = Server::answering(|_| Reply::json(200, json!("spare")));
-    let router = router("default -> main", &main, &spare, Policy::new().time_limit(LONG));
+    let main = Server::answering_with(|_| Reply::json(200, json!("main")));
+    let spare = Server::answering_with(|_| Reply::json(200, json!("spare")));
+    let router = build_router("default -> main", &main, &spare, Policy::new().time_limit(LONG_LIMIT));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("desk.rules");
     std::fs::write(&path, "default -> main").unwrap();
@@ -124,7 +124,7 @@ async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
         tokio::spawn(async move {
             let mut seen = Vec::new();
             while seen.last().is_none_or(|(_, reply)| *reply == "main") {
-                let outcome = router.route(message()).await;
+                let outcome = router.route(refund_message()).await;
                 seen.push((outcome.generation, outcome.reply().cloned().expect("a reply")));
             }
             seen
@@ -132,12 +132,12 @@ async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
     };
     for text in ["default > main", "default -> nobody", "default -> spare"] {
         std::fs::write(&path, text).unwrap();
-        tokio::time::timeout(LONG, watch.changed()).await.expect("the change is seen");
+        tokio::time::timeout(LONG_LIMIT, watch.changed()).await.expect("the change is seen");
     }
     let status = watch.status();
     assert_eq!((status.loaded, status.refused, status.error), (2, 2, None));
     // Every message had a reply, by the rules of its generation.
-    let seen = tokio::time::timeout(LONG, sender).await.unwrap().unwrap();
+    let seen = tokio::time::timeout(LONG_LIMIT, sender).await.unwrap().unwrap();
     let expected = |generation| if generation == first { json!("main") } else { json!("spare") };
     assert!(seen.iter().all(|(generation, reply)| *reply == expected(*generation)), "{seen:?}");
     assert_eq!(seen.last().unwrap().0, status.generation);

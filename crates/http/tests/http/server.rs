@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A request received.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct SeenRequest {
     pub method: String,
     /// Path and query, as sent.
     pub target: String,
@@ -27,7 +27,7 @@ pub struct Seen {
     pub body: String,
 }
 
-impl Seen {
+impl SeenRequest {
     /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -96,7 +96,7 @@ impl Reply {
     }
 
     /// Delays the reply.
-    pub fn after(self, pause: Duration) -> Reply {
+    pub fn delayed_by(self, pause: Duration) -> Reply {
         Reply::After(pause, Box::new(self))
     }
 }
@@ -108,17 +108,17 @@ pub struct Server {
     accepting: Option<JoinHandle<()>>,
 }
 
-type Answering = Box<dyn FnMut(&Seen) -> Reply + Send>;
+type AnswerFn = Box<dyn FnMut(&SeenRequest) -> Reply + Send>;
 
 struct State {
-    seen: Mutex<Vec<Seen>>,
-    answering: Mutex<Answering>,
+    seen: Mutex<Vec<SeenRequest>>,
+    answering: Mutex<AnswerFn>,
     stopped: AtomicBool,
 }
 
 impl Server {
     /// Starts a server that computes each reply by a function.
-    pub fn answering(answering: impl FnMut(&Seen) -> Reply + Send + 'static) -> Server {
+    pub fn answering_with(answering: impl FnMut(&SeenRequest) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
@@ -134,17 +134,17 @@ impl Server {
                 }
                 let shared = Arc::clone(&shared);
                 // Connection errors are visible in the client and in the recorded requests.
-                thread::spawn(move || stream.and_then(|stream| shared.serve(stream)));
+                thread::spawn(move || stream.and_then(|stream| shared.serve_connection(stream)));
             }
         });
         Server { address, state, accepting: Some(accepting) }
     }
 
     /// Starts a server that sends these replies one after another, and repeats the last one.
-    pub fn replies(replies: impl IntoIterator<Item = Reply>) -> Server {
+    pub fn replying_in_turn(replies: impl IntoIterator<Item = Reply>) -> Server {
         let mut replies = replies.into_iter().collect::<Vec<_>>().into_iter();
         let mut last = Reply::Drop;
-        Server::answering(move |_| {
+        Server::answering_with(move |_| {
             if let Some(reply) = replies.next() {
                 last = reply;
             }
@@ -163,13 +163,13 @@ impl Server {
     }
 
     /// Returns the requests received so far, in order.
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<SeenRequest> {
         self.state.seen.lock().unwrap().clone()
     }
 
     /// Returns the only request received.
     #[track_caller]
-    pub fn request(&self) -> Seen {
+    pub fn only_request(&self) -> SeenRequest {
         match &self.requests()[..] {
             [request] => request.clone(),
             requests => panic!("{} requests instead of one: {requests:#?}", requests.len()),
@@ -178,7 +178,7 @@ impl Server {
 }
 
 /// Returns a `127.0.0.1:port` on which no server listens.
-pub fn closed_host() -> String {
+pub fn unused_host() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().to_string()
 }
@@ -195,15 +195,15 @@ impl Drop for Server {
 }
 
 impl State {
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn serve_connection(&self, mut stream: TcpStream) -> io::Result<()> {
         let Some(seen) = read_request(&mut stream)? else { return Ok(()) };
         self.seen.lock().unwrap().push(seen.clone());
         let reply = (self.answering.lock().unwrap())(&seen);
-        send(&mut stream, reply)
+        send_reply(&mut stream, reply)
     }
 }
 
-fn send(stream: &mut TcpStream, reply: Reply) -> io::Result<()> {
+fn send_reply(stream: &mut TcpStream, reply: Reply) -> io::Result<()> {
     match reply {
         Reply::Answer { status, headers, body } => {
             let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -215,7 +215,7 @@ fn send(stream: &mut TcpStream, reply: Reply) -> io::Result<()> {
         }
         Reply::After(pause, reply) => {
             thread::sleep(pause);
-            send(stream, *reply)
+            send_reply(stream, *reply)
         }
         Reply::Drop => Ok(()),
         Reply::Cut { status, promised, body } => {
@@ -241,11 +241,11 @@ fn send(stream: &mut TcpStream, reply: Reply) -> io::Result<()> {
 }
 
 /// Reads one request; `None` if the client disconnects before its end.
-fn read_request(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
+fn read_request(stream: &mut TcpStream) -> io::Result<Option<SeenRequest>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 1 << 12];
     loop {
-        if let Some(seen) = parse(&bytes)? {
+        if let Some(seen) = parse_request(&bytes)? {
             return Ok(Some(seen));
         }
         match stream.read(&mut buffer)? {
@@ -256,7 +256,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
 }
 
 /// Parses a request; `None` if it is not complete yet.
-fn parse(bytes: &[u8]) -> io::Result<Option<Seen>> {
+fn parse_request(bytes: &[u8]) -> io::Result<Option<SeenRequest>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(head) = request.parse(bytes).map_err(io::Error::other)? else {
@@ -264,7 +264,7 @@ fn parse(bytes: &[u8]) -> io::Result<Option<Seen>> {
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let headers = request.headers.iter().map(|header| (header.name.to_ascii_lowercase(), text(header.value)));
-    let mut seen = Seen {
+    let mut seen = SeenRequest {
         method: request.method.unwrap_or_default().to_owned(),
         target: request.path.unwrap_or_default().to_owned(),
         headers: headers.collect(),

@@ -1,6 +1,6 @@
 //! Python literals and their values.
 
-use super::{Literal, read};
+use super::{Literal, parse_literal};
 use serde_json::json;
 
 #[test]
@@ -34,7 +34,7 @@ fn literals_have_their_value() {
         ("{'a': 1, \"b\": {'c': [-1.5]}}", json!({"a": 1, "b": {"c": [-1.5]}})),
         ("{}", json!({})),
     ] {
-        assert_eq!(read(text), Some(Literal::Json(value)), "{text}");
+        assert_eq!(parse_literal(text), Some(Literal::Json(value)), "{text}");
     }
 }
 
@@ -52,7 +52,7 @@ fn what_json_cannot_hold_is_told_apart() {
         ("b'a'", Literal::Other),
         ("1e999", Literal::Other),
     ] {
-        assert_eq!(read(text), Some(value), "{text}");
+        assert_eq!(parse_literal(text), Some(value), "{text}");
     }
 }
 
@@ -99,7 +99,7 @@ fn what_is_no_literal_has_no_value() {
         "2024-01-01",
         "- -5",
     ] {
-        assert_eq!(read(text), None, "{text}");
+        assert_eq!(parse_literal(text), None, "{text}");
     }
-    assert_eq!(read(&"[".repeat(100_000)), None);
+    assert_eq!(parse_literal(&"[".repeat(100_000)), None);
 }

@@ -1,43 +1,43 @@
 //! Character classes such as `[a-z_]`, whose syntax differs most between Python and the `regex`
 //! crate.
 
-use super::{Done, Last, RegexTranslator, err};
+use super::{LastItem, RegexTranslator, TranslateResult, err};
 use rulec::Message;
 use rulec_base::message;
 
 impl RegexTranslator<'_> {
     /// Reads the rest of a class after `[`.
-    pub(super) fn class(&mut self) -> Done<Last> {
-        const OPEN: Message = message!("a character class is not closed");
+    pub(super) fn translate_class(&mut self) -> TranslateResult<LastItem> {
+        const UNCLOSED_CLASS: Message = message!("a character class is not closed");
         self.out.push('[');
-        if self.eat('^') {
+        if self.eat_char('^') {
             self.out.push('^');
         }
         let mut first = true;
         loop {
-            let Some(c) = self.chars.next() else { return err(OPEN) };
+            let Some(c) = self.chars.next() else { return err(UNCLOSED_CLASS) };
             if c == ']' && !first {
                 self.out.push(']');
-                return Ok(Last::Item);
+                return Ok(LastItem::Item);
             }
             first = false;
-            let low = self.member(c)?;
-            if !self.eat('-') {
+            let low = self.read_member(c)?;
+            if !self.eat_char('-') {
                 self.write_member(&low);
                 continue;
             }
             match self.chars.next() {
-                None => return err(OPEN),
+                None => return err(UNCLOSED_CLASS),
                 Some(']') => {
                     self.write_member(&low);
                     self.out.push_str(r"\-]");
-                    return Ok(Last::Item);
+                    return Ok(LastItem::Item);
                 }
-                Some(c) => match (low, self.member(c)?) {
-                    (Member::One(low), Member::One(high)) if low <= high => {
-                        self.write_member(&Member::One(low));
+                Some(c) => match (low, self.read_member(c)?) {
+                    (ClassMember::One(low), ClassMember::One(high)) if low <= high => {
+                        self.write_member(&ClassMember::One(low));
                         self.out.push('-');
-                        self.write_member(&Member::One(high));
+                        self.write_member(&ClassMember::One(high));
                     }
                     _ => return err(message!("a character class has an invalid range")),
                 },
@@ -45,32 +45,32 @@ impl RegexTranslator<'_> {
         }
     }
 
-    fn member(&mut self, c: char) -> Done<Member> {
+    fn read_member(&mut self, c: char) -> TranslateResult<ClassMember> {
         if c != '\\' {
-            return Ok(Member::One(c));
+            return Ok(ClassMember::One(c));
         }
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
-        match self.category(c) {
-            Some(category) => Ok(Member::Category(category)),
-            None => Ok(Member::One(self.escaped(c, true)?)),
+        match self.translate_category(c) {
+            Some(category) => Ok(ClassMember::Category(category)),
+            None => Ok(ClassMember::One(self.read_escaped(c, true)?)),
         }
     }
 
-    fn write_member(&mut self, member: &Member) {
+    fn write_member(&mut self, member: &ClassMember) {
         match member {
-            Member::Category(category) => self.out.push_str(category),
-            Member::One(c) => {
+            ClassMember::Category(category) => self.out.push_str(category),
+            ClassMember::One(c) => {
                 // Doubled `&`, `-` and `~` are operators in the crate's classes.
                 if r"\[]^&-~".contains(*c) {
                     self.out.push('\\');
                 }
-                self.character(*c);
+                self.write_char(*c);
             }
         }
     }
 }
 
-enum Member {
+enum ClassMember {
     One(char),
     Category(&'static str),
 }

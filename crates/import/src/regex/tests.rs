@@ -112,6 +112,6 @@ fn a_match_begins_where_the_text_does() {
         ("(a|b)c", "^(a|b)c"),
         ("(^a)b", "^(^a)b"),
     ] {
-        assert_eq!(translate(python, false).unwrap().at_start(), here, "{python}");
+        assert_eq!(translate(python, false).unwrap().anchored_at_start(), here, "{python}");
     }
 }

@@ -1,7 +1,7 @@
 //! The conditions of a rule set with their coverage counts. Conditions inside values and inside
 //! payload rules are included.
 
-use super::{one_line, times};
+use super::{one_line, times_text};
 use rulec::{Message, SourceMap, Span, TableKind};
 use rulec_base::message;
 use rulec_eval::trace::{ConditionCoverage, ResultCounts};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The statement that contains a condition: a rule, a default, a payload kind, or another item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Owner {
+pub enum ConditionOwner {
     /// The condition belongs to a rule's own condition.
     Rule(RuleId),
     /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
@@ -28,113 +28,115 @@ pub enum Owner {
 /// All conditions of a program by source span, each with its owners: the parts that evaluate it. A
 /// condition in a `let` or `def` can have several owners.
 #[derive(Default)]
-pub struct Conditions {
-    owners: BTreeMap<Span, BTreeSet<Owner>>,
+pub struct ConditionIndex {
+    owners: BTreeMap<Span, BTreeSet<ConditionOwner>>,
     pub truths: ConditionCoverage,
 }
 
 /// Traversal that collects the conditions of one owner.
-struct Walk<'c, 'p> {
-    conditions: &'c mut Conditions,
+struct OwnerWalk<'c, 'p> {
+    conditions: &'c mut ConditionIndex,
     program: &'p Program,
-    owner: Owner,
+    owner: ConditionOwner,
     /// Spans to which the traversal is restricted; conditions outside are not collected. Empty for
     /// no restriction.
     written: &'c [Span],
     lets: BTreeSet<LetId>,
 }
 
-impl Conditions {
+impl ConditionIndex {
     /// Collects the conditions of a program. `statements` are the parsed statements of all its
     /// files.
-    pub fn new(program: &Program, statements: &[Statement]) -> Conditions {
-        let mut conditions = Conditions::default();
+    pub fn new(program: &Program, statements: &[Statement]) -> ConditionIndex {
+        let mut conditions = ConditionIndex::default();
         for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
             let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);
             // The patterns of flows have counts of their own, and payload conditions are collected
             // below.
             if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
-                conditions.walk(program, Owner::Rule(id)).part(Part::Cond(&rule.condition));
-                conditions.walk(program, Owner::Chosen(id)).outcome(&rule.outcome);
+                conditions
+                    .walk_owner(program, ConditionOwner::Rule(id))
+                    .visit_part(Part::Cond(&rule.condition));
+                conditions.walk_owner(program, ConditionOwner::Chosen(id)).visit_outcome(&rule.outcome);
             }
         }
         for (at, table) in program.tables.iter().enumerate() {
-            let mut walk = conditions.walk(program, Owner::Default(TableId(at as u32)));
-            table.default.iter().for_each(|outcome| walk.outcome(outcome));
+            let mut walk = conditions.walk_owner(program, ConditionOwner::Default(TableId(at as u32)));
+            table.default.iter().for_each(|outcome| walk.visit_outcome(outcome));
         }
         // Conditions derived from field types are not collected, because the rule of the field
         // already reports them.
-        let written = written(statements);
+        let written = written_condition_spans(statements);
         for (at, payload) in program.payloads.iter().enumerate() {
-            let mut walk = conditions.walk(program, Owner::Payload(at));
+            let mut walk = conditions.walk_owner(program, ConditionOwner::Payload(at));
             walk.written = &written;
-            walk.block(&payload.block);
+            walk.visit_block(&payload.block);
         }
         conditions
     }
 
-    fn walk<'c, 'p>(&'c mut self, program: &'p Program, owner: Owner) -> Walk<'c, 'p> {
-        Walk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
+    fn walk_owner<'c, 'p>(&'c mut self, program: &'p Program, owner: ConditionOwner) -> OwnerWalk<'c, 'p> {
+        OwnerWalk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
     }
 
     /// Returns each condition in source order: its span, text and counts, and what is not covered,
     /// if anything. `reached` returns how often an owner was reached, and the reason to report if
     /// it never was.
-    pub fn told<'s>(
+    pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,
-        reached: impl Fn(Owner) -> (usize, Message) + 's,
+        reached: impl Fn(ConditionOwner) -> (usize, Message) + 's,
     ) -> impl Iterator<Item = (Span, String, ResultCounts, Option<Message>)> + 's {
         self.owners.iter().map(move |(span, owners)| {
             let seen = self.truths.counts_at(*span);
-            (*span, one_line(sources.slice(*span)), seen, gap(seen, owners, &reached))
+            (*span, one_line(sources.slice(*span)), seen, gap_reason(seen, owners, &reached))
         })
     }
 }
 
-fn gap(
+fn gap_reason(
     seen: ResultCounts,
-    owners: &BTreeSet<Owner>,
-    reached: impl Fn(Owner) -> (usize, Message),
+    owners: &BTreeSet<ConditionOwner>,
+    reached: impl Fn(ConditionOwner) -> (usize, Message),
 ) -> Option<Message> {
     let unknown = match seen.unknown {
         0 => Message::default(),
-        count => message!("; unknown {}, because a value was missing", times(count)),
+        count => message!("; unknown {}, because a value was missing", times_text(count)),
     };
     Some(match (seen.yes, seen.no) {
         (1.., 1..) => return None,
         (1.., 0) => message!("never false{unknown}"),
         (0, 1..) => message!("never true{unknown}"),
         (0, 0) if seen.unknown > 0 => {
-            message!("always unknown because a value was missing: {}", times(seen.unknown))
+            message!("always unknown because a value was missing: {}", times_text(seen.unknown))
         }
         (0, 0) if seen.left_out > 0 => {
-            message!("never reached: skipped {} because a value was missing", times(seen.left_out))
+            message!("never reached: skipped {} because a value was missing", times_text(seen.left_out))
         }
         (0, 0) => {
             let asked: Vec<(usize, Message)> = owners.iter().map(|owner| reached(*owner)).collect();
             match asked.iter().map(|(times, _)| times).sum() {
                 0 => message!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
                 tried => {
-                    message!("never reached: short-circuited {} by an earlier condition", times(tried))
+                    message!("never reached: short-circuited {} by an earlier condition", times_text(tried))
                 }
             }
         }
     })
 }
 
-impl Walk<'_, '_> {
-    fn part(&mut self, part: Part<'_>) {
+impl OwnerWalk<'_, '_> {
+    fn visit_part(&mut self, part: Part<'_>) {
         match part {
             Part::Cond(Cond { kind: CondKind::Branch { conditions, .. }, .. }) => {
-                conditions.iter().for_each(|guarded| self.part(Part::Cond(&guarded.cond)));
+                conditions.iter().for_each(|guarded| self.visit_part(Part::Cond(&guarded.cond)));
                 return;
             }
-            Part::Cond(cond) if self.is_leaf(cond) => self.add(cond.span),
-            Part::Let(id) if self.lets.insert(id) => self.part(self.program.let_body(id).part()),
+            Part::Cond(cond) if self.is_leaf(cond) => self.add_condition(cond.span),
+            Part::Let(id) if self.lets.insert(id) => self.visit_part(self.program.let_body(id).part()),
             _ => {}
         }
-        part.parts().into_iter().for_each(|inner| self.part(inner));
+        part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
     /// True for a condition that has counts of its own: a test, a quantifier, or a `let` that names
@@ -147,7 +149,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn add(&mut self, span: Span) {
+    fn add_condition(&mut self, span: Span) {
         let inside =
             |whole: &Span| whole.file == span.file && whole.start <= span.start && span.end <= whole.end;
         if self.written.is_empty() || self.written.iter().any(inside) {
@@ -155,17 +157,19 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn value(&mut self, id: ValueId) {
-        self.part(Part::Expr(self.program.value(id)));
+    fn visit_value(&mut self, id: ValueId) {
+        self.visit_part(Part::Expr(self.program.value(id)));
     }
 
-    fn outcome(&mut self, outcome: &Outcome) {
+    fn visit_outcome(&mut self, outcome: &Outcome) {
         match outcome {
-            Outcome::Handler { args, .. } => args.iter().for_each(|argument| self.value(argument.value)),
+            Outcome::Handler { args, .. } => {
+                args.iter().for_each(|argument| self.visit_value(argument.value))
+            }
             Outcome::Next { destinations, .. } => {
                 for destination in destinations {
                     if let Destination::Named(value) = destination {
-                        self.value(*value);
+                        self.visit_value(*value);
                     }
                 }
             }
@@ -173,34 +177,34 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block) {
-        block.lets.iter().for_each(|(_, value)| self.value(*value));
+    fn visit_block(&mut self, block: &Block) {
+        block.lets.iter().for_each(|(_, value)| self.visit_value(*value));
         let program = self.program;
         for rule in &program.tables[block.table.index()].order {
-            self.part(Part::Cond(&program.rules[rule.index()].condition));
+            self.visit_part(Part::Cond(&program.rules[rule.index()].condition));
         }
         for each in &block.each {
-            self.value(each.list);
-            each.when.into_iter().for_each(|when| self.value(when));
-            self.block(&each.block);
+            self.visit_value(each.list);
+            each.when.into_iter().for_each(|when| self.visit_value(when));
+            self.visit_block(&each.block);
         }
     }
 }
 
 /// Returns the spans of the conditions that authors wrote in payload and group statements.
-fn written(statements: &[Statement]) -> Vec<Span> {
+fn written_condition_spans(statements: &[Statement]) -> Vec<Span> {
     let mut places = Vec::new();
     for statement in statements {
         match &statement.kind {
-            StatementKind::Payload(payload) => asked(&payload.body, &mut places),
-            StatementKind::Group(group) => asked(&group.body, &mut places),
+            StatementKind::Payload(payload) => collect_asked(&payload.body, &mut places),
+            StatementKind::Group(group) => collect_asked(&group.body, &mut places),
             _ => {}
         }
     }
     places
 }
 
-fn asked(items: &[Item], places: &mut Vec<Span>) {
+fn collect_asked(items: &[Item], places: &mut Vec<Span>) {
     for item in items {
         match &item.kind {
             ItemKind::Rule(rule) => {
@@ -213,7 +217,7 @@ fn asked(items: &[Item], places: &mut Vec<Span>) {
             ItemKind::Include(include) => places.extend(include.guard.as_ref().map(|guard| guard.span)),
             ItemKind::Each(each) => {
                 places.extend(each.guard.as_ref().map(|guard| guard.span));
-                asked(&each.body, places);
+                collect_asked(&each.body, places);
             }
             ItemKind::Field(_) | ItemKind::Closed { .. } => {}
         }

@@ -54,7 +54,7 @@ impl RecvError {
 
 /// What happened to an event at one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SendOutcome {
     Queued,
     /// The event was queued after the oldest queued event was dropped to make room.
     QueuedForAnother,
@@ -65,14 +65,14 @@ pub(super) enum Sent {
 pub(super) struct Queue<E> {
     capacity: usize,
     policy: Policy,
-    state: Mutex<State<E>>,
+    state: Mutex<QueueState<E>>,
     /// One permit per free slot; used only under [`Policy::Wait`].
     free: Semaphore,
     /// Notified when an event arrives or the bus ends.
     arrived: Notify,
 }
 
-struct State<E> {
+struct QueueState<E> {
     /// The queued events, each with the number of events dropped just before it.
     events: VecDeque<(u64, E)>,
     /// Number of events dropped after the last event in `events`.
@@ -90,7 +90,7 @@ impl<E> Queue<E> {
         Queue {
             capacity,
             policy,
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 events: VecDeque::new(),
                 dropped_behind: 0,
                 dropped: 0,
@@ -102,17 +102,17 @@ impl<E> Queue<E> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<E>> {
+    fn lock_state(&self) -> MutexGuard<'_, QueueState<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().subscriber_gone
+        self.lock_state().subscriber_gone
     }
 
     /// Queues an event if this needs no wait. Returns the event as the error if the publisher must
     /// wait for room.
-    pub(super) fn try_send(&self, event: E) -> Result<Sent, E> {
+    pub(super) fn try_send(&self, event: E) -> Result<SendOutcome, E> {
         if self.policy != Policy::Wait {
             return Ok(self.push(event));
         }
@@ -123,36 +123,36 @@ impl<E> Queue<E> {
                 Ok(self.push(event))
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(event),
-            Err(tokio::sync::TryAcquireError::Closed) => Ok(Sent::Closed),
+            Err(tokio::sync::TryAcquireError::Closed) => Ok(SendOutcome::Closed),
         }
     }
 
     /// Waits for room and queues the event. Publishers get room in their order of arrival.
-    pub(super) async fn send_when_free(&self, event: E) -> Sent {
+    pub(super) async fn send_when_free(&self, event: E) -> SendOutcome {
         match self.free.acquire().await {
             Ok(place) => {
                 place.forget();
                 self.push(event)
             }
-            Err(_) => Sent::Closed,
+            Err(_) => SendOutcome::Closed,
         }
     }
 
-    fn push(&self, event: E) -> Sent {
+    fn push(&self, event: E) -> SendOutcome {
         // An event is a user type, so it is dropped only after the lock is released.
         let mut evicted = None;
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         let sent = if state.subscriber_gone {
             evicted = Some(event);
-            Sent::Closed
+            SendOutcome::Closed
         } else if state.events.len() < self.capacity {
-            state.queue(event);
-            Sent::Queued
+            state.push_event(event);
+            SendOutcome::Queued
         } else if self.policy == Policy::DropNewest {
             state.dropped += 1;
             state.dropped_behind += 1;
             evicted = Some(event);
-            Sent::Dropped
+            SendOutcome::Dropped
         } else {
             if let Some((before, oldest)) = state.events.pop_front() {
                 evicted = Some(oldest);
@@ -162,8 +162,8 @@ impl<E> Queue<E> {
                     None => state.dropped_behind += before + 1,
                 }
             }
-            state.queue(event);
-            Sent::QueuedForAnother
+            state.push_event(event);
+            SendOutcome::QueuedForAnother
         };
         drop(state);
         drop(evicted);
@@ -172,7 +172,7 @@ impl<E> Queue<E> {
     }
 
     fn pop(&self) -> Result<E, RecvError> {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         let dropped = match state.events.front_mut() {
             Some((dropped, _)) => std::mem::take(dropped),
             None => std::mem::take(&mut state.dropped_behind),
@@ -193,14 +193,14 @@ impl<E> Queue<E> {
         }
     }
 
-    pub(super) fn end(&self) {
-        self.lock().bus_gone = true;
+    pub(super) fn close(&self) {
+        self.lock_state().bus_gone = true;
         self.arrived.notify_one();
     }
 }
 
-impl<E> State<E> {
-    fn queue(&mut self, event: E) {
+impl<E> QueueState<E> {
+    fn push_event(&mut self, event: E) {
         let before = std::mem::take(&mut self.dropped_behind);
         self.events.push_back((before, event));
     }
@@ -244,7 +244,7 @@ impl<E> Subscription<E> {
 
     /// Returns the number of queued events.
     pub fn len(&self) -> usize {
-        self.queue.lock().events.len()
+        self.queue.lock_state().events.len()
     }
 
     /// True if no event is queued.
@@ -255,7 +255,7 @@ impl<E> Subscription<E> {
     /// Returns the total number of dropped events, whether [`RecvError::Lagged`] has reported them
     /// or not.
     pub fn dropped(&self) -> u64 {
-        self.queue.lock().dropped
+        self.queue.lock_state().dropped
     }
 }
 
@@ -272,7 +272,7 @@ impl<E> fmt::Debug for Subscription<E> {
 
 impl<E> Drop for Subscription<E> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.lock_state();
         state.subscriber_gone = true;
         let events = std::mem::take(&mut state.events);
         drop(state);

@@ -1,9 +1,9 @@
 //! The coordinator: validates decisions, recovers from failures of nodes, and proposes fallbacks.
 
-use super::execute::{Factory, Run, RunSettings};
+use super::execute::{PlanRun, ProcessorFactory, RunSettings};
 use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
-use crate::task::{self, Function};
+use crate::task::{self, UserFunction};
 use crate::workflow::{Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
 use rulec_sema::hir::Payload;
@@ -14,32 +14,32 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The program's recovery strategy, and the payload kind of the decisions that it returns.
-struct Recovery {
+struct RecoveryStrategy {
     kind: String,
-    strategy: Function<NodeFailure, Json>,
+    strategy: UserFunction<NodeFailure, Json>,
 }
 
-type Fallback = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
+type FallbackFn = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 
 /// Validates decisions and publishes the results. Cheap to clone; clones share the bus and the
 /// judges.
 #[derive(Clone)]
 pub struct Coordinator {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<CoordinatorInner>,
 }
 
-pub(super) struct Inner {
+pub(super) struct CoordinatorInner {
     bus: Bus<DecisionEvent>,
     pub(super) judges: ArcSwap<Judges>,
-    recovery: Option<Recovery>,
+    recovery: Option<RecoveryStrategy>,
     limit: Option<Duration>,
-    fallback: Option<Fallback>,
-    pub(super) agent: Option<Function<RetryRequest, Vec<Proposal>>>,
+    fallback: Option<FallbackFn>,
+    pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
     pub(super) tries: u32,
-    pub(super) handlers: HashMap<String, Function<Validated, Json>>,
+    pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) crew: Arc<RunSettings>,
     /// The workflows created from plans, by id.
-    pub(super) workflows: Mutex<HashMap<String, Arc<Run>>>,
+    pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
 
 /// A request to the agent to replace a decision that was rejected.
@@ -55,7 +55,7 @@ pub struct RetryRequest {
 /// Builds a [`Coordinator`].
 #[must_use]
 pub struct CoordinatorBuilder {
-    inner: Inner,
+    inner: CoordinatorInner,
 }
 
 /// The result of processing one event: an event passed to [`Coordinator::publish`], or an event
@@ -100,8 +100,8 @@ impl CoordinatorBuilder {
         Fut: Future<Output = Result<Json, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        let strategy = task::boxed(strategy, |answer| answer.map_err(Into::into));
-        self.inner.recovery = Some(Recovery { kind: kind.into(), strategy });
+        let strategy = task::box_function(strategy, |answer| answer.map_err(Into::into));
+        self.inner.recovery = Some(RecoveryStrategy { kind: kind.into(), strategy });
         self
     }
 
@@ -131,7 +131,7 @@ impl CoordinatorBuilder {
         Fut: Future<Output = Result<Vec<Proposal>, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        self.inner.agent = Some(task::boxed(agent, |made| made.map_err(Into::into)));
+        self.inner.agent = Some(task::box_function(agent, |made| made.map_err(Into::into)));
         self
     }
 
@@ -149,7 +149,9 @@ impl CoordinatorBuilder {
         Fut: Future<Output = Result<Json, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        self.inner.handlers.insert(kind.into(), task::boxed(handler, |answer| answer.map_err(Into::into)));
+        self.inner
+            .handlers
+            .insert(kind.into(), task::box_function(handler, |answer| answer.map_err(Into::into)));
         self
     }
 
@@ -161,27 +163,27 @@ impl CoordinatorBuilder {
         kind: impl Into<String>,
         factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
     ) -> Self {
-        self.crew().kinds.insert(kind.into(), Arc::new(factory));
+        self.settings_mut().kinds.insert(kind.into(), Arc::new(factory));
         self
     }
 
     /// Sets a value that plans may use in a placeholder, such as `${API_KEY}`. The author of a plan
     /// can send the value wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
-        self.crew().values.insert(name.into(), value.into());
+        self.settings_mut().values.insert(name.into(), value.into());
         self
     }
 
     /// Sets the time limit of one attempt at a node whose config has no `timeout`. Default: 60
     /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
-        self.crew().node_limit = limit;
+        self.settings_mut().node_limit = limit;
         self
     }
 
     /// Sets the maximum number of recovery requests per run. Default: 10.
     pub fn recoveries(mut self, most: u64) -> Self {
-        self.crew().recoveries = most;
+        self.settings_mut().recoveries = most;
         self
     }
 
@@ -189,11 +191,11 @@ impl CoordinatorBuilder {
     /// [`Coordinator::restore`] takes. The run waits for the callback, so the callback must be
     /// quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
-        self.crew().saving = Some(Arc::new(save));
+        self.settings_mut().saving = Some(Arc::new(save));
         self
     }
 
-    fn crew(&mut self) -> &mut RunSettings {
+    fn settings_mut(&mut self) -> &mut RunSettings {
         Arc::make_mut(&mut self.inner.crew)
     }
 
@@ -206,7 +208,7 @@ impl CoordinatorBuilder {
 impl Coordinator {
     /// Starts building a coordinator.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
-        let passes: Factory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
+        let passes: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
         let crew = RunSettings {
             kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), passes.clone()))),
             values: Map::new(),
@@ -214,7 +216,7 @@ impl Coordinator {
             recoveries: 10,
             saving: None,
         };
-        let inner = Inner {
+        let inner = CoordinatorInner {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
             recovery: None,
@@ -242,7 +244,7 @@ impl Coordinator {
     /// Replaces the judges, for example after the context has changed. The coordinator's workflows
     /// are added to the context of the new judges.
     pub fn replace(&self, judges: Judges) {
-        self.inner.judges.store(Arc::new(self.knowing_all(judges)));
+        self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
     }
 
     /// Sends an event through the middleware, validates it if it is a decision, and publishes the
@@ -260,7 +262,7 @@ impl Coordinator {
                 // The recovery strategy failed, so there is no payload to validate: the decision is
                 // rejected.
                 DecisionEvent::Rejected(_) => Ok(event),
-                event => self.inner.bus.prepare(event).await,
+                event => self.inner.bus.pass_middleware(event).await,
             };
             let event = match event {
                 Ok(DecisionEvent::Proposal(decision)) => judges.judge(decision),
@@ -275,9 +277,11 @@ impl Coordinator {
             let published = if internal { None } else { Some(self.inner.bus.deliver(event.clone()).await) };
             match &event {
                 DecisionEvent::NodeExecutionFailed(failure) => {
-                    waiting.extend(self.recover(failure, &judges).await);
+                    waiting.extend(self.request_recovery(failure, &judges).await);
                 }
-                DecisionEvent::Rejected(rejected) => waiting.extend(self.turn(rejected, &judges)),
+                DecisionEvent::Rejected(rejected) => {
+                    waiting.extend(self.fallback_decision(rejected, &judges))
+                }
                 _ => {}
             }
             handled.push(Handled { event: Some(event), published });
@@ -285,11 +289,11 @@ impl Coordinator {
         handled
     }
 
-    async fn recover(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
-        let Recovery { kind, strategy } = self.inner.recovery.as_ref()?;
+    async fn request_recovery(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
+        let RecoveryStrategy { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let problem = match task::call(self.inner.limit, strategy, failure.clone()).await {
+        let problem = match task::call_function(self.inner.limit, strategy, failure.clone()).await {
             Ok(payload) => {
                 if let Some(named) =
                     payload["action_type"].as_str().filter(|named| judges.get(named).is_some())
@@ -310,7 +314,7 @@ impl Coordinator {
 
     /// Returns the fallback decision that replaces a rejected one. `None` if there is no fallback,
     /// or if its kind was already rejected.
-    fn turn(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
+    fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
         instead_of.push(rejected.decision.kind.clone());
@@ -319,7 +323,7 @@ impl Coordinator {
         }
         let payload = match &self.inner.fallback {
             Some(make) => make(rejected)?,
-            None => carried_over(rejected, judges.get(kind)?.payload()),
+            None => fallback_payload(rejected, judges.get(kind)?.payload()),
         };
         Some(DecisionEvent::Proposal(Proposal {
             kind: kind.clone(),
@@ -332,7 +336,7 @@ impl Coordinator {
 
 /// Builds a fallback's payload: the fields that `kind` declares, with values from the rejected
 /// decision and from the node's failure.
-fn carried_over(rejected: &Rejected, kind: &Payload) -> Json {
+fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut known = Map::new();
     known.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));
     if let Json::Object(payload) = &rejected.decision.payload {

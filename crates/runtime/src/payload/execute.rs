@@ -6,9 +6,9 @@
 mod step;
 
 use super::NodeFailure;
-use super::placeholders::Scope;
-use super::plan::{Plan, PlanError, PlanNode, Progress, Recovery};
-use crate::task::Function;
+use super::placeholders::PlaceholderScope;
+use super::plan::{Plan, PlanError, PlanNode, RecoveryAction, RunProgress};
+use crate::task::UserFunction;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
@@ -17,17 +17,18 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use step::Step;
+use step::PlanStep;
 use tokio::time::Instant;
 
 /// Makes the processor of a node. Called for every attempt, with the placeholders in the node's
 /// config filled.
-pub(super) type Factory = Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
+pub(super) type ProcessorFactory =
+    Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
 /// The settings shared by all runs of plans.
 #[derive(Clone)]
 pub(super) struct RunSettings {
-    pub kinds: HashMap<String, Factory>,
+    pub kinds: HashMap<String, ProcessorFactory>,
     /// Values that placeholders in plans may name.
     pub values: Map<String, Json>,
     /// Time limit of one attempt at a node that sets no time limit.
@@ -35,11 +36,11 @@ pub(super) struct RunSettings {
     /// Maximum number of recovery requests per run.
     pub recoveries: u64,
     /// Called after each node with the serialized run.
-    pub saving: Option<Saving>,
+    pub saving: Option<SaveCallback>,
 }
 
 /// A callback that receives a run as JSON, from which the run can be resumed.
-type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
+type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,100 +90,105 @@ pub struct RunReport {
 
 /// Why a run stopped early.
 #[derive(Clone, Debug)]
-enum Ended {
+enum EarlyEnd {
     Stopped(RunStatus, String),
     Replanned,
 }
 
-/// A plan and its latest run. Both outlive a cancelled call of [`Run::run`].
-pub(super) struct Run {
+/// A plan and its latest run. Both outlive a cancelled call of [`PlanRun::run`].
+pub(super) struct PlanRun {
     pub id: String,
-    state: Mutex<State>,
+    state: Mutex<RunState>,
     /// The run's status as shown in the judges' context, such as `RUNNING`.
     status: Mutex<&'static str>,
     /// Locked by the node that requests a recovery, so that there is one request at a time.
     asking: tokio::sync::Mutex<()>,
 }
 
-pub(super) struct State {
+pub(super) struct RunState {
     pub plan: Plan,
-    pub progress: Progress,
-    ended: Option<Ended>,
+    pub progress: RunProgress,
+    ended: Option<EarlyEnd>,
     /// Number of recovery requests in this run.
     asked: u64,
     /// A failed node and the first recovery to apply to it, from a decision that was made outside
     /// the run.
-    pub order: Option<(String, Recovery)>,
+    pub order: Option<(String, RecoveryAction)>,
     deadline: Option<Instant>,
 }
 
 /// A function that requests a recovery for a node's failure. Returns `None` if there is no
 /// recovery.
-pub(super) type Ask = Function<NodeFailure, Option<Recovery>>;
+pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
 /// A function that validates a plan and returns it with corrections. The error is feedback for a
 /// language model.
-pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
+pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
-impl Run {
-    pub fn new(id: String, plan: Plan, progress: Progress) -> Arc<Run> {
-        let state = State { plan, progress, ended: None, asked: 0, order: None, deadline: None };
+impl PlanRun {
+    pub fn new(id: String, plan: Plan, progress: RunProgress) -> Arc<PlanRun> {
+        let state = RunState { plan, progress, ended: None, asked: 0, order: None, deadline: None };
         let asking = tokio::sync::Mutex::default();
-        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY"), asking })
+        Arc::new(PlanRun { id, state: Mutex::new(state), status: Mutex::new("READY"), asking })
     }
 
     pub fn status(&self) -> &'static str {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn is_now(&self, status: &'static str) {
+    pub fn set_status(&self, status: &'static str) {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn lock_state(&self) -> MutexGuard<'_, RunState> {
         // Code under this lock keeps the state consistent even if it panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Discards all progress, so that the next run starts from the beginning with this input.
     pub fn restart(&self, input: Json) {
-        self.state().progress = Progress { input, ..Progress::default() };
+        self.lock_state().progress = RunProgress { input, ..RunProgress::default() };
     }
 
     /// Returns the run as JSON, to be resumed later.
-    pub fn saved(&self) -> Json {
-        let state = self.state();
-        json!({"workflow_id": self.id, "plan": state.plan.payload(), "progress": state.progress})
+    pub fn to_json(&self) -> Json {
+        let state = self.lock_state();
+        json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
     /// Runs the plan to its end, from where it stopped.
-    pub async fn run(self: &Arc<Run>, crew: &Arc<RunSettings>, ask: &Ask, judged: &Judged) -> RunReport {
+    pub async fn run(
+        self: &Arc<PlanRun>,
+        crew: &Arc<RunSettings>,
+        ask: &RecoveryFn,
+        judged: &PlanValidator,
+    ) -> RunReport {
         {
-            let mut state = self.state();
+            let mut state = self.lock_state();
             (state.ended, state.asked) = (None, 0);
             state.deadline = state.plan.time_limit().map(|limit| Instant::now() + limit);
         }
         loop {
-            let workflow = match self.workflow(crew, ask, judged) {
+            let workflow = match self.build_workflow(crew, ask, judged) {
                 Ok(workflow) => workflow,
-                Err(PlanError(why)) => return self.report(RunStatus::Failed, Some(why.to_string())),
+                Err(PlanError(why)) => return self.make_report(RunStatus::Failed, Some(why.to_string())),
             };
             let report = workflow.run(Json::Null).await;
-            let ended = self.state().ended.take();
+            let ended = self.lock_state().ended.take();
             match ended {
-                Some(Ended::Replanned) => {}
-                Some(Ended::Stopped(status, why)) => return self.report(status, Some(why)),
+                Some(EarlyEnd::Replanned) => {}
+                Some(EarlyEnd::Stopped(status, why)) => return self.make_report(status, Some(why)),
                 None => {
                     let first = report.failures.first().map(ToString::to_string);
                     let status = if first.is_some() { RunStatus::Failed } else { RunStatus::Completed };
-                    return self.report(status, first);
+                    return self.make_report(status, first);
                 }
             }
         }
     }
 
-    pub fn report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
-        let state = self.state();
-        let Progress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
+    pub fn make_report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
+        let state = self.lock_state();
+        let RunProgress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
         // Sorted in the plan's order, independent of which node ended first.
         let place = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
         skipped.sort_by_cached_key(place);
@@ -193,13 +199,13 @@ impl Run {
 
     /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
     /// delivers along every edge. Each node itself evaluates which of its incoming edges are taken.
-    fn workflow(
-        self: &Arc<Run>,
+    fn build_workflow(
+        self: &Arc<PlanRun>,
         crew: &Arc<RunSettings>,
-        ask: &Ask,
-        judged: &Judged,
+        ask: &RecoveryFn,
+        judged: &PlanValidator,
     ) -> Result<Workflow, PlanError> {
-        let state = self.state();
+        let state = self.lock_state();
         let plan = &state.plan;
         check_kinds(plan, crew)?;
         let mut start = "(start)".to_owned();
@@ -220,9 +226,9 @@ impl Run {
             .node(Node::new(start.as_str(), "").next(roots.map(|node| node.id.as_str())))
             .processor(start.as_str(), crate::workflow::from_fn(|input| async move { Ok(input) }))
             .step_limit(plan.nodes.len() + 1)
-            .at_once();
+            .run_when_ready();
         for node in &plan.nodes {
-            let step = Step {
+            let step = PlanStep {
                 id: node.id.clone(),
                 run: self.clone(),
                 crew: crew.clone(),
@@ -253,18 +259,18 @@ pub(super) fn check_kinds(plan: &Plan, crew: &RunSettings) -> Result<(), PlanErr
     }
 }
 
-impl State {
+impl RunState {
     /// Returns the outputs of a node's predecessors. Outputs of other nodes are left out, because
     /// their presence would depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
-        let before = self.plan.before(id).into_iter();
+        let before = self.plan.predecessors(id).into_iter();
         before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
     /// Builds the message that an edge's condition is evaluated on. It has the fields of the source
     /// node's output, and the whole output as `output`. The output of each predecessor of `target`
     /// is available as `ID.output`.
-    fn facts(&self, target: &str, output: &Json) -> Json {
+    fn edge_message(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());
         let before = self.outputs_before(target).into_iter();
@@ -273,7 +279,7 @@ impl State {
     }
 
     /// Computes the input of a node; `None` if none of the node's incoming edges is taken.
-    fn input(&self, id: &str) -> Option<Json> {
+    fn node_input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
         if edges.peek().is_none() {
@@ -281,7 +287,8 @@ impl State {
         }
         for edge in edges {
             let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
-            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(id, output));
+            let holds =
+                |condition: &rulec::condition::Condition| condition.holds(&self.edge_message(id, output));
             let known = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
             if !known && edge.condition.as_ref().is_none_or(holds) {
                 arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
@@ -296,11 +303,16 @@ impl State {
 
     /// Returns the node and its input, with the placeholders in the node's config and
     /// `input_mapping` filled.
-    fn prepared(&self, node: &PlanNode, input: &Json, crew: &RunSettings) -> Result<(Node, Json), String> {
+    fn fill_placeholders(
+        &self,
+        node: &PlanNode,
+        input: &Json,
+        crew: &RunSettings,
+    ) -> Result<(Node, Json), String> {
         let nothing = Map::new();
         let fields = input.as_object().unwrap_or(&nothing);
         let run = self.progress.input.as_object().unwrap_or(&nothing);
-        let env = self.plan.values().unwrap_or(&nothing);
+        let env = self.plan.placeholder_values().unwrap_or(&nothing);
         let values = vec![fields, run, env, &crew.values];
         let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
         let before = self.outputs_before(&node.id);
@@ -308,38 +320,39 @@ impl State {
         let given = match &node.input_mapping {
             None => None,
             Some(mapping) => {
-                let scope = Scope { outputs: &outputs, ids: ids.clone(), values: values.clone() };
-                Some(scope.fill(mapping, "input_mapping")?)
+                let scope = PlaceholderScope { outputs: &outputs, ids: ids.clone(), values: values.clone() };
+                Some(scope.fill_object(mapping, "input_mapping")?)
             }
         };
         let values = given.as_ref().into_iter().chain(values).collect();
-        let config = Scope { outputs: &outputs, ids, values }.fill(&node.config, "config")?;
+        let config =
+            PlaceholderScope { outputs: &outputs, ids, values }.fill_object(&node.config, "config")?;
         let made = Node::new(node.id.as_str(), node.kind.as_str()).config(Json::Object(config));
         Ok((made, given.map_or_else(|| input.clone(), Json::Object)))
     }
 
     /// Adds the fields of the node's `output_mapping` to the output. In the mapping, `${output.x}`
     /// is a field of the node's own output.
-    fn mapped(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
+    fn map_output(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own = Map::from_iter([("output".to_owned(), output.clone())]);
         let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
         let before = self.outputs_before(&node.id);
         let outputs = |id: &str| before.get(id).copied();
-        let scope = Scope { outputs: &outputs, ids, values: vec![&own] };
-        let named = scope.fill(mapping, "output_mapping")?;
+        let scope = PlaceholderScope { outputs: &outputs, ids, values: vec![&own] };
+        let named = scope.fill_object(mapping, "output_mapping")?;
         let mut fields = output.as_object().cloned().unwrap_or_default();
         fields.extend(named);
         Ok(Json::Object(fields))
     }
 
-    fn failed(&mut self, node: &str, reason: String) {
+    fn record_failure(&mut self, node: &str, reason: String) {
         let (times, last) = self.progress.failures.entry(node.to_owned()).or_default();
         *times += 1;
         *last = reason;
     }
 
-    fn done(&mut self, node: &str, output: Json) {
+    fn record_output(&mut self, node: &str, output: Json) {
         self.progress.outputs.insert(node.to_owned(), output);
     }
 }

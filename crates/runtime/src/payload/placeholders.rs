@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
 /// The values that placeholders can refer to.
-pub(super) struct Scope<'s> {
+pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the plan.
@@ -17,72 +17,72 @@ pub(super) struct Scope<'s> {
 
 /// Name of the field with source code. Placeholders in it are not filled, because filled values
 /// would be executed.
-const CODE: &str = "code";
+const CODE_FIELD: &str = "code";
 /// Name of the field with a URL. Values filled into its text are percent-encoded.
-const URL: &str = "url";
+const URL_FIELD: &str = "url";
 
-impl<'s> Scope<'s> {
+impl<'s> PlaceholderScope<'s> {
     /// Fills the placeholders in an object. The error names the first placeholder without a value,
     /// and its path below `place`.
-    pub fn fill(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
+    pub fn fill_object(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let place = format!("{place}.{key}");
             let filled = match (key.as_str(), value) {
-                (CODE, code) => Ok(code.clone()),
-                (URL, Json::String(text)) => self.text(text, &place, encoded),
-                _ => self.value(value, &place),
+                (CODE_FIELD, code) => Ok(code.clone()),
+                (URL_FIELD, Json::String(text)) => self.fill_text(text, &place, percent_encode),
+                _ => self.fill_value(value, &place),
             };
             filled.map(|filled| (key.clone(), filled))
         };
         fields.iter().map(fill).collect()
     }
 
-    fn value(&self, value: &Json, place: &str) -> Result<Json, String> {
+    fn fill_value(&self, value: &Json, place: &str) -> Result<Json, String> {
         match value {
-            Json::String(text) => self.text(text, place, str::to_owned),
+            Json::String(text) => self.fill_text(text, place, str::to_owned),
             Json::Array(items) => {
                 let items = items.iter().enumerate();
-                items.map(|(at, item)| self.value(item, &format!("{place}[{at}]"))).collect()
+                items.map(|(at, item)| self.fill_value(item, &format!("{place}[{at}]"))).collect()
             }
-            Json::Object(fields) => self.fill(fields, place).map(Json::Object),
+            Json::Object(fields) => self.fill_object(fields, place).map(Json::Object),
             other => Ok(other.clone()),
         }
     }
 
     /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the value
     /// itself, which may have any type. Otherwise `write` converts each value to text.
-    fn text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
+    fn fill_text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
         let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = whole.filter(|name| !name.contains('}')) {
-            return self.find(name.trim()).cloned().ok_or_else(|| unfilled(name, place));
+            return self.find_value(name.trim()).cloned().ok_or_else(|| unfilled_error(name, place));
         }
         let mut made = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else { break };
             made.push_str(before);
-            let value = self.find(name.trim()).ok_or_else(|| unfilled(name, place))?;
+            let value = self.find_value(name.trim()).ok_or_else(|| unfilled_error(name, place))?;
             made += &value.as_str().map_or_else(|| write(&value.to_string()), write);
             rest = behind;
         }
         Ok(Json::from(made + rest))
     }
 
-    fn find(&self, path: &str) -> Option<&'s Json> {
+    fn find_value(&self, path: &str) -> Option<&'s Json> {
         let mut ids = self.ids.iter().filter_map(|id| {
             let rest = path.strip_prefix(id)?.strip_prefix(".output")?;
             (rest.is_empty() || rest.starts_with('.')).then(|| ((self.outputs)(id), rest))
         });
         if let Some((output, rest)) = ids.next() {
-            return inside(output?, rest.strip_prefix('.'));
+            return value_at_path(output?, rest.strip_prefix('.'));
         }
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
         let found = self.values.iter().find_map(|values| values.get(name))?;
-        inside(found, rest)
+        value_at_path(found, rest)
     }
 }
 
-fn inside<'v>(value: &'v Json, path: Option<&str>) -> Option<&'v Json> {
+fn value_at_path<'v>(value: &'v Json, path: Option<&str>) -> Option<&'v Json> {
     path.map_or(Some(value), |path| {
         path.split('.').try_fold(value, |value, step| match value {
             Json::Array(items) => items.get(step.parse::<usize>().ok()?),
@@ -91,12 +91,12 @@ fn inside<'v>(value: &'v Json, path: Option<&str>) -> Option<&'v Json> {
     })
 }
 
-fn unfilled(name: &str, place: &str) -> String {
+fn unfilled_error(name: &str, place: &str) -> String {
     format!("`${{{}}}` in `{place}` has no value", name.trim())
 }
 
 /// Percent-encodes a text so that it cannot start another component of the URL.
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut made, byte| {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => made.push(char::from(byte)),
@@ -115,14 +115,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn filled(fields: Json) -> Result<Json, String> {
+    fn fill_fields(fields: Json) -> Result<Json, String> {
         let (a, values) = (json!({"rows": [{"n": 1}], "text": "x/../y?z"}), json!({"city": "Paris", "a": 3}));
-        let scope = Scope {
+        let scope = PlaceholderScope {
             outputs: &|id| (id == "a.b").then_some(&a),
             ids: vec!["later", "a.b"],
             values: values.as_object().into_iter().collect(),
         };
-        scope.fill(fields.as_object().unwrap(), "config").map(Json::Object)
+        scope.fill_object(fields.as_object().unwrap(), "config").map(Json::Object)
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             (json!({"x": {"y": "in ${city}, ${a}"}}), json!({"x": {"y": "in Paris, 3"}})),
             (json!({"x": "no $placeholder} ${open"}), json!({"x": "no $placeholder} ${open"})),
         ] {
-            assert_eq!(filled(given), Ok(expected));
+            assert_eq!(fill_fields(given), Ok(expected));
         }
     }
 
@@ -144,15 +144,15 @@ mod tests {
     #[test]
     fn code_is_left_alone_and_addresses_are_encoded() {
         let code = json!({"code": "`${city}`"});
-        assert_eq!(filled(code.clone()), Ok(code));
+        assert_eq!(fill_fields(code.clone()), Ok(code));
         let url = json!({"url": "http://h/${a.b.output.text}/z"});
-        assert_eq!(filled(url), Ok(json!({"url": "http://h/x%2F..%2Fy%3Fz/z"})));
+        assert_eq!(fill_fields(url), Ok(json!({"url": "http://h/x%2F..%2Fy%3Fz/z"})));
     }
 
     #[test]
     fn what_has_no_value_is_named_with_its_place() {
         for name in ["gone", "later.output.x", "a.b.output.gone", "a.b.output.rows.7"] {
-            let told = filled(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
+            let told = fill_fields(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
             assert_eq!(told, format!("`${{{name}}}` in `config.deep[0].x` has no value"));
         }
     }

@@ -123,7 +123,7 @@ impl From<Plan> for Written {
 
 impl Plan {
     /// Reads a plan from a payload that was validated.
-    pub fn read(payload: &Json) -> Result<Plan, PlanError> {
+    pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
         let wrong = |why: Message| PlanError(message!("this is no plan: {why}"));
         let written: Written = serde_json::from_value(payload.clone())
             .map_err(|error| wrong(Message::verbatim(error.to_string())))?;
@@ -131,15 +131,15 @@ impl Plan {
     }
 
     /// Makes a plan of one node from a `create_node` payload.
-    pub fn of_node(payload: &Json) -> Result<Plan, PlanError> {
+    pub fn from_node_payload(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
             "node_id": name, "name": name, "type": payload["node_type"], "config": payload["config"],
         });
-        if payload[RETRY].is_object() {
-            node[RETRY] = payload[RETRY].clone();
+        if payload[RETRY_FIELD].is_object() {
+            node[RETRY_FIELD] = payload[RETRY_FIELD].clone();
         }
-        Plan::read(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
+        Plan::from_payload(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
     /// Copies the retry settings of `other`'s nodes, because validation by the rules removes these
@@ -147,31 +147,31 @@ impl Plan {
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
-            if let Some(retry) = other.node(&node.id).and_then(|node| node.others.get(RETRY)) {
-                node.others.insert(RETRY.to_owned(), retry.clone());
+            if let Some(retry) = other.node(&node.id).and_then(|node| node.others.get(RETRY_FIELD)) {
+                node.others.insert(RETRY_FIELD.to_owned(), retry.clone());
             }
         }
         self
     }
 
     /// Returns the plan as a payload, including changes.
-    pub fn payload(&self) -> Json {
+    pub fn to_payload(&self) -> Json {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
     /// Returns the description of the plan for the judges' context: status, inputs and nodes.
-    pub fn described(&self, status: &str) -> Json {
+    pub fn to_context(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
             .iter()
             .map(|node| (node.id.clone(), json!({"type": node.kind, "config": node.config})))
             .collect();
-        json!({"status": status, "inputs": self.inputs(), "nodes": nodes})
+        json!({"status": status, "inputs": self.required_inputs(), "nodes": nodes})
     }
 
     /// Returns the inputs that a run accepts: names used in placeholders that the plan itself does
     /// not define.
-    fn inputs(&self) -> Map<String, Json> {
+    fn required_inputs(&self) -> Map<String, Json> {
         let mut inputs = Map::new();
         for node in &self.nodes {
             let mapping = node.input_mapping.as_ref();
@@ -182,7 +182,7 @@ impl Plan {
                 for name in names.map(|path| path.split('.').next().unwrap_or(path)) {
                     let known = self.node(name).is_some()
                         || mapping.is_some_and(|mapping| mapping.contains_key(name))
-                        || self.values().is_some_and(|values| values.contains_key(name));
+                        || self.placeholder_values().is_some_and(|values| values.contains_key(name));
                     if !known {
                         inputs.insert(name.to_owned(), json!({"type": "any", "required": false}));
                     }
@@ -197,7 +197,7 @@ impl Plan {
     }
 
     /// Returns the ids of all direct and indirect predecessors of a node.
-    pub fn before<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
+    pub fn predecessors<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
         let mut before = HashSet::new();
         let mut ends = vec![node];
         while let Some(end) = ends.pop() {
@@ -209,17 +209,17 @@ impl Plan {
 
     /// Returns the time limit of a whole run, if the plan sets one.
     pub fn time_limit(&self) -> Option<Duration> {
-        seconds(&self.written.others.get("global_config")?["timeout"])
+        parse_seconds(&self.written.others.get("global_config")?["timeout"])
     }
 
     /// Returns the values for placeholders that the plan itself sets.
-    pub fn values(&self) -> Option<&Map<String, Json>> {
+    pub fn placeholder_values(&self) -> Option<&Map<String, Json>> {
         self.written.others.get("global_config")?["env"].as_object()
     }
 
     /// Changes fields of a node. A key of `changes` is the name of a field, or a dotted path such
     /// as `config.timeout`.
-    pub fn change(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
+    pub fn change_node(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
         let Some(at) = self.nodes.iter().position(|known| known.id == node) else {
             return Err(PlanError(message!("the plan has no node `{node}`")));
         };
@@ -242,7 +242,7 @@ impl Plan {
 
     /// Applies the `suggested_changes` of a payload: removes nodes, adds or replaces nodes, and
     /// adds edges or replaces edges with the same ends. A node without an id gets its name as id.
-    pub fn replanned(&self, payload: &Json) -> Result<Plan, PlanError> {
+    pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
         let mut written = Written::from(self.clone());
@@ -272,33 +272,34 @@ impl Plan {
 impl PlanNode {
     /// Returns the time limit of one attempt at the node, if the node sets one.
     pub fn time_limit(&self) -> Option<Duration> {
-        seconds(self.config.get("timeout")?)
+        parse_seconds(self.config.get("timeout")?)
     }
 
     /// Returns the number of retries before a recovery is requested, and the pause between them.
     pub fn retries(&self) -> (u64, Duration) {
-        let retry = self.others.get(RETRY).unwrap_or(&Json::Null);
+        let retry = self.others.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let times = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
-        (times, seconds(&retry["retry_delay"]).unwrap_or_default())
+        (times, parse_seconds(&retry["retry_delay"]).unwrap_or_default())
     }
 }
 
 /// Name of the field with a node's retry settings.
-const RETRY: &str = "retry_config";
+const RETRY_FIELD: &str = "retry_config";
 /// Maximum number of attempts that a plan or a recovery can request at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds.
-const LONGEST: f64 = 7.0 * 24.0 * 3600.0;
+const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
 
-/// Reads a positive number of seconds, capped at [`LONGEST`]. Returns `None` for any other value.
-fn seconds(value: &Json) -> Option<Duration> {
+/// Reads a positive number of seconds, capped at [`MAX_SECONDS`]. Returns `None` for any other
+/// value.
+fn parse_seconds(value: &Json) -> Option<Duration> {
     let seconds = value.as_f64().filter(|seconds| *seconds > 0.0)?;
-    Some(Duration::from_secs_f64(seconds.min(LONGEST)))
+    Some(Duration::from_secs_f64(seconds.min(MAX_SECONDS)))
 }
 
 /// How to recover from a node's failure.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Recovery {
+pub(super) enum RecoveryAction {
     /// Attempts the node again after a pause, with changes to the node. `instead` names another
     /// node to run in place of the failed one.
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, instead: Option<String> },
@@ -310,35 +311,35 @@ pub(super) enum Recovery {
     Replan(Json),
 }
 
-impl Recovery {
+impl RecoveryAction {
     /// Reads the recovery from the payload of a validated decision; `None` if the kind is not a
     /// recovery.
-    pub fn read(kind: &str, payload: &Json) -> Option<Recovery> {
-        if kind == REPLAN {
-            return Some(Recovery::Replan(payload.clone()));
+    pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
+        if kind == REPLAN_KIND {
+            return Some(RecoveryAction::Replan(payload.clone()));
         }
         let plan = payload.get("recovery_plan")?;
         let changes = plan["modifications"].as_object().cloned().unwrap_or_default();
         let instead = plan["alternative_node"].as_str().map(str::to_owned);
-        let delay = seconds(&plan["delay"]).unwrap_or_default();
+        let delay = parse_seconds(&plan["delay"]).unwrap_or_default();
         let attempts = plan["max_attempts"].as_u64().unwrap_or(1).clamp(1, MAX_ATTEMPTS);
         Some(match plan["action"].as_str()? {
-            "RETRY" => Recovery::Retry { attempts, delay, changes, instead },
-            "MODIFY" => Recovery::Retry { attempts: 1, delay, changes, instead },
-            "SKIP" if instead.is_some() => Recovery::Retry { attempts: 1, delay, changes, instead },
-            "SKIP" => Recovery::Skip,
-            _ => Recovery::Abort,
+            "RETRY" => RecoveryAction::Retry { attempts, delay, changes, instead },
+            "MODIFY" => RecoveryAction::Retry { attempts: 1, delay, changes, instead },
+            "SKIP" if instead.is_some() => RecoveryAction::Retry { attempts: 1, delay, changes, instead },
+            "SKIP" => RecoveryAction::Skip,
+            _ => RecoveryAction::Abort,
         })
     }
 }
 
 /// The payload kind of a decision that changes a plan during its run.
-pub(super) const REPLAN: &str = "replan_workflow";
+pub(super) const REPLAN_KIND: &str = "replan_workflow";
 
 /// The state of a run that is saved: its input, the nodes' outputs, and the nodes that failed, were
 /// skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     /// The input of the run.
     pub input: Json,
     /// Outputs by node id; an empty object for each node skipped after a failure.
@@ -351,10 +352,10 @@ pub(super) struct Progress {
     pub skipped: Vec<String>,
 }
 
-impl Progress {
+impl RunProgress {
     /// Builds the failure of a node. It includes facts about the run, for the rules and for the
     /// recovery strategy.
-    pub fn failure(&self, workflow: &str, node: &str) -> NodeFailure {
+    pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let nothing = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&nothing);
         let mut failure = NodeFailure::new(workflow, node, reason.clone());

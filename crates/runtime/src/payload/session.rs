@@ -4,7 +4,7 @@
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
-use super::execution::Acted;
+use super::execution::ExecutionResult;
 use super::plan::PlanError;
 use super::{DecisionEvent, Proposal, Rejected, Validated};
 use crate::task;
@@ -95,7 +95,7 @@ impl Coordinator {
 }
 
 /// The next step of a session.
-enum Next {
+enum NextStep {
     Act(Validated),
     /// No decision can be executed: there is none, or all wait for the user's answer.
     Rest,
@@ -112,9 +112,9 @@ impl Session {
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
-            self.admit(decision, &mut turn).await;
+            self.admit_decision(decision, &mut turn).await;
         }
-        self.work(turn).await
+        self.run_waiting(turn).await
     }
 
     /// Passes the user's answer to the decision that waits for it, then executes the decisions that
@@ -126,18 +126,18 @@ impl Session {
         let decision = self.question.take().ok_or(NothingAsked)?;
         let mut turn = Turn::default();
         turn.done.push(Done { decision, result: Ok(json!({ "answer": answer })), report: None });
-        Ok(self.work(turn).await)
+        Ok(self.run_waiting(turn).await)
     }
 
     /// Validates a decision. If it is accepted, adds it to the waiting decisions. If it is
     /// rejected, calls the agent for replacements, up to the configured number of times.
-    async fn admit(&mut self, decision: Proposal, turn: &mut Turn) {
+    async fn admit_decision(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut open = VecDeque::from([(decision, 0)]);
         while let Some((decision, asked)) = open.pop_front() {
             let handled = self.coordinator.publish(decision).await;
             let answers: Vec<Result<Validated, Rejected>> =
-                handled.into_iter().filter_map(|one| self.answer_of(one.event?)).collect();
+                handled.into_iter().filter_map(|one| self.judgement_of(one.event?)).collect();
             let accepted = answers.iter().any(Result::is_ok);
             for answer in answers {
                 let rejected = match answer {
@@ -149,7 +149,7 @@ impl Session {
                 };
                 if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
                     let again = RetryRequest { rejected: rejected.clone(), attempt: asked + 1 };
-                    let made = task::call(None, agent, again).await.unwrap_or_default();
+                    let made = task::call_function(None, agent, again).await.unwrap_or_default();
                     open.extend(made.into_iter().map(|made| (made, asked + 1)));
                 }
                 turn.rejected.push(rejected);
@@ -159,7 +159,7 @@ impl Session {
 
     /// Returns the decision that an event accepts or rejects; `None` for any other event. A valid
     /// plan that cannot run is rejected too, so that the agent can correct it.
-    fn answer_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
+    fn judgement_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
                 Ok(()) => Ok(validated),
@@ -174,14 +174,14 @@ impl Session {
         }
     }
 
-    async fn work(&mut self, mut turn: Turn) -> Turn {
+    async fn run_waiting(&mut self, mut turn: Turn) -> Turn {
         loop {
             while let Ok(more) = self.inbox.try_recv() {
-                self.admit(more, &mut turn).await;
+                self.admit_decision(more, &mut turn).await;
             }
-            match self.next(&mut turn) {
-                Next::Act(decision) => self.carry_out(decision, &mut turn).await,
-                Next::Rest => break,
+            match self.select_next(&mut turn) {
+                NextStep::Act(decision) => self.execute_decision(decision, &mut turn).await,
+                NextStep::Rest => break,
             }
         }
         turn.question = self.question.clone();
@@ -191,16 +191,16 @@ impl Session {
 
     /// Selects the decision to execute next among all waiting decisions and the one that waits for
     /// the user. Drops the decisions that the selected one interrupts.
-    fn next(&mut self, turn: &mut Turn) -> Next {
+    fn select_next(&mut self, turn: &mut Turn) -> NextStep {
         let asked = self.waiting.len();
         let all = self.waiting.iter().chain(&self.question);
         let kinds: Vec<(String, &str)> =
             all.enumerate().map(|(at, one)| (at.to_string(), &*one.decision.kind)).collect();
         let judges = self.coordinator.judges();
-        let Ok(arbitration) = arbitrate(judges.rules(), &kinds) else { return Next::Rest };
+        let Ok(arbitration) = arbitrate(judges.rules(), &kinds) else { return NextStep::Rest };
         let number = |id: &String| id.parse::<usize>().unwrap_or(usize::MAX);
         let Some(first) = arbitration.run_now.as_ref().map(number).filter(|first| *first < asked) else {
-            return Next::Rest;
+            return NextStep::Rest;
         };
         let dropped: Vec<usize> = arbitration.interrupted.iter().map(number).collect();
         if dropped.contains(&asked) {
@@ -216,16 +216,16 @@ impl Session {
             }
         }
         self.waiting = kept;
-        chosen.map_or(Next::Rest, Next::Act)
+        chosen.map_or(NextStep::Rest, NextStep::Act)
     }
 
     /// Executes a decision. An interrupting decision that arrives during execution cancels it.
-    async fn carry_out(&mut self, decision: Validated, turn: &mut Turn) {
+    async fn execute_decision(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();
         let coordinator = self.coordinator.clone();
         let payload_of = |kind: &str| coordinator.judges().get(kind).map(|judge| judge.payload().clone());
         let suspends = payload_of(&kind).is_some_and(|payload| payload.suspends);
-        let mut acting = pin!(coordinator.clone().act(decision.clone()));
+        let mut acting = pin!(coordinator.clone().execute(decision.clone()));
         let acted = loop {
             let more = {
                 let receiving = pin!(self.inbox.recv());
@@ -238,7 +238,7 @@ impl Session {
             let before = self.waiting.len();
             // The execution pauses while the new decision is validated. Validation is quick, and an
             // answer of the agent is worth the wait.
-            self.admit(more, turn).await;
+            self.admit_decision(more, turn).await;
             let interrupts = |one: &Validated| {
                 let other = &one.decision.kind;
                 *other != kind && payload_of(other).is_some_and(|payload| payload.interrupts)
@@ -252,7 +252,7 @@ impl Session {
             self.question = Some(decision);
             return;
         }
-        let Acted { result, report } = acted;
+        let ExecutionResult { result, report } = acted;
         turn.done.push(Done { decision, result: result.unwrap_or(Ok(Json::Null)), report });
     }
 }

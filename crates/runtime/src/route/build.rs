@@ -2,11 +2,11 @@
 //! are reported together, before the first message.
 
 use super::handler::{HandlerResult, Request};
-use super::history::Previous;
+use super::history::PreviousRules;
 use super::policy::{Circuit, Policy};
-use super::stats::Stats;
-use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
-use crate::task::{Function, boxed};
+use super::stats::RouterCounters;
+use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
+use crate::task::{UserFunction, box_function};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rulec::{Guard, LiveRules, UnknownEntry};
 use rulec_base::diag::{Message, join_lines, nearest};
@@ -17,10 +17,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(super) type Handlers = HashMap<String, Registered>;
+pub(super) type HandlerMap = HashMap<String, RegisteredHandler>;
 
-pub(super) struct Registered {
-    pub function: Function<Request, Json>,
+pub(super) struct RegisteredHandler {
+    pub function: UserFunction<Request, Json>,
     pub policy: Policy,
     pub circuit: Option<Circuit>,
 }
@@ -30,10 +30,10 @@ pub(super) struct Registered {
 pub struct RouterBuilder {
     rules: LiveRules,
     entry: Option<String>,
-    handlers: Handlers,
+    handlers: HandlerMap,
     policies: BTreeMap<String, Policy>,
     limit: Option<Duration>,
-    grants: Option<Grants>,
+    grants: Option<PermissionFn>,
     log: Option<DecisionLog>,
     kept: usize,
     problems: Vec<Problem>,
@@ -44,7 +44,7 @@ impl RouterBuilder {
         RouterBuilder {
             rules,
             entry: None,
-            handlers: Handlers::new(),
+            handlers: HandlerMap::new(),
             policies: BTreeMap::new(),
             limit: None,
             grants: None,
@@ -62,8 +62,9 @@ impl RouterBuilder {
         F: Fn(Request) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        let function = boxed(function, HandlerResult::into_result);
-        let (name, registered) = (name.into(), Registered { function, policy: Policy::new(), circuit: None });
+        let function = box_function(function, HandlerResult::into_result);
+        let (name, registered) =
+            (name.into(), RegisteredHandler { function, policy: Policy::new(), circuit: None });
         if self.handlers.insert(name.clone(), registered).is_some() {
             self.problems.push(Problem::RegisteredTwice { name });
         }
@@ -132,36 +133,36 @@ impl RouterBuilder {
                 if *fallback == name {
                     self.problems.push(Problem::OwnFallback { name: name.clone() });
                 } else if !self.handlers.contains_key(fallback) {
-                    let (fallback, near) = (fallback.clone(), near(fallback, &self.handlers));
+                    let (fallback, near) = (fallback.clone(), similar_handler(fallback, &self.handlers));
                     self.problems.push(Problem::NoFallback { name: name.clone(), fallback, near });
                 }
             }
             match self.handlers.get_mut(&name) {
                 Some(registered) => registered.policy = policy,
                 None => {
-                    let near = near(&name, &self.handlers);
+                    let near = similar_handler(&name, &self.handlers);
                     self.problems.push(Problem::PolicyWithoutHandler { name, near });
                 }
             }
         }
-        for (name, Registered { policy, circuit, .. }) in &mut self.handlers {
+        for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers {
             policy.time_limit = policy.time_limit.or(self.limit);
             *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
         }
         let handlers = Arc::new(self.handlers);
-        let guard = guard(&handlers);
-        match validate(self.rules, self.entry.as_deref(), &handlers, &guard) {
+        let guard = edit_guard(&handlers);
+        match validate_rules(self.rules, self.entry.as_deref(), &handlers, &guard) {
             Ok(active) if self.problems.is_empty() => Ok(Router {
-                shared: Arc::new(Shared {
+                shared: Arc::new(RouterShared {
                     active: ArcSwap::from_pointee(active),
                     shadow: ArcSwapOption::empty(),
-                    previous: Mutex::new(Previous::new(self.kept)),
+                    previous: Mutex::new(PreviousRules::new(self.kept)),
                     handlers,
                     guard,
                     entry: self.entry,
                     grants: self.grants,
                     log: self.log,
-                    stats: Stats::default(),
+                    stats: RouterCounters::default(),
                 }),
             }),
             validated => {
@@ -178,30 +179,30 @@ impl fmt::Debug for RouterBuilder {
     }
 }
 
-fn near(name: &str, handlers: &Handlers) -> Option<String> {
+fn similar_handler(name: &str, handlers: &HandlerMap) -> Option<String> {
     nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns a guard that refuses edits that target an unregistered handler.
-fn guard(handlers: &Arc<Handlers>) -> Arc<Guard> {
+fn edit_guard(handlers: &Arc<HandlerMap>) -> Arc<Guard> {
     let handlers = handlers.clone();
     Arc::new(move |target| match handlers.contains_key(target) {
         true => Ok(()),
-        false => Err(no_handler(target, &handlers).to_message()),
+        false => Err(no_handler_problem(target, &handlers).to_message()),
     })
 }
 
-fn no_handler(target: &str, handlers: &Handlers) -> Problem {
-    Problem::NoHandler { target: target.to_owned(), near: near(target, handlers) }
+fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
+    Problem::NoHandler { target: target.to_owned(), near: similar_handler(target, handlers) }
 }
 
 /// Checks rules against the handlers, and installs the guard that checks later edits.
-pub(super) fn validate(
+pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,
-    handlers: &Handlers,
+    handlers: &HandlerMap,
     guard: &Arc<Guard>,
-) -> Result<Active, Vec<Problem>> {
+) -> Result<ActiveRules, Vec<Problem>> {
     live.guard(guard);
     // Merges pending edits first, so that they are checked too. A failed merge is a bug of the
     // library and leaves the rules unchanged. An edit that was not merged may then target an
@@ -212,7 +213,7 @@ pub(super) fn validate(
     let entry = entry.map_err(|unknown| vec![Problem::Entry(unknown)])?;
     let targets = entry.targets();
     let missing = targets.iter().filter(|target| !handlers.contains_key(**target));
-    let problems: Vec<Problem> = missing.map(|target| no_handler(target, handlers)).collect();
+    let problems: Vec<Problem> = missing.map(|target| no_handler_problem(target, handlers)).collect();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -225,7 +226,7 @@ pub(super) fn validate(
     let mut unused: Vec<&String> = handlers.keys().filter(is_unused).collect();
     unused.sort();
     warnings.extend(unused.into_iter().map(|name| Warning::UnusedHandler { name: name.clone() }));
-    Ok(Active { rules: live, warnings })
+    Ok(ActiveRules { rules: live, warnings })
 }
 
 /// Why a router could not be built, or rules could not be swapped in. The text lists every problem,
@@ -298,18 +299,18 @@ impl Problem {
             Problem::Entry(error) => error.to_message(),
             Problem::NoHandler { target, near } => message!(
                 "the rules lead to `{target}`, which has no handler; {}",
-                remedy(near.as_deref(), target)
+                handler_hint(near.as_deref(), target)
             ),
             Problem::RegisteredTwice { name } => {
                 message!("the handler `{name}` is registered twice; remove one, or give it a name of its own")
             }
             Problem::PolicyWithoutHandler { name, near } => message!(
                 "a policy or time limit is set for `{name}`, which has no handler; {}",
-                remedy(near.as_deref(), name)
+                handler_hint(near.as_deref(), name)
             ),
             Problem::NoFallback { name, fallback, near } => message!(
                 "`{name}` falls back to `{fallback}`, which has no handler; {}",
-                remedy(near.as_deref(), fallback)
+                handler_hint(near.as_deref(), fallback)
             ),
             Problem::OwnFallback { name } => {
                 message!("`{name}` falls back to itself; name another handler, or set retries")
@@ -318,7 +319,7 @@ impl Problem {
     }
 }
 
-fn remedy(near: Option<&str>, name: &str) -> Message {
+fn handler_hint(near: Option<&str>, name: &str) -> Message {
     match near {
         Some(near) => message!("did you mean `{near}`, which is registered?"),
         None => message!("register one: `.handler(\"{name}\", …)`"),

@@ -24,7 +24,7 @@ impl RoutePosition {
 /// their names in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(super) enum DecisionPart {
     Route,
     Handler,
     Args,
@@ -41,7 +41,7 @@ pub(super) struct Difference {
     #[serde(flatten)]
     pub to: RoutePosition,
     handler: Option<String>,
-    differs: Vec<Part>,
+    differs: Vec<DecisionPart>,
 }
 
 impl Difference {
@@ -57,19 +57,19 @@ impl Difference {
         let differs =
             |same: fn(&Decision, &Decision) -> bool| instead.is_none_or(|other| !same(decided, other));
         let parts = [
-            (Part::Route, from != to),
-            (Part::Handler, decided.target() != instead.and_then(Decision::target)),
-            (Part::Args, differs(|a, b| a.args() == b.args())),
-            (Part::Metadata, differs(|a, b| a.metadata() == b.metadata())),
+            (DecisionPart::Route, from != to),
+            (DecisionPart::Handler, decided.target() != instead.and_then(Decision::target)),
+            (DecisionPart::Args, differs(|a, b| a.args() == b.args())),
+            (DecisionPart::Metadata, differs(|a, b| a.metadata() == b.metadata())),
         ];
-        let differs: Vec<Part> =
+        let differs: Vec<DecisionPart> =
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
         let handler = instead.and_then(Decision::target).map(str::to_owned);
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
     /// True if the decisions differ in this part.
-    pub fn is_in(&self, part: Part) -> bool {
+    pub fn differs_in(&self, part: DecisionPart) -> bool {
         self.differs.contains(&part)
     }
 }

@@ -1,12 +1,12 @@
 //! Runs the handler that a decision selects, under its policy, and then its fallbacks if it fails.
 
-use super::build::Registered;
+use super::build::RegisteredHandler;
 use super::handler::Request;
 use super::outcome::{Attempt, HandlerOutcome};
-use super::policy::{Circuit, Leave};
-use super::stats::Stats;
-use super::{Sender, Shared};
-use crate::task::{self, Broken};
+use super::policy::{CallPermit, Circuit};
+use super::stats::RouterCounters;
+use super::{MessageSender, RouterShared};
+use crate::task::{self, TaskFailure};
 use backon::Retryable;
 use rulec::Decision;
 use serde_json::Value as Json;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The result of running a handler and its fallbacks.
-pub(super) struct Run {
+pub(super) struct HandlerRun {
     pub ending: HandlerOutcome,
     /// Name of the handler that was tried last and ended with `ending`.
     pub by: String,
@@ -25,40 +25,45 @@ pub(super) struct Run {
 }
 
 /// Why a handler did not reply.
-enum Failure {
+enum HandlerFailure {
     CircuitOpen,
-    Broken(Broken),
+    TaskFailure(TaskFailure),
 }
 
 /// Runs the handler that the decision selects, then its fallbacks until one replies.
-pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, sender: &Sender<'_>) -> Run {
+pub(super) async fn run_handlers(
+    shared: &RouterShared,
+    decision: &Decision,
+    request: Request,
+    sender: &MessageSender<'_>,
+) -> HandlerRun {
     let route = request.route.clone();
     let target = request.handler.clone();
-    let missing = sender.missing(decision.required_permissions());
+    let missing = sender.missing_permissions(decision.required_permissions());
     if !missing.is_empty() {
-        shared.stats.call(&target, "refused", Duration::ZERO);
+        shared.stats.count_call(&target, "refused", Duration::ZERO);
         let ending = HandlerOutcome::Refused { route, missing };
-        return Run { ending, by: target, attempts: 0, tried: Vec::new() };
+        return HandlerRun { ending, by: target, attempts: 0, tried: Vec::new() };
     }
     let Some(registered) = shared.handlers.get(&target) else {
         // Building, swapping and editing ensure that the handler exists. If the handler is missing
         // nevertheless, the message must not be lost.
         let error = format!("no handler is registered for `{target}`");
-        return Run {
+        return HandlerRun {
             ending: HandlerOutcome::Failed { route, error },
             by: target,
             attempts: 0,
             tried: Vec::new(),
         };
     };
-    let deadline = Deadline::after(registered.policy.chain_limit);
-    let mut run = call(shared, registered, &target, &request, deadline).await;
+    let deadline = Deadline::starting_now(registered.policy.chain_limit);
+    let mut run = call_with_retries(shared, registered, &target, &request, deadline).await;
     for name in &registered.policy.fallbacks {
-        let is_wanted = !run.ending.is_reply() && !deadline.is_over();
+        let is_wanted = !run.ending.is_reply() && !deadline.has_passed();
         let Some(fallback) = shared.handlers.get(name).filter(|_| is_wanted) else { break };
-        let missing = sender.missing(decision.permissions_required_by(name));
+        let missing = sender.missing_permissions(decision.permissions_required_by(name));
         if !missing.is_empty() {
-            shared.stats.call(name, "refused", Duration::ZERO);
+            shared.stats.count_call(name, "refused", Duration::ZERO);
             let refused = HandlerOutcome::Refused { route: route.clone(), missing };
             run.tried.push(Attempt::new(name, 0, &refused));
             continue;
@@ -69,7 +74,7 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         );
         let mut tried = std::mem::take(&mut run.tried);
         tried.push(Attempt::new(&run.by, run.attempts, &run.ending));
-        run = Run { tried, ..call(shared, fallback, name, &request, deadline).await };
+        run = HandlerRun { tried, ..call_with_retries(shared, fallback, name, &request, deadline).await };
     }
     run
 }
@@ -79,102 +84,115 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
 struct Deadline(Option<tokio::time::Instant>);
 
 impl Deadline {
-    fn after(limit: Option<Duration>) -> Deadline {
+    fn starting_now(limit: Option<Duration>) -> Deadline {
         Deadline(limit.map(|limit| tokio::time::Instant::now() + limit))
     }
 
-    fn left(self) -> Option<Duration> {
+    fn remaining(self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(tokio::time::Instant::now()))
     }
 
-    fn is_over(self) -> bool {
-        self.left() == Some(Duration::ZERO)
+    fn has_passed(self) -> bool {
+        self.remaining() == Some(Duration::ZERO)
     }
 
     /// Returns the time limit of one call: the smaller of `limit` and the remaining time.
-    fn within(self, limit: Option<Duration>) -> Option<Duration> {
-        limit.into_iter().chain(self.left()).min()
+    fn limit_for_call(self, limit: Option<Duration>) -> Option<Duration> {
+        limit.into_iter().chain(self.remaining()).min()
     }
 }
 
 /// Calls a handler, with retries, within the limits of its policy and the deadline.
-async fn call(
-    shared: &Shared,
-    registered: &Registered,
+async fn call_with_retries(
+    shared: &RouterShared,
+    registered: &RegisteredHandler,
     name: &str,
     request: &Request,
     deadline: Deadline,
-) -> Run {
+) -> HandlerRun {
     let attempts = AtomicU32::new(0);
     let once = || async {
         let Some(leave) =
-            registered.circuit.as_ref().map(Circuit::leave).map_or(Some(None), |one| one.map(Some))
+            registered.circuit.as_ref().map(Circuit::acquire_permit).map_or(Some(None), |one| one.map(Some))
         else {
-            shared.stats.call(name, "circuit_open", Duration::ZERO);
-            return Err(Failure::CircuitOpen);
+            shared.stats.count_call(name, "circuit_open", Duration::ZERO);
+            return Err(HandlerFailure::CircuitOpen);
         };
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
         let counted =
-            Counted { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
-        let result =
-            task::call(deadline.within(registered.policy.time_limit), &registered.function, request).await;
-        counted.ended(&result);
+            CountedCall { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
+        let result = task::call_function(
+            deadline.limit_for_call(registered.policy.time_limit),
+            &registered.function,
+            request,
+        )
+        .await;
+        counted.finish(&result);
         if let Some(leave) = leave {
-            Leave::ended(leave, result.is_ok());
+            CallPermit::record_result(leave, result.is_ok());
         }
-        result.map_err(Failure::Broken)
+        result.map_err(HandlerFailure::TaskFailure)
     };
-    let result = match registered.policy.pauses() {
+    let result = match registered.policy.retry_pauses() {
         None => once().await,
         Some(pauses) => {
-            let fits = |pause: &Duration| deadline.left().is_none_or(|left| *pause < left);
-            once.retry(pauses).when(Failure::may_pass).adjust(|_, pause| pause.filter(fits)).await
+            let fits = |pause: &Duration| deadline.remaining().is_none_or(|left| *pause < left);
+            once.retry(pauses)
+                .when(HandlerFailure::may_succeed_on_retry)
+                .adjust(|_, pause| pause.filter(fits))
+                .await
         }
     };
-    let ending = ending(request.route.clone(), result);
-    Run { ending, by: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
+    let ending = handler_outcome(request.route.clone(), result);
+    HandlerRun { ending, by: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
 }
 
-impl Failure {
+impl HandlerFailure {
     /// True if a retry may succeed.
-    fn may_pass(&self) -> bool {
-        matches!(self, Failure::Broken(Broken::Failed(_) | Broken::TimedOut(_)))
+    fn may_succeed_on_retry(&self) -> bool {
+        matches!(self, HandlerFailure::TaskFailure(TaskFailure::Failed(_) | TaskFailure::TimedOut(_)))
     }
 }
 
-fn ending(route: String, result: Result<Json, Failure>) -> HandlerOutcome {
+fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> HandlerOutcome {
     match result {
         Ok(reply) => HandlerOutcome::Handled(reply),
-        Err(Failure::CircuitOpen) => HandlerOutcome::CircuitOpen { route },
-        Err(Failure::Broken(Broken::Failed(error))) => HandlerOutcome::Failed { route, error },
-        Err(Failure::Broken(Broken::TimedOut(after))) => HandlerOutcome::TimedOut { route, after },
-        Err(Failure::Broken(Broken::Panicked(message))) => HandlerOutcome::Panicked { route, message },
+        Err(HandlerFailure::CircuitOpen) => HandlerOutcome::CircuitOpen { route },
+        Err(HandlerFailure::TaskFailure(TaskFailure::Failed(error))) => {
+            HandlerOutcome::Failed { route, error }
+        }
+        Err(HandlerFailure::TaskFailure(TaskFailure::TimedOut(after))) => {
+            HandlerOutcome::TimedOut { route, after }
+        }
+        Err(HandlerFailure::TaskFailure(TaskFailure::Panicked(message))) => {
+            HandlerOutcome::Panicked { route, message }
+        }
     }
 }
 
 /// A running handler call. Dropping the value adds the call to the statistics, with the result
 /// `cancelled` unless another one was set.
-struct Counted<'r> {
-    stats: &'r Stats,
+struct CountedCall<'r> {
+    stats: &'r RouterCounters,
     handler: &'r str,
     start: Instant,
     result: &'static str,
 }
 
-impl Counted<'_> {
-    fn ended(mut self, result: &Result<Json, Broken>) {
+impl CountedCall<'_> {
+    fn finish(mut self, result: &Result<Json, TaskFailure>) {
         self.result = match result {
             Ok(_) => "handled",
-            Err(Broken::Failed(_)) => "failed",
-            Err(Broken::TimedOut(_)) => "timed_out",
-            Err(Broken::Panicked(_)) => "panicked",
+            Err(TaskFailure::Failed(_)) => "failed",
+            Err(TaskFailure::TimedOut(_)) => "timed_out",
+            Err(TaskFailure::Panicked(_)) => "panicked",
         };
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountedCall<'_> {
     fn drop(&mut self) {
-        self.stats.call(self.handler, self.result, self.start.elapsed());
+        self.stats.count_call(self.handler, self.result, self.start.elapsed());
     }
 }

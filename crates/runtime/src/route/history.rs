@@ -4,14 +4,14 @@ use rulec::LiveRules;
 use std::collections::VecDeque;
 
 /// Rule sets that were active before the current one, the latest last.
-pub(super) struct Previous {
+pub(super) struct PreviousRules {
     most: usize,
     rules: VecDeque<LiveRules>,
 }
 
-impl Previous {
-    pub fn new(most: usize) -> Previous {
-        Previous { most, rules: VecDeque::new() }
+impl PreviousRules {
+    pub fn new(most: usize) -> PreviousRules {
+        PreviousRules { most, rules: VecDeque::new() }
     }
 
     pub fn push(&mut self, rules: LiveRules) {

@@ -6,10 +6,10 @@
 mod line;
 mod writer;
 
-pub(super) use line::Record;
+pub(super) use line::DecisionRecord;
 
 use super::outcome::Outcome;
-use line::Entry;
+use line::QueuedEntry;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long dropping the last handle waits for queued lines if the log was not closed.
-const GRACE: Duration = Duration::from_secs(1);
+const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Writes decisions as JSON lines. Cheap to clone; clones write to the same output.
 ///
@@ -50,20 +50,20 @@ const GRACE: Duration = Duration::from_secs(1);
 /// most one second for queued lines.
 #[derive(Clone, Debug)]
 pub struct DecisionLog {
-    inner: Arc<Inner>,
+    inner: Arc<LogInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct LogInner {
     /// The queue; `None` only while the last handle is being dropped.
-    queue: Option<mpsc::Sender<Task>>,
-    counters: Arc<Counters>,
+    queue: Option<mpsc::Sender<LogTask>>,
+    counters: Arc<LogCounters>,
     /// Channel that disconnects when the writer's thread ends.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-enum Task {
-    Write(Box<Entry>),
+enum LogTask {
+    Write(Box<QueuedEntry>),
     /// Request to reply on `done` once all earlier lines were written or failed. Closes the log if
     /// `end` is true.
     Flush {
@@ -86,7 +86,7 @@ pub struct LogStats {
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct LogCounters {
     written: AtomicU64,
     dropped: AtomicU64,
     failed: AtomicU64,
@@ -100,7 +100,7 @@ struct Counters {
 #[must_use]
 pub struct DecisionLogBuilder {
     capacity: usize,
-    options: line::Options,
+    options: line::LineOptions,
 }
 
 impl DecisionLogBuilder {
@@ -140,20 +140,25 @@ impl DecisionLogBuilder {
     pub fn to_writer(self, writer: impl Write + Send + 'static) -> io::Result<DecisionLog> {
         let (queue, tasks) = mpsc::channel(self.capacity);
         let (ends, ended) = std::sync::mpsc::channel();
-        let counters = Arc::new(Counters::default());
-        let mut writer = writer::Writer::new(writer, self.options, counters.clone());
+        let counters = Arc::new(LogCounters::default());
+        let mut writer = writer::LogWriter::new(writer, self.options, counters.clone());
         thread::Builder::new().name("rulec-log".to_owned()).spawn(move || {
-            writer.run(tasks);
+            writer.run_tasks(tasks);
             drop(ends);
         })?;
-        Ok(DecisionLog { inner: Arc::new(Inner { queue: Some(queue), counters, ended: Mutex::new(ended) }) })
+        Ok(DecisionLog {
+            inner: Arc::new(LogInner { queue: Some(queue), counters, ended: Mutex::new(ended) }),
+        })
     }
 }
 
 impl DecisionLog {
     /// Starts building a log.
     pub fn builder() -> DecisionLogBuilder {
-        DecisionLogBuilder { capacity: 1024, options: line::Options { message: true, explanation: false } }
+        DecisionLogBuilder {
+            capacity: 1024,
+            options: line::LineOptions { message: true, explanation: false },
+        }
     }
 
     /// Builds a log that appends to this file, with default settings.
@@ -165,12 +170,12 @@ impl DecisionLog {
     }
 
     /// Queues a decision, or drops and counts it if the queue is full or closed. Never waits.
-    pub(super) fn record(&self, record: Record, outcome: &mut Outcome, result: &'static str) {
+    pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
         match queue.try_reserve() {
             Ok(place) => {
-                place.send(Task::Write(Box::new(Entry::new(record, outcome, result))));
+                place.send(LogTask::Write(Box::new(QueuedEntry::new(record, outcome, result))));
                 counters.dropping.store(false, Ordering::Relaxed);
             }
             Err(error) => {
@@ -193,20 +198,20 @@ impl DecisionLog {
 
     /// Waits until all earlier decisions were written or failed, then returns the counts.
     pub async fn flush(&self) -> LogStats {
-        self.ask(false).await
+        self.send_and_wait(false).await
     }
 
     /// Like [`DecisionLog::flush`], but also closes the log and its clones. Later decisions are
     /// dropped and counted.
     pub async fn close(&self) -> LogStats {
-        self.ask(true).await
+        self.send_and_wait(true).await
     }
 
-    async fn ask(&self, end: bool) -> LogStats {
+    async fn send_and_wait(&self, end: bool) -> LogStats {
         let (done, answer) = oneshot::channel();
         if let Some(queue) = &self.inner.queue {
             // An error means that the log is already closed, so there is no reply to wait for.
-            if queue.send(Task::Flush { end, done }).await.is_ok() {
+            if queue.send(LogTask::Flush { end, done }).await.is_ok() {
                 let _ = answer.await;
             }
         }
@@ -214,17 +219,17 @@ impl DecisionLog {
     }
 }
 
-impl Drop for Inner {
+impl Drop for LogInner {
     fn drop(&mut self) {
         self.queue = None;
         let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if ended.recv_timeout(GRACE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if ended.recv_timeout(DROP_GRACE_PERIOD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             tracing::warn!(target: "rulec::log", "the decision log was left before everything was written; close it");
         }
     }
 }
 
-impl Counters {
+impl LogCounters {
     fn stats(&self) -> LogStats {
         LogStats {
             written: self.written.load(Ordering::Relaxed),

@@ -45,7 +45,7 @@ pub struct Outcome {
     pub result: HandlerOutcome,
     /// The time from the message's arrival to its end, including the handler. In JSON:
     /// microseconds.
-    #[serde(rename = "elapsed_us", serialize_with = "microseconds")]
+    #[serde(rename = "elapsed_us", serialize_with = "serialize_microseconds")]
     pub elapsed: Duration,
 }
 
@@ -96,7 +96,7 @@ pub enum HandlerOutcome {
         /// The route that selected the handler.
         route: String,
         /// The time limit that was exceeded. In JSON: microseconds.
-        #[serde(rename = "after_us", serialize_with = "microseconds")]
+        #[serde(rename = "after_us", serialize_with = "serialize_microseconds")]
         after: Duration,
     },
     /// The handler panicked.
@@ -123,7 +123,7 @@ pub enum HandlerOutcome {
     NoRoute,
 }
 
-fn microseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_microseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(whole_microseconds(*duration))
 }
 
@@ -133,7 +133,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 
 impl Outcome {
     /// Copies the decision's facts into an outcome whose handler has not run yet.
-    pub(super) fn undecided(decision: &Decision) -> Outcome {
+    pub(super) fn from_decision(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),
             route: decision.chosen().map(str::to_owned),

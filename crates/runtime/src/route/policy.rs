@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// Maximum pause between attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Cap for durations: practically unlimited, yet small enough to add to any point in time.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
 /// without a time limit.
@@ -56,7 +56,7 @@ impl Policy {
     /// Only the policy of the route's own handler counts; chain limits of its fallbacks are
     /// ignored.
     pub fn chain_limit(mut self, limit: Duration) -> Policy {
-        self.chain_limit = Some(limit.min(LONGEST));
+        self.chain_limit = Some(limit.min(MAX_DURATION));
         self
     }
 
@@ -67,7 +67,7 @@ impl Policy {
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
     pub fn retries(mut self, times: usize, first_pause: Duration) -> Policy {
-        self.retries = Some((times, first_pause.min(LONGEST)));
+        self.retries = Some((times, first_pause.min(MAX_DURATION)));
         self
     }
 
@@ -75,7 +75,7 @@ impl Policy {
     /// opens: the handler is not called for this time. Then one message tests whether the handler
     /// has recovered. If that call fails, the circuit opens again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
-        self.circuit = Some((failures.max(1), open_for.min(LONGEST)));
+        self.circuit = Some((failures.max(1), open_for.min(MAX_DURATION)));
         self
     }
 
@@ -88,10 +88,10 @@ impl Policy {
     }
 
     /// Returns the pauses between attempts; `None` if the policy has no retries.
-    pub(super) fn pauses(&self) -> Option<ExponentialBuilder> {
+    pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first) = self.retries.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first);
-        Some(pauses.with_max_delay(LONGEST_PAUSE.max(first)).with_jitter())
+        Some(pauses.with_max_delay(MAX_PAUSE.max(first)).with_jitter())
     }
 }
 
@@ -109,7 +109,7 @@ pub enum CircuitState {
 
 /// A handler's circuit breaker.
 pub(super) struct Circuit {
-    machine: StateMachine<ConsecutiveFailures<Constant>, Watcher>,
+    machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
     /// Whether a message is testing the handler. The `failsafe` library itself would let all
     /// messages test the handler.
@@ -119,7 +119,7 @@ pub(super) struct Circuit {
 impl Circuit {
     pub fn new(handler: &str, failures: u32, open_for: Duration) -> Circuit {
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let watcher = Watcher { handler: handler.into(), state: state.clone() };
+        let watcher = CircuitListener { handler: handler.into(), state: state.clone() };
         let policy = consecutive_failures(failures, backoff::constant(open_for));
         Circuit { machine: StateMachine::new(policy, watcher), state, trying: Arc::default() }
     }
@@ -134,24 +134,24 @@ impl Circuit {
 
     /// Returns a permit to call the handler. `None` while the circuit is open, or while another
     /// message tests the handler.
-    pub fn leave(&self) -> Option<Leave<'_>> {
+    pub fn acquire_permit(&self) -> Option<CallPermit<'_>> {
         if !self.machine.is_call_permitted() {
             return None;
         }
         let trial = self.state() == CircuitState::HalfOpen;
         let taken = trial && self.trying.swap(true, Ordering::AcqRel);
-        (!taken).then_some(Leave { circuit: self, trial })
+        (!taken).then_some(CallPermit { circuit: self, trial })
     }
 }
 
 /// A permit to call a handler once.
-pub(super) struct Leave<'c> {
+pub(super) struct CallPermit<'c> {
     circuit: &'c Circuit,
     trial: bool,
 }
 
-impl Leave<'_> {
-    pub fn ended(self, well: bool) {
+impl CallPermit<'_> {
+    pub fn record_result(self, well: bool) {
         match well {
             true => self.circuit.machine.on_success(),
             false => self.circuit.machine.on_error(),
@@ -159,7 +159,7 @@ impl Leave<'_> {
     }
 }
 
-impl Drop for Leave<'_> {
+impl Drop for CallPermit<'_> {
     /// Ends the test call, even if the caller stopped waiting. Afterwards the next message may test
     /// the handler.
     fn drop(&mut self) {
@@ -170,27 +170,27 @@ impl Drop for Leave<'_> {
 }
 
 /// A listener of the circuit breaker. It stores each new state for [`Circuit::state`] and logs it.
-struct Watcher {
+struct CircuitListener {
     handler: Arc<str>,
     state: Arc<AtomicU8>,
 }
 
-impl Watcher {
-    fn set(&self, state: CircuitState) {
+impl CircuitListener {
+    fn set_state(&self, state: CircuitState) {
         self.state.store(state as u8, Ordering::Relaxed);
     }
 }
 
-impl Instrument for Watcher {
+impl Instrument for CircuitListener {
     fn on_call_rejected(&self) {}
 
     fn on_open(&self) {
-        self.set(CircuitState::Open);
+        self.set_state(CircuitState::Open);
         tracing::warn!(target: "rulec::router", handler = &*self.handler, "the circuit of a handler is open");
     }
 
     fn on_half_open(&self) {
-        self.set(CircuitState::HalfOpen);
+        self.set_state(CircuitState::HalfOpen);
         tracing::info!(target: "rulec::router", handler = &*self.handler, "a handler is tried again");
     }
 

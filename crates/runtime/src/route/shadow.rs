@@ -3,8 +3,8 @@
 //! active or are removed.
 
 use super::build::{RouterError, Warning};
-use super::difference::{Difference, Part, RoutePosition};
-use super::{Active, Router, Shared, Swapped};
+use super::difference::{DecisionPart, Difference, RoutePosition};
+use super::{ActiveRules, Router, RouterShared, Swapped};
 use rulec::{Decision, LiveRules};
 use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of route pairs that are counted separately.
-const MAX_PAIRS: usize = 10_000;
+const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.
-pub(super) struct Shadow {
-    active: Active,
-    tally: Mutex<Tally>,
+pub(super) struct ShadowRules {
+    active: ActiveRules,
+    tally: Mutex<ShadowCounts>,
 }
 
 #[derive(Default)]
-struct Tally {
+struct ShadowCounts {
     messages: u64,
     different: u64,
     pairs: BTreeMap<(RoutePosition, RoutePosition), Differences>,
@@ -130,36 +130,36 @@ impl SwitchError {
     }
 }
 
-impl Shadow {
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+impl ShadowRules {
+    fn lock_counts(&self) -> MutexGuard<'_, ShadowCounts> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides a message again with the shadow rules. Counts and returns the difference from
     /// `decided`, the decision of the active rules.
-    pub fn observe(&self, shared: &Shared, decided: &Decision, message: &Json) -> Option<Difference> {
+    pub fn observe(&self, shared: &RouterShared, decided: &Decision, message: &Json) -> Option<Difference> {
         let rules = &self.active.rules;
         // An edit may have removed the entry from the shadow rules, so that they cannot decide.
         let instead = shared.decide(rules, message).ok();
         let generation = instead.as_ref().map_or_else(|| rules.generation(), Decision::generation);
         let difference = Difference::between(decided, instead.as_ref(), generation);
-        let tally = &mut *self.tally();
+        let tally = &mut *self.lock_counts();
         tally.messages += 1;
         let difference = difference?;
         tally.different += 1;
         let pair = (difference.from.clone(), difference.to.clone());
-        if tally.pairs.len() < MAX_PAIRS || tally.pairs.contains_key(&pair) {
+        if tally.pairs.len() < MAX_COUNTED_PAIRS || tally.pairs.contains_key(&pair) {
             let count = tally.pairs.entry(pair).or_default();
             count.messages += 1;
-            count.handler += u64::from(difference.is_in(Part::Handler));
-            count.args += u64::from(difference.is_in(Part::Args));
-            count.metadata += u64::from(difference.is_in(Part::Metadata));
+            count.handler += u64::from(difference.differs_in(DecisionPart::Handler));
+            count.args += u64::from(difference.differs_in(DecisionPart::Args));
+            count.metadata += u64::from(difference.differs_in(DecisionPart::Metadata));
         }
         Some(difference)
     }
 
     fn stats(&self) -> ShadowStats {
-        let tally = self.tally();
+        let tally = self.lock_counts();
         let pair = |((from, to), differences): (&(RoutePosition, RoutePosition), &Differences)| PairStats {
             from: from.clone(),
             to: to.clone(),
@@ -188,10 +188,10 @@ impl Router {
     /// If the rules could not become active, because they lack the entry table or one of their
     /// targets has no handler.
     pub fn shadow(&self, rules: impl Into<LiveRules>) -> Result<Vec<Warning>, RouterError> {
-        let active = self.validated(rules.into())?;
+        let active = self.validate(rules.into())?;
         let (generation, warnings) = (active.rules.generation(), active.warnings.clone());
-        let _switching = self.switching();
-        self.shared.shadow.store(Some(Arc::new(Shadow { active, tally: Mutex::default() })));
+        let _switching = self.lock_switching();
+        self.shared.shadow.store(Some(Arc::new(ShadowRules { active, tally: Mutex::default() })));
         tracing::info!(target: "rulec::router", generation, "rules decide in the shadow");
         Ok(warnings)
     }
@@ -203,7 +203,7 @@ impl Router {
 
     /// Removes the shadow rules and returns the differences counted; `None` if there were none.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
-        let _switching = self.switching();
+        let _switching = self.lock_switching();
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
@@ -214,15 +214,15 @@ impl Router {
     /// If there are no shadow rules, if they have another generation, or if the edited rules no
     /// longer pass the checks of [`Router::swap`].
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
-        let mut previous = self.switching();
+        let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
         let is = shadow.active.rules.generation();
         if is != generation {
             return Err(SwitchError::OtherShadow { asked: generation, is });
         }
-        let next = self.validated(shadow.active.rules.clone())?;
+        let next = self.validate(shadow.active.rules.clone())?;
         self.shared.shadow.store(None);
-        Ok(self.put_in_force(next, &mut previous))
+        Ok(self.activate(next, &mut previous))
     }
 
     /// Makes an earlier rule set active again, given its generation from [`Router::generations`].
@@ -232,18 +232,18 @@ impl Router {
     /// If no rule set of this generation is kept, or if the edited rules no longer pass the checks
     /// of [`Router::swap`].
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
-        let mut previous = self.switching();
+        let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {
             return Err(SwitchError::NotKept { asked: generation, kept: previous.generations() });
         };
-        let next = self.validated(rules)?;
+        let next = self.validate(rules)?;
         previous.forget(generation);
-        Ok(self.put_in_force(next, &mut previous))
+        Ok(self.activate(next, &mut previous))
     }
 
     /// Returns the generations of the active, shadow and earlier rules.
     pub fn generations(&self) -> Generations {
-        let previous = self.switching();
+        let previous = self.lock_switching();
         Generations {
             in_force: self.rules().generation(),
             shadow: self.shared.shadow.load().as_ref().map(|shadow| shadow.active.rules.generation()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Maximum number of routes that are counted by name. The limit is needed because edits can add new
 /// routes without end.
-const MAX_ROUTES: usize = 10_000;
+const MAX_COUNTED_ROUTES: usize = 10_000;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds. One more bucket counts longer
 /// latencies.
@@ -28,7 +28,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    fn add(&mut self, latency: Duration) {
+    fn add_latency(&mut self, latency: Duration) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         self.counts[LATENCY_BOUNDS_US.partition_point(|bound| *bound < us)] += 1;
         self.sum_us = self.sum_us.saturating_add(us);
@@ -78,7 +78,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, result: &str, latency: Duration) {
+    fn add_result(&mut self, result: &str, latency: Duration) {
         let count = match result {
             "handled" => &mut self.handled,
             "failed" => &mut self.failed,
@@ -90,7 +90,7 @@ impl Counts {
             _ => &mut self.cancelled,
         };
         *count += 1;
-        self.latency.add(latency);
+        self.latency.add_latency(latency);
     }
 
     /// Returns the number of all messages or calls, however they ended.
@@ -136,54 +136,54 @@ pub struct RouterStats {
 
 /// The counters, updated while the router runs.
 #[derive(Default)]
-pub(super) struct Stats {
-    numbers: Mutex<Numbers>,
+pub(super) struct RouterCounters {
+    numbers: Mutex<CounterState>,
 }
 
 #[derive(Default)]
-struct Numbers {
+struct CounterState {
     messages: Counts,
     routes: HashMap<String, HashMap<Option<String>, Counts>>,
     known: usize,
     handlers: HashMap<String, Counts>,
 }
 
-impl Stats {
-    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+impl RouterCounters {
+    fn lock_counters(&self) -> MutexGuard<'_, CounterState> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one message by its route and by its result, a word of
     /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) or `cancelled`.
-    pub fn message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
-        let numbers = &mut *self.numbers();
-        numbers.messages.add(result, latency);
+    pub fn count_message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
+        let numbers = &mut *self.lock_counters();
+        numbers.messages.add_result(result, latency);
         let route = route.map(str::to_owned);
         let known = numbers.routes.get_mut(table).and_then(|routes| routes.get_mut(&route));
         if let Some(counts) = known {
-            counts.add(result, latency);
-        } else if numbers.known < MAX_ROUTES {
+            counts.add_result(result, latency);
+        } else if numbers.known < MAX_COUNTED_ROUTES {
             numbers.known += 1;
             let routes = numbers.routes.entry(table.to_owned()).or_default();
-            routes.entry(route).or_default().add(result, latency);
+            routes.entry(route).or_default().add_result(result, latency);
         }
     }
 
     /// Counts one call of a handler by its result, a word such as `handled`.
-    pub fn call(&self, handler: &str, result: &str, latency: Duration) {
-        let numbers = &mut *self.numbers();
+    pub fn count_call(&self, handler: &str, result: &str, latency: Duration) {
+        let numbers = &mut *self.lock_counters();
         match numbers.handlers.get_mut(handler) {
-            Some(counts) => counts.add(result, latency),
-            None => numbers.handlers.entry(handler.to_owned()).or_default().add(result, latency),
+            Some(counts) => counts.add_result(result, latency),
+            None => numbers.handlers.entry(handler.to_owned()).or_default().add_result(result, latency),
         }
     }
 
     /// Returns the current counts, including handlers that were never called.
-    pub fn so_far<'h>(
+    pub fn snapshot<'h>(
         &self,
         handlers: impl Iterator<Item = (&'h String, Option<CircuitState>)>,
     ) -> RouterStats {
-        let numbers = &*self.numbers();
+        let numbers = &*self.lock_counters();
         let counted = |(table, routes): (&String, &HashMap<Option<String>, Counts>)| {
             let table = table.clone();
             let row = move |(route, counts): (&Option<String>, &Counts)| RouteStats {
@@ -216,7 +216,7 @@ mod tests {
         let mut latencies = Latencies::default();
         assert_eq!(latencies.quantile(0.5), None);
         for us in [0, 100, 101, 900, 20_000_000] {
-            latencies.add(Duration::from_micros(us));
+            latencies.add_latency(Duration::from_micros(us));
         }
         assert_eq!((latencies.counts[0], latencies.counts[1], latencies.counts[3]), (2, 1, 1));
         assert_eq!((latencies.count(), latencies.counts[16], latencies.sum_us), (5, 1, 20_001_101));
@@ -227,13 +227,16 @@ mod tests {
 
     #[test]
     fn routes_are_counted_up_to_a_number() {
-        let stats = Stats::default();
-        for at in 0..MAX_ROUTES + 5 {
-            stats.message("routes", Some(&at.to_string()), "handled", Duration::ZERO);
+        let stats = RouterCounters::default();
+        for at in 0..MAX_COUNTED_ROUTES + 5 {
+            stats.count_message("routes", Some(&at.to_string()), "handled", Duration::ZERO);
         }
-        stats.message("routes", Some("0"), "failed", Duration::ZERO);
-        let so_far = stats.so_far(std::iter::empty());
-        assert_eq!((so_far.routes.len(), so_far.messages.total()), (MAX_ROUTES, MAX_ROUTES as u64 + 6));
+        stats.count_message("routes", Some("0"), "failed", Duration::ZERO);
+        let so_far = stats.snapshot(std::iter::empty());
+        assert_eq!(
+            (so_far.routes.len(), so_far.messages.total()),
+            (MAX_COUNTED_ROUTES, MAX_COUNTED_ROUTES as u64 + 6)
+        );
         assert_eq!(so_far.routes[0].counts.failed, 1);
     }
 }

@@ -19,10 +19,10 @@ use tokio::task::AbortHandle;
 
 /// How long the files must be unchanged before they are read, because editors write a file in
 /// several steps.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET_PERIOD: Duration = Duration::from_millis(50);
 /// How often the files are checked without a change event: some file systems send none, and events
 /// can get lost.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Why rule files cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -115,47 +115,47 @@ impl Router {
     /// # Errors
     /// If the current file cannot become active, or the operating system cannot watch files.
     pub async fn watch(&self, compiler: Compiler, path: impl AsRef<Path>) -> Result<Watch, WatchError> {
-        let files = Files { compiler, path: path.as_ref().to_owned() };
-        let version = files.clone().read().await?;
+        let files = WatchedFiles { compiler, path: path.as_ref().to_owned() };
+        let version = files.clone().compile_version().await?;
         let swapped = self.swap(version.rules?)?;
         let told = Arc::new(Notify::new());
-        let mut folders = Folders::new(&told)?;
-        folders.watch(&version.seen.folders())?;
+        let mut folders = FolderWatcher::new(&told)?;
+        folders.watch_only(&version.seen.folders())?;
         let status = WatchStatus { generation: swapped.generation, loaded: 1, ..WatchStatus::default() };
         let (tell, status) = watch::channel(status);
-        let watching = Watching { router: self.clone(), files, told, folders, seen: version.seen, tell };
+        let watching = WatchTask { router: self.clone(), files, told, folders, seen: version.seen, tell };
         Ok(Watch { status, task: tokio::spawn(watching.run()).abort_handle() })
     }
 }
 
 /// The rule files to watch.
 #[derive(Clone)]
-struct Files {
+struct WatchedFiles {
     compiler: Compiler,
     path: PathBuf,
 }
 
 /// One version of the rule files: the compiled rules, and digests that detect later changes.
-struct Version {
+struct RulesVersion {
     rules: Result<LiveRules, WatchError>,
-    seen: Seen,
+    seen: FileDigests,
 }
 
-impl Files {
+impl WatchedFiles {
     /// Reads and compiles the files on a blocking thread.
-    async fn read(self) -> Result<Version, tokio::task::JoinError> {
+    async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
-                let loader = Seeing { disk: &disk, digests: RefCell::default() };
+                let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
                 let rules = LiveRules::new(self.compiler.clone(), &loader, &name);
-                let rules = rules.map_err(WatchError::from).and_then(|rules| match is_empty(&rules, &name) {
+                let rules = rules.map_err(WatchError::from).and_then(|rules| match is_blank(&rules, &name) {
                     true => Err(WatchError::Empty(self.path.clone())),
                     false => Ok(rules),
                 });
                 let digests = loader.digests.into_inner();
-                Version { rules, seen: Seen { disk: Some(disk), digests } }
+                RulesVersion { rules, seen: FileDigests { disk: Some(disk), digests } }
             }
-            Err(error) => Version { rules: Err(error.into()), seen: Seen::default() },
+            Err(error) => RulesVersion { rules: Err(error.into()), seen: FileDigests::default() },
         })
         .await
     }
@@ -163,26 +163,26 @@ impl Files {
 
 /// True if the main file is blank. Live rules may start empty, but a blank file is probably being
 /// written.
-fn is_empty(rules: &LiveRules, main: &str) -> bool {
+fn is_blank(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
 /// A loader that records a digest of each file it loads. Missing files are recorded too, because
 /// they may be created later.
-struct Seeing<'d> {
+struct DigestingLoader<'d> {
     disk: &'d DiskLoader,
     digests: RefCell<BTreeMap<String, u64>>,
 }
 
-impl Loader for Seeing<'_> {
+impl Loader for DigestingLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         let loaded = self.disk.load(path);
-        self.digests.borrow_mut().insert(path.to_owned(), digest(&loaded));
+        self.digests.borrow_mut().insert(path.to_owned(), digest_of_file(&loaded));
         loaded
     }
 }
 
-fn digest(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
+fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     let mut hasher = DefaultHasher::new();
     match loaded {
         Ok(bytes) => bytes.hash(&mut hasher),
@@ -193,17 +193,17 @@ fn digest(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
 
 /// The files as they were at the last read, to detect changes.
 #[derive(Default)]
-struct Seen {
+struct FileDigests {
     /// The loader; `None` if the folder of the files was not found.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }
 
-impl Seen {
+impl FileDigests {
     /// True if a file has changed since the last read.
-    fn is_old(&self) -> bool {
+    fn has_changed(&self) -> bool {
         let Some(disk) = &self.disk else { return true };
-        self.digests.iter().any(|(path, known)| digest(&disk.load(path)) != *known)
+        self.digests.iter().any(|(path, known)| digest_of_file(&disk.load(path)) != *known)
     }
 
     /// Returns the folders of the files. Folders are watched, because editors replace a file by
@@ -216,13 +216,13 @@ impl Seen {
 }
 
 /// The folders that the operating system watches for changes.
-struct Folders {
+struct FolderWatcher {
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
 }
 
-impl Folders {
-    fn new(told: &Arc<Notify>) -> Result<Folders, notify::Error> {
+impl FolderWatcher {
+    fn new(told: &Arc<Notify>) -> Result<FolderWatcher, notify::Error> {
         let told = told.clone();
         let tell = move |event: Result<Event, notify::Error>| {
             // Read events are ignored, because reading the files here causes them too.
@@ -231,11 +231,11 @@ impl Folders {
             }
         };
         let watcher = RecommendedWatcher::new(tell, Config::default())?;
-        Ok(Folders { watcher, watched: BTreeSet::new() })
+        Ok(FolderWatcher { watcher, watched: BTreeSet::new() })
     }
 
     /// Watches exactly these folders.
-    fn watch(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
+    fn watch_only(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
         for gone in self.watched.difference(folders) {
             // The folder may no longer exist.
             let _ = self.watcher.unwatch(gone);
@@ -256,40 +256,40 @@ impl Folders {
 }
 
 /// The state of the watching task.
-struct Watching {
+struct WatchTask {
     router: Router,
-    files: Files,
+    files: WatchedFiles,
     told: Arc<Notify>,
-    folders: Folders,
-    seen: Seen,
+    folders: FolderWatcher,
+    seen: FileDigests,
     tell: watch::Sender<WatchStatus>,
 }
 
-impl Watching {
+impl WatchTask {
     async fn run(mut self) {
         loop {
-            if tokio::time::timeout(LOOK, self.told.notified()).await.is_ok() {
+            if tokio::time::timeout(POLL_INTERVAL, self.told.notified()).await.is_ok() {
                 // Waits at most `10 * QUIET`, because other files in the folders may change all the
                 // time.
                 let quiet =
-                    async { while tokio::time::timeout(QUIET, self.told.notified()).await.is_ok() {} };
-                let _ = tokio::time::timeout(10 * QUIET, quiet).await;
+                    async { while tokio::time::timeout(QUIET_PERIOD, self.told.notified()).await.is_ok() {} };
+                let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
             }
             let seen = std::mem::take(&mut self.seen);
-            let looked = tokio::task::spawn_blocking(move || (seen.is_old(), seen)).await;
+            let looked = tokio::task::spawn_blocking(move || (seen.has_changed(), seen)).await;
             let Ok((is_old, seen)) = looked else { return };
             self.seen = seen;
-            if is_old && self.load().await.is_err() {
+            if is_old && self.reload().await.is_err() {
                 return;
             }
         }
     }
 
     /// Loads the current files into the router, or records why they are refused.
-    async fn load(&mut self) -> Result<(), tokio::task::JoinError> {
-        let Version { rules, seen } = self.files.clone().read().await?;
+    async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
+        let RulesVersion { rules, seen } = self.files.clone().compile_version().await?;
         self.seen = seen;
-        if let Err(error) = self.folders.watch(&self.seen.folders()) {
+        if let Err(error) = self.folders.watch_only(&self.seen.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
         let swapped = rules.and_then(|rules| Ok(self.router.swap(rules)?));

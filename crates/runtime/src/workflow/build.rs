@@ -2,7 +2,7 @@
 
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
-use super::plan::{Plan, Step};
+use super::plan::{ExecutionPlan, PlanStep};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
 use rulec_base::diag::{Message, join_lines};
@@ -15,13 +15,13 @@ use std::time::Duration;
 
 const STEP_LIMIT: usize = 10_000;
 
-type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
+type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
 /// A workflow that is ready to run. Cheap to clone. One workflow can run many times, also
 /// concurrently.
 #[derive(Clone)]
 pub struct Workflow {
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Arc<ExecutionPlan>,
     findings: Arc<[Finding]>,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Debug for Workflow {
 pub struct WorkflowBuilder {
     start: NodeId,
     nodes: Vec<Node>,
-    factories: HashMap<String, Factory>,
+    factories: HashMap<String, ProcessorFactory>,
     processors: HashMap<NodeId, Arc<dyn Processor>>,
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
@@ -138,7 +138,7 @@ impl WorkflowBuilder {
     /// Runs every node as soon as it is ready, concurrently with others. Nodes then finish in no
     /// fixed order.
     #[must_use]
-    pub(crate) fn at_once(mut self) -> Self {
+    pub(crate) fn run_when_ready(mut self) -> Self {
         self.at_once = true;
         self
     }
@@ -149,7 +149,7 @@ impl WorkflowBuilder {
     /// If the graph has errors: it cannot run, or would not run as written. Warnings are kept in
     /// [`Workflow::findings`].
     pub fn build(self) -> Result<Workflow, BuildError> {
-        let workflow = self.assemble()?;
+        let workflow = self.assemble_plan()?;
         if workflow.findings().iter().any(|finding| finding.severity == Severity::Error) {
             return Err(BuildError { findings: workflow.findings().to_vec() });
         }
@@ -162,12 +162,12 @@ impl WorkflowBuilder {
     /// If there is nothing to run: the start node is missing, a node has no processor, or a node
     /// name is used twice. Also if a processor or router is given for an unknown node.
     pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
-        self.assemble()
+        self.assemble_plan()
     }
 
-    fn assemble(mut self) -> Result<Workflow, BuildError> {
+    fn assemble_plan(mut self) -> Result<Workflow, BuildError> {
         let mut findings = Vec::new();
-        let mut steps: Vec<Step> = Vec::with_capacity(self.nodes.len());
+        let mut steps: Vec<PlanStep> = Vec::with_capacity(self.nodes.len());
         let mut numbers = HashMap::with_capacity(self.nodes.len());
         for node in std::mem::take(&mut self.nodes) {
             if numbers.contains_key(&node.id) {
@@ -178,7 +178,7 @@ impl WorkflowBuilder {
             numbers.insert(node.id.clone(), steps.len());
             // The workflow is not built if a step is missing, so the wrong numbers of later steps
             // do not matter.
-            match self.step(node) {
+            match self.build_step(node) {
                 Ok(step) => steps.push(step),
                 Err(finding) => findings.push(finding),
             }
@@ -201,7 +201,7 @@ impl WorkflowBuilder {
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
-        let mut vertices: Vec<Vertex> = steps.iter().map(Step::vertex).collect();
+        let mut vertices: Vec<Vertex> = steps.iter().map(PlanStep::to_vertex).collect();
         graph::set_incoming_edges(&mut vertices, &numbers);
         let findings = graph::check_graph(&vertices, &numbers, start);
         for (step, vertex) in steps.iter_mut().zip(vertices) {
@@ -209,11 +209,11 @@ impl WorkflowBuilder {
         }
         let (merge, step_limit, passthrough) = (self.merge, self.step_limit, self.passthrough);
         let at_once = self.at_once;
-        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit, passthrough, at_once });
+        let plan = Arc::new(ExecutionPlan { steps, numbers, start, merge, step_limit, passthrough, at_once });
         Ok(Workflow { plan, findings: findings.into() })
     }
 
-    fn step(&self, node: Node) -> Result<Step, Finding> {
+    fn build_step(&self, node: Node) -> Result<PlanStep, Finding> {
         let id = &node.id;
         let missing = |message| Finding::new(FindingKind::NoProcessor, vec![id.clone()], message);
         let processor = match (node.parallel, self.processors.get(id), self.factories.get(&node.kind)) {
@@ -231,7 +231,7 @@ impl WorkflowBuilder {
                 )));
             }
         };
-        Ok(Step {
+        Ok(PlanStep {
             given: self.routers.get(&node.id).cloned(),
             id: node.id,
             kind: node.kind,

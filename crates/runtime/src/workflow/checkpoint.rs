@@ -2,8 +2,8 @@
 
 use super::build::Workflow;
 use super::node::NodeId;
-use super::plan::Plan;
-use super::run::{Run, State};
+use super::plan::ExecutionPlan;
+use super::run::{Run, RunState};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const FORMAT: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// A run between two of its nodes, as plain data. It contains inputs and outputs that may be
 /// confidential, so store it accordingly.
@@ -26,7 +26,7 @@ pub struct SavedRun {
     graph: BTreeMap<NodeId, String>,
     /// The value that each node's processor keeps between calls.
     memory: BTreeMap<NodeId, Value>,
-    state: State,
+    state: RunState,
 }
 
 /// Why a saved run cannot be resumed.
@@ -52,7 +52,8 @@ impl ResumeError {
         match self {
             ResumeError::Format { found } => {
                 message!(
-                    "the run was saved in the format {found}, and this is format {FORMAT}; start it again"
+                    "the run was saved in the format {found}, and this is format {FORMAT}; start it again",
+                    FORMAT = FORMAT_VERSION
                 )
             }
             ResumeError::OtherGraph { difference } => message!(
@@ -68,9 +69,9 @@ impl Run {
         let kept = |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let memory = self.memory.iter().map(|(node, value)| (node.clone(), kept(value)));
         SavedRun {
-            format: FORMAT,
-            start: self.plan.start().map_or_else(|| "".into(), |step| step.id.clone()),
-            graph: described(&self.plan),
+            format: FORMAT_VERSION,
+            start: self.plan.start_step().map_or_else(|| "".into(), |step| step.id.clone()),
+            graph: describe_nodes(&self.plan),
             memory: memory.filter(|(_, value)| !value.is_null()).collect(),
             state: self.state.clone(),
         }
@@ -86,10 +87,10 @@ impl Workflow {
     /// Also if the run was saved in another format.
     pub fn resume(&self, saved: SavedRun) -> Result<Run, ResumeError> {
         let SavedRun { format, start, graph, memory, mut state } = saved;
-        if format != FORMAT {
+        if format != FORMAT_VERSION {
             return Err(ResumeError::Format { found: format });
         }
-        let here = described(&self.plan);
+        let here = describe_nodes(&self.plan);
         let nodes: BTreeSet<&NodeId> = here.keys().chain(graph.keys()).collect();
         let difference = nodes.into_iter().find_map(|node| match (graph.get(node), here.get(node)) {
             (Some(then), Some(now)) if then == now => None,
@@ -98,7 +99,7 @@ impl Workflow {
             (None, _) => Some(message!("the node `{node}` is new")),
         });
         let moved = || {
-            let now = self.plan.start().filter(|step| step.id != start)?;
+            let now = self.plan.start_step().filter(|step| step.id != start)?;
             Some(message!("it began at `{start}`, and this begins at `{}`", now.id))
         };
         if let Some(difference) = difference.or_else(moved) {
@@ -112,8 +113,8 @@ impl Workflow {
     }
 }
 
-fn described(plan: &Plan) -> BTreeMap<NodeId, String> {
-    let one = |step: &super::plan::Step| {
+fn describe_nodes(plan: &ExecutionPlan) -> BTreeMap<NodeId, String> {
+    let one = |step: &super::plan::PlanStep| {
         let kind = if step.is_parallel() { "parallel" } else { &step.kind };
         let next: Vec<&str> = step.next.iter().map(NodeId::as_str).collect();
         let routes = step.router().map(|router| router.routes(&step.next));

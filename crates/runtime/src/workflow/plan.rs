@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The workflow that the engine runs. Steps are numbered in the order in which nodes were added.
-pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+pub(super) struct ExecutionPlan {
+    pub(super) steps: Vec<PlanStep>,
     pub(super) numbers: HashMap<NodeId, usize>,
     pub(super) start: usize,
     pub(super) merge: Arc<dyn MergeStrategy>,
@@ -23,7 +23,7 @@ pub(super) struct Plan {
     pub(super) at_once: bool,
 }
 
-pub(super) struct Step {
+pub(super) struct PlanStep {
     pub(super) id: NodeId,
     pub(super) kind: String,
     pub(super) next: Vec<NodeId>,
@@ -36,7 +36,7 @@ pub(super) struct Step {
     pub(super) incoming: Vec<NodeId>,
 }
 
-impl Step {
+impl PlanStep {
     pub(super) fn is_parallel(&self) -> bool {
         self.processor.is_none()
     }
@@ -50,19 +50,19 @@ impl Step {
 
     /// Returns the node as a vertex for the graph check. It includes a router set for a parallel
     /// node, so that the check can report it.
-    pub(super) fn vertex(&self) -> Vertex {
+    pub(super) fn to_vertex(&self) -> Vertex {
         let router = if self.is_parallel() { self.given.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());
         Vertex::new(self.id.clone(), self.next.clone(), self.is_parallel(), routes)
     }
 }
 
-impl Plan {
-    pub(super) fn find(&self, id: &NodeId) -> Option<&Step> {
+impl ExecutionPlan {
+    pub(super) fn find_step(&self, id: &NodeId) -> Option<&PlanStep> {
         self.steps.get(*self.numbers.get(id)?)
     }
 
-    pub(super) fn start(&self) -> Option<&Step> {
+    pub(super) fn start_step(&self) -> Option<&PlanStep> {
         self.steps.get(self.start)
     }
 }

@@ -10,7 +10,7 @@ pub use council::Council;
 
 use super::node::Node;
 use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
-use super::rounds::round_of;
+use super::rounds::read_round;
 use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -18,10 +18,10 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The field with the round number.
-const ROUND: &str = "iteration";
+const ROUND_FIELD: &str = "iteration";
 
 /// A drop of the score by more than this between two rounds is a regression.
-const REGRESSION: f64 = 10.0;
+const MIN_SCORE_REGRESSION: f64 = 10.0;
 
 /// A processor that decides after each round whether a loop exits. The exit conditions are read
 /// from the node's `config`.
@@ -63,7 +63,7 @@ pub struct LoopDecision {
     pub should_exit: bool,
     /// The reason for an exit, or an observation about the score. Serializes as
     /// `max_rounds_reached` and so on, or as an empty text if there is none.
-    #[serde(serialize_with = "reason_text")]
+    #[serde(serialize_with = "serialize_reason")]
     pub exit_reason: Option<LoopReason>,
 }
 
@@ -78,15 +78,15 @@ impl LoopReason {
     }
 }
 
-fn reason_text<S: Serializer>(reason: &Option<LoopReason>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_reason<S: Serializer>(reason: &Option<LoopReason>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(reason.map_or("", LoopReason::name))
 }
 
 impl LoopState {
     /// Decides about one input, and remembers its score for the next round.
     pub fn decide(&mut self, settings: &Loop, input: &Value) -> LoopDecision {
-        let current_round = round_of(input, ROUND);
-        let score = score_of(input);
+        let current_round = read_round(input, ROUND_FIELD);
+        let score = read_score(input);
         let previous = self.previous.replace(score);
         let mut decision = LoopDecision { current_round, should_exit: false, exit_reason: None };
         // If several conditions are true, the last one determines the reason.
@@ -94,7 +94,7 @@ impl LoopState {
             decision.should_exit = true;
             decision.exit_reason = Some(LoopReason::MaxRoundsReached);
         }
-        if previous.is_some_and(|previous| previous - score > REGRESSION) {
+        if previous.is_some_and(|previous| previous - score > MIN_SCORE_REGRESSION) {
             decision.exit_reason = Some(LoopReason::RegressionDetected);
         }
         if settings.exit_on_score > 0.0 && score >= settings.exit_on_score {
@@ -107,7 +107,7 @@ impl LoopState {
 
 /// Returns the score of an input: `score`, else `structured_score.weighted_score`, else 0. Values
 /// that are not numbers are ignored.
-fn score_of(input: &Value) -> f64 {
+fn read_score(input: &Value) -> f64 {
     let number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
     number("/score").or_else(|| number("/structured_score/weighted_score")).unwrap_or(0.0)
 }
@@ -118,7 +118,7 @@ impl Loop {
     /// # Errors
     /// If a setting is missing, unknown or out of range.
     pub fn factory(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
-        let settings: Loop = settings(node)?;
+        let settings: Loop = parse_settings(node)?;
         if settings.max_rounds < 1 {
             return Err(
                 message!("`max_rounds` is {}; a loop has at least 1 round", settings.max_rounds).into()
@@ -140,11 +140,11 @@ impl Processor for Loop {
             *memory = state.previous.into();
             decision
         };
-        Box::pin(async move { beside(input, decision) })
+        Box::pin(async move { add_decision_fields(input, decision) })
     }
 
     fn round_field(&self) -> Option<&str> {
-        Some(ROUND)
+        Some(ROUND_FIELD)
     }
 }
 
@@ -190,7 +190,7 @@ impl Vote {
     /// # Errors
     /// If a setting is missing, unknown or out of range.
     pub fn factory(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
-        let settings: Vote = settings(node)?;
+        let settings: Vote = parse_settings(node)?;
         if !(0.0..=1.0).contains(&settings.threshold) {
             return Err(message!("`threshold` is {}; it is a share from 0 to 1", settings.threshold).into());
         }
@@ -201,16 +201,16 @@ impl Vote {
 impl Processor for Vote {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
         let decision = vote(&input, self.threshold);
-        Box::pin(async move { beside(input, decision) })
+        Box::pin(async move { add_decision_fields(input, decision) })
     }
 }
 
-fn settings<T: DeserializeOwned>(node: &Node) -> Result<T, ProcessError> {
+fn parse_settings<T: DeserializeOwned>(node: &Node) -> Result<T, ProcessError> {
     T::deserialize(&node.config).map_err(|error| format!("`config`: {error}").into())
 }
 
 /// Returns the input's fields, extended by the fields of the decision.
-fn beside(input: Value, decision: impl Serialize) -> ProcessResult {
+fn add_decision_fields(input: Value, decision: impl Serialize) -> ProcessResult {
     let mut output = if let Value::Object(fields) = input { fields } else { Map::new() };
     if let Value::Object(fields) = serde_json::to_value(decision)? {
         output.extend(fields);

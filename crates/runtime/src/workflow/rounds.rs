@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads the round number of an input: an integer of at least 1; 1 if the field is missing or not
 /// an integer.
-pub(super) fn round_of(input: &Value, field: &str) -> i64 {
+pub(super) fn read_round(input: &Value, field: &str) -> i64 {
     let Some(Value::Number(number)) = input.get(field) else { return 1 };
     // 2.0 counts as the integer 2; a float beyond 2^63 saturates.
     let whole = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
@@ -18,7 +18,7 @@ pub(super) fn round_of(input: &Value, field: &str) -> i64 {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Rounds {
+pub(super) struct RoundCounter {
     /// The current round of each node whose loop is still running.
     current: BTreeMap<NodeId, i64>,
     /// Names of the fields that this counter has written. A value in such a field no longer comes
@@ -26,37 +26,37 @@ pub(super) struct Rounds {
     written: BTreeSet<String>,
 }
 
-impl Rounds {
+impl RoundCounter {
     /// Prepares the round number before a node runs. Inside a loop, writes the current round to the
     /// input. At the start of a loop, the count starts at the number in the input. A number that
     /// this counter wrote for an earlier loop is reset to 1 first.
-    pub(super) fn enter(&mut self, node: &NodeId, field: &str, input: &mut Value) {
+    pub(super) fn enter_node(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
-            Some(round) => write(input, field, *round),
+            Some(round) => write_round(input, field, *round),
             None => {
                 if self.written.contains(field) {
-                    write(input, field, 1);
+                    write_round(input, field, 1);
                 }
-                self.current.insert(node.clone(), round_of(input, field));
+                self.current.insert(node.clone(), read_round(input, field));
             }
         }
     }
 
     /// Updates the count after a node ran. A loop-back starts the next round and writes its number
     /// to the output.
-    pub(super) fn leave(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
+    pub(super) fn leave_node(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
             self.current.remove(node);
             return;
         }
         let round = self.current.entry(node.clone()).or_insert(1);
         *round = round.saturating_add(1);
-        write(output, field, *round);
+        write_round(output, field, *round);
         self.written.insert(field.to_owned());
     }
 }
 
-fn write(value: &mut Value, field: &str, round: i64) {
+fn write_round(value: &mut Value, field: &str, round: i64) {
     if let Value::Object(fields) = value {
         fields.insert(field.to_owned(), round.into());
     }
@@ -82,20 +82,20 @@ mod tests {
             (json!("text"), 1),
         ];
         for (input, expected) in cases {
-            assert_eq!(round_of(&input, "n"), expected, "{input}");
+            assert_eq!(read_round(&input, "n"), expected, "{input}");
         }
     }
 
     #[test]
     fn an_inner_loop_starts_anew_and_the_outer_count_survives_it() {
         let (inner, outer): (NodeId, NodeId) = ("inner".into(), "outer".into());
-        let mut rounds = Rounds::default();
+        let mut rounds = RoundCounter::default();
         // Enters with `input`, then leaves with or without a loop-back. Returns the round number.
         let mut step = |node: &NodeId, input: Value, loop_back| {
             let mut value = input;
-            rounds.enter(node, "n", &mut value);
-            let round = round_of(&value, "n");
-            rounds.leave(node, "n", &mut value, loop_back);
+            rounds.enter_node(node, "n", &mut value);
+            let round = read_round(&value, "n");
+            rounds.leave_node(node, "n", &mut value, loop_back);
             (round, value)
         };
         let mut seen = Vec::new();
@@ -115,15 +115,15 @@ mod tests {
 
     #[test]
     fn a_caller_may_begin_at_a_later_round() {
-        let (mut rounds, node) = (Rounds::default(), NodeId::from("a"));
+        let (mut rounds, node) = (RoundCounter::default(), NodeId::from("a"));
         let mut input = json!({"n": 3});
-        rounds.enter(&node, "n", &mut input);
+        rounds.enter_node(&node, "n", &mut input);
         assert_eq!(input, json!({"n": 3}));
         let mut output = json!({"kept": true});
-        rounds.leave(&node, "n", &mut output, true);
+        rounds.leave_node(&node, "n", &mut output, true);
         assert_eq!(output, json!({"kept": true, "n": 4}));
         let mut without = json!({});
-        rounds.enter(&node, "n", &mut without);
+        rounds.enter_node(&node, "n", &mut without);
         assert_eq!(without, json!({"n": 4}));
     }
 }

@@ -8,11 +8,11 @@
 use super::build::Workflow;
 use super::merge::Arrival;
 use super::node::NodeId;
-use super::plan::{Plan, Step};
+use super::plan::{ExecutionPlan, PlanStep};
 use super::processor::{Call, Processor};
 use super::report::{Delivery, Failure, FailureKind, Report, Stall};
-use super::rounds::Rounds;
-use crate::task::{self, Broken};
+use super::rounds::RoundCounter;
+use crate::task::{self, TaskFailure};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rulec_lang::graph::join_names;
@@ -54,44 +54,44 @@ impl Workflow {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin(&self, input: Value) -> Run {
-        let start = self.plan.start().map(|step| Ready { node: step.id.clone(), input });
-        let state = State { pending: start, ..State::default() };
+        let start = self.plan.start_step().map(|step| ReadyNode { node: step.id.clone(), input });
+        let state = RunState { pending: start, ..RunState::default() };
         Run { plan: self.plan.clone(), state, memory: HashMap::new() }
     }
 }
 
 /// One run of a workflow, which proceeds node by node.
 pub struct Run {
-    pub(super) plan: Arc<Plan>,
-    pub(super) state: State,
+    pub(super) plan: Arc<ExecutionPlan>,
+    pub(super) state: RunState,
     pub(super) memory: HashMap<NodeId, Arc<Mutex<Value>>>,
 }
 
 /// The state of a run between two nodes, except the processors' memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct RunState {
     /// The node that runs next.
-    pending: Option<Ready>,
+    pending: Option<ReadyNode>,
     /// The outputs still to be delivered. The last output is delivered next.
-    stack: Vec<Outgoing>,
+    stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
-    rounds: Rounds,
+    rounds: RoundCounter,
     /// The nodes to retry when no other node is left to run.
-    again: VecDeque<Ready>,
+    again: VecDeque<ReadyNode>,
     /// The inputs of failed nodes, each with the index of its failure in the report.
-    failed: Vec<(usize, Ready)>,
+    failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }
 
 /// A node and the input that it will run on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Ready {
+struct ReadyNode {
     node: NodeId,
     input: Value,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Outgoing {
+struct PendingOutput {
     from: NodeId,
     targets: VecDeque<NodeId>,
     output: Value,
@@ -110,11 +110,11 @@ type NodeError = (FailureKind, String);
 impl Run {
     /// Runs all remaining nodes and returns the report.
     pub async fn to_end(mut self) -> Report {
-        let start = self.plan.start().map(|step| step.id.clone());
+        let start = self.plan.start_step().map(|step| step.id.clone());
         let span = info_span!("workflow", start = start.as_deref());
         async move {
             match self.plan.at_once {
-                true => self.at_once().await,
+                true => self.run_ready_nodes().await,
                 false => while self.step().await {},
             }
             self.finish()
@@ -131,10 +131,10 @@ impl Run {
     pub async fn step(&mut self) -> bool {
         let Some(ready) = self.next_ready() else { return false };
         let plan = self.plan.clone();
-        let jobs = self.enter(&plan, ready).await;
-        let ended = join_all(jobs.into_iter().map(Job::run)).await;
-        let outgoing: Vec<Option<Outgoing>> =
-            ended.into_iter().map(|ended| self.settle(&plan, ended)).collect();
+        let jobs = self.enter_node(&plan, ready).await;
+        let ended = join_all(jobs.into_iter().map(NodeJob::run_job)).await;
+        let outgoing: Vec<Option<PendingOutput>> =
+            ended.into_iter().map(|ended| self.finish_job(&plan, ended)).collect();
         self.state.stack.extend(outgoing.into_iter().rev().flatten());
         if self.state.pending.is_none() {
             self.state.pending = self.next_ready();
@@ -143,29 +143,29 @@ impl Run {
     }
 
     /// Runs every node as soon as it is ready, concurrently with others.
-    async fn at_once(&mut self) {
+    async fn run_ready_nodes(&mut self) {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
         loop {
             while let Some(ready) = self.next_ready() {
-                running.extend(self.enter(&plan, ready).await.into_iter().map(Job::run));
+                running.extend(self.enter_node(&plan, ready).await.into_iter().map(NodeJob::run_job));
             }
             let Some(ended) = running.next().await else { return };
-            let outgoing = self.settle(&plan, ended);
+            let outgoing = self.finish_job(&plan, ended);
             self.state.stack.extend(outgoing);
         }
     }
 
     /// Delivers outputs until a node is ready. Returns `None` if no output is left or the step
     /// limit is reached.
-    fn next_ready(&mut self) -> Option<Ready> {
+    fn next_ready(&mut self) -> Option<ReadyNode> {
         if self.state.report.limit_hit {
             return None;
         }
         if let Some(ready) = self.state.pending.take() {
             return Some(ready);
         }
-        while let Some(parcel) = self.next_parcel() {
+        while let Some(parcel) = self.next_delivery() {
             if let Some(ready) = self.deliver(parcel) {
                 return Some(ready);
             }
@@ -186,7 +186,7 @@ impl Run {
     /// Schedules the failed nodes to run again on the same inputs, and removes their failures from
     /// the report. Returns the number of nodes.
     pub fn retry_failed(&mut self) -> usize {
-        let State { pending, again, failed, report, .. } = &mut self.state;
+        let RunState { pending, again, failed, report, .. } = &mut self.state;
         let count = failed.len();
         // Removes from the end, so that the indices of earlier failures stay valid.
         for (number, ready) in std::mem::take(failed).into_iter().rev() {
@@ -203,7 +203,7 @@ impl Run {
 
     /// Returns the next delivery. An output leaves the stack with its last target, so that a chain
     /// or a loop needs only one stack entry.
-    fn next_parcel(&mut self) -> Option<PendingDelivery> {
+    fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
         let loop_back = outgoing.loop_back;
@@ -216,11 +216,11 @@ impl Run {
     }
 
     /// Delivers a value. Returns the target with its input if it is now ready.
-    fn deliver(&mut self, parcel: PendingDelivery) -> Option<Ready> {
+    fn deliver(&mut self, parcel: PendingDelivery) -> Option<ReadyNode> {
         let PendingDelivery { from, to, value, loop_back } = parcel;
         let plan = self.plan.clone();
         let arrival = Arrival { from: from.clone(), value };
-        let target = plan.find(&to);
+        let target = plan.find_step(&to);
         let waiting = &mut self.state.waiting;
         let run = match target {
             None => None,
@@ -243,77 +243,85 @@ impl Run {
         self.state.report.deliveries.push(Delivery { from, to: to.clone(), ready, loop_back });
         let mut inputs = run?;
         if inputs.len() == 1 {
-            return inputs.pop().map(|only| Ready { node: to, input: only.value });
+            return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
-        match guarded(|| plan.merge.merge(&to, inputs)) {
-            Ok(input) => Some(Ready { node: to, input }),
+        match catch_node_panic(|| plan.merge.merge(&to, inputs)) {
+            Ok(input) => Some(ReadyNode { node: to, input }),
             Err(error) => {
-                self.fail(&to, error);
+                self.record_failure(&to, error);
                 None
             }
         }
     }
 
     /// Returns the processor calls to make for a node, or for the children of a parallel node.
-    async fn enter(&mut self, plan: &Plan, Ready { node, input }: Ready) -> Vec<Job> {
+    async fn enter_node(
+        &mut self,
+        plan: &ExecutionPlan,
+        ReadyNode { node, input }: ReadyNode,
+    ) -> Vec<NodeJob> {
         // Yields to other tasks during a long run of processors that never wait. The run can be
         // cancelled here.
         tokio::task::consume_budget().await;
-        let Some(step) = plan.find(&node) else { return Vec::new() };
+        let Some(step) = plan.find_step(&node) else { return Vec::new() };
         let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
-        let steps = if step.is_parallel() { self.children(plan, step) } else { vec![step] };
+        let steps = if step.is_parallel() { self.parallel_children(plan, step) } else { vec![step] };
         if steps.len() > plan.step_limit.saturating_sub(executed) {
             // A resumed run with a higher limit retries the pending node and records these failures
             // again.
             self.state.report.failures.truncate(failures);
             self.state.report.limit_hit = true;
-            self.state.pending = Some(Ready { node, input });
+            self.state.pending = Some(ReadyNode { node, input });
             warn!(limit = plan.step_limit, node = %step.id, "step limit reached");
             return Vec::new();
         }
         let input = Arc::new(input);
-        steps.into_iter().filter_map(|step| self.job(step, &input)).collect()
+        steps.into_iter().filter_map(|step| self.start_job(step, &input)).collect()
     }
 
     /// Returns the children of a parallel node that can run. The others are recorded as failures.
-    fn children<'p>(&mut self, plan: &'p Plan, parent: &Step) -> Vec<&'p Step> {
+    fn parallel_children<'p>(&mut self, plan: &'p ExecutionPlan, parent: &PlanStep) -> Vec<&'p PlanStep> {
         let mut found = Vec::new();
         for child in &parent.next {
-            match plan.find(child) {
+            match plan.find_step(child) {
                 Some(step) if !step.is_parallel() => found.push(step),
                 Some(_) => {
                     let message = format!("a parallel node directly under the parallel node `{}`", parent.id);
-                    self.fail(child, (FailureKind::NestedParallel, message));
+                    self.record_failure(child, (FailureKind::NestedParallel, message));
                 }
                 None => {
                     let message = format!("the parallel node `{}` has no such child", parent.id);
-                    self.fail(child, (FailureKind::UnknownNode, message));
+                    self.record_failure(child, (FailureKind::UnknownNode, message));
                 }
             }
         }
         found
     }
 
-    fn job(&mut self, step: &Step, given: &Arc<Value>) -> Option<Job> {
+    fn start_job(&mut self, step: &PlanStep, given: &Arc<Value>) -> Option<NodeJob> {
         let processor = step.processor.clone()?;
         let mut input = Value::clone(given);
         if let Some(field) = processor.round_field() {
-            self.state.rounds.enter(&step.id, field, &mut input);
+            self.state.rounds.enter_node(&step.id, field, &mut input);
         }
         debug!(node = %step.id, "run");
         self.state.report.executed.push(step.id.clone());
         let memory = self.memory.entry(step.id.clone()).or_default().clone();
         let call = Call { node: step.id.clone(), memory };
-        Some(Job { processor, call, given: given.clone(), input, limit: step.time_limit })
+        Some(NodeJob { processor, call, given: given.clone(), input, limit: step.time_limit })
     }
 
     /// Routes a node's output or records its failure. Returns the output to deliver, if any.
-    fn settle(&mut self, plan: &Plan, Ended { node, given, result }: Ended) -> Option<Outgoing> {
-        let step = plan.find(&node)?;
+    fn finish_job(
+        &mut self,
+        plan: &ExecutionPlan,
+        JobResult { node, given, result }: JobResult,
+    ) -> Option<PendingOutput> {
+        let step = plan.find_step(&node)?;
         let routed = result.and_then(|mut output| {
-            hand_on(&plan.passthrough, &given, &mut output);
+            pass_through_fields(&plan.passthrough, &given, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
-            let (targets, loop_back) = guarded(|| {
+            let (targets, loop_back) = catch_node_panic(|| {
                 let route = router.route(&output, &step.next);
                 (route.resolve(&step.next, &output), route.loopback)
             })?;
@@ -322,32 +330,32 @@ impl Run {
         let (mut output, targets, loop_back) = match routed {
             Ok(routed) => routed,
             Err(error) => {
-                let ready = Ready { node, input: Arc::unwrap_or_clone(given) };
+                let ready = ReadyNode { node, input: Arc::unwrap_or_clone(given) };
                 self.state.failed.push((self.state.report.failures.len(), ready));
-                self.fail(&step.id, error);
+                self.record_failure(&step.id, error);
                 return None;
             }
         };
         if let Some(field) = step.processor.as_ref().and_then(|processor| processor.round_field()) {
-            self.state.rounds.leave(&step.id, field, &mut output, loop_back);
+            self.state.rounds.leave_node(&step.id, field, &mut output, loop_back);
         }
         if targets.is_empty() {
             self.state.report.outputs.insert(step.id.clone(), output);
             return None;
         }
-        Some(Outgoing { from: step.id.clone(), targets: targets.into(), output, loop_back })
+        Some(PendingOutput { from: step.id.clone(), targets: targets.into(), output, loop_back })
     }
 
-    fn fail(&mut self, node: &NodeId, (kind, message): NodeError) {
+    fn record_failure(&mut self, node: &NodeId, (kind, message): NodeError) {
         warn!(%node, ?kind, %message, "failed");
         self.state.report.failures.push(Failure { node: node.clone(), kind, message });
     }
 
     /// Ends the run at its current state. Returns the report, including the nodes that still wait.
     pub fn finish(self) -> Report {
-        let State { waiting, mut report, .. } = self.state;
+        let RunState { waiting, mut report, .. } = self.state;
         for (id, arrivals) in waiting {
-            let Some(step) = self.plan.find(&id) else { continue };
+            let Some(step) = self.plan.find_step(&id) else { continue };
             let received: Vec<NodeId> = arrivals.into_iter().map(|arrival| arrival.from).collect();
             let mut waiting_for = step.incoming.clone();
             for from in &received {
@@ -364,7 +372,7 @@ impl Run {
 }
 
 /// Copies these fields from the input to the output if the output lacks them.
-fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
+fn pass_through_fields(keys: &[String], input: &Value, output: &mut Value) {
     let Value::Object(fields) = output else { return };
     for key in keys {
         if let Some(value) = input.get(key).filter(|_| !fields.contains_key(key)) {
@@ -373,7 +381,7 @@ fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
     }
 }
 
-struct Job {
+struct NodeJob {
     processor: Arc<dyn Processor>,
     call: Call,
     /// The node's input as delivered, before the round number was set.
@@ -384,30 +392,30 @@ struct Job {
 }
 
 /// A finished job: the node, its input as delivered, and its result.
-struct Ended {
+struct JobResult {
     node: NodeId,
     given: Arc<Value>,
     result: Result<Value, NodeError>,
 }
 
-impl Job {
-    async fn run(self) -> Ended {
-        let Job { processor, call, given, input, limit } = self;
+impl NodeJob {
+    async fn run_job(self) -> JobResult {
+        let NodeJob { processor, call, given, input, limit } = self;
         let node = call.node.clone();
-        let ended = task::run(limit, async move { processor.process(&call, input).await }).await;
+        let ended = task::run_with_limit(limit, async move { processor.process(&call, input).await }).await;
         let result = ended.map_err(|broken| match broken {
-            Broken::Failed(error) => (FailureKind::Error, error),
-            Broken::TimedOut(limit) => {
+            TaskFailure::Failed(error) => (FailureKind::Error, error),
+            TaskFailure::TimedOut(limit) => {
                 let limit = limit.as_millis();
                 (FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms"))
             }
-            Broken::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
+            TaskFailure::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
         });
-        Ended { node, given, result }
+        JobResult { node, given, result }
     }
 }
 
 /// Calls user code and catches its panics.
-fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
-    task::caught(call).map_err(|panic| (FailureKind::Panic, panic))
+fn catch_node_panic<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
+    task::catch_panic(call).map_err(|panic| (FailureKind::Panic, panic))
 }

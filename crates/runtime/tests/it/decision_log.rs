@@ -11,7 +11,7 @@ use time::format_description::well_known::Rfc3339;
 
 const PHONE: &str = "+44 20 7946 0000";
 
-const PRIVATE: &str = r#"
+const RULES_WITH_PRIVATE_FIELD: &str = r#"
 input {
   text: string
   ctx: { n?: int, user?: { id: string, phone: string @private } }
@@ -25,9 +25,9 @@ table inner { default -> ok }
 
 /// A writer that collects the output for the test.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -38,7 +38,7 @@ impl Write for Kept {
     }
 }
 
-impl Kept {
+impl SharedBuffer {
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
@@ -54,13 +54,13 @@ impl Kept {
 }
 
 /// A writer that follows a script, one step per call; the last step repeats.
-struct Scripted {
-    kept: Kept,
-    script: Vec<Step>,
+struct ScriptedWriter {
+    kept: SharedBuffer,
+    script: Vec<WriteStep>,
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum WriteStep {
     Take,
     TakePart(usize),
     TakeNothing,
@@ -69,16 +69,16 @@ enum Step {
     Panic,
 }
 
-impl Write for Scripted {
+impl Write for ScriptedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let step = if self.script.len() > 1 { self.script.remove(0) } else { self.script[0] };
         match step {
-            Step::Take => self.kept.write(bytes),
-            Step::TakePart(n) => self.kept.write(&bytes[..n.min(bytes.len())]),
-            Step::TakeNothing => Ok(0),
-            Step::Interrupt => Err(io::ErrorKind::Interrupted.into()),
-            Step::Fail => Err(io::ErrorKind::StorageFull.into()),
-            Step::Panic => panic!("the writer broke"),
+            WriteStep::Take => self.kept.write(bytes),
+            WriteStep::TakePart(n) => self.kept.write(&bytes[..n.min(bytes.len())]),
+            WriteStep::TakeNothing => Ok(0),
+            WriteStep::Interrupt => Err(io::ErrorKind::Interrupted.into()),
+            WriteStep::Fail => Err(io::ErrorKind::StorageFull.into()),
+            WriteStep::Panic => panic!("the writer broke"),
         }
     }
 
@@ -87,9 +87,9 @@ impl Write for Scripted {
     }
 }
 
-/// Builds a router over `PRIVATE` that writes to this log.
-fn router(log: DecisionLog) -> Router {
-    Router::builder(Rules::from_text(PRIVATE).unwrap())
+/// Builds a router over `RULES_WITH_PRIVATE_FIELD` that writes to this log.
+fn build_router(log: DecisionLog) -> Router {
+    Router::builder(Rules::from_text(RULES_WITH_PRIVATE_FIELD).unwrap())
         .handler("ring", |request: Request| async move {
             assert_eq!(request.args["phone"], PHONE, "a handler gets what is private");
             json!("rung")
@@ -110,20 +110,20 @@ fn router(log: DecisionLog) -> Router {
         .unwrap()
 }
 
-fn jump(n: i64) -> Json {
+fn jump_message(n: i64) -> Json {
     json!({"text": "jump", "ctx": {"n": n}})
 }
 
-fn with_phone(text: &str) -> Json {
+fn message_with_phone(text: &str) -> Json {
     json!({"text": text, "ctx": {"user": {"id": "u1", "phone": PHONE}}})
 }
 
 #[tokio::test]
 async fn every_decision_is_a_line() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let log = DecisionLog::builder().to_writer(kept.clone()).unwrap();
-    let router = router(log.clone());
-    for message in [jump(1), json!({"text": "jump", "ctx": {}}), json!({"text": "nothing"})] {
+    let router = build_router(log.clone());
+    for message in [jump_message(1), json!({"text": "jump", "ctx": {}}), json!({"text": "nothing"})] {
         router.route(message).await;
     }
     let stats = log.close().await;
@@ -141,25 +141,25 @@ async fn every_decision_is_a_line() {
     let facts =
         |line: &Json| json!([line["route"], line["handler"], line["path"], line["result"], line["error"]]);
     assert_eq!(facts(&lines[0]), json!(["default", "ok", ["routes", "inner"], "handled", null]));
-    assert_eq!(lines[0]["message"], jump(1));
+    assert_eq!(lines[0]["message"], jump_message(1));
     assert_eq!(facts(&lines[1]), json!(["default", "ok", ["routes", "inner"], "failed", "there is no n"]));
     assert_eq!(facts(&lines[2]), json!([null, null, ["routes"], "no_route", null]));
     assert_eq!(lines[2]["breaches"][0]["path"], "ctx");
 
     // Decisions after the close are counted as dropped, and a second `flush` or `close` does not
     // wait.
-    router.route(jump(1)).await;
+    router.route(jump_message(1)).await;
     assert_eq!(log.flush().await.dropped, 1);
     assert_eq!(log.close().await.written, 3);
 }
 
 #[tokio::test]
 async fn what_is_private_is_in_no_line() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let log = DecisionLog::builder().explanation(true).to_writer(kept.clone()).unwrap();
-    let router = router(log.clone());
+    let router = build_router(log.clone());
     for text in ["ring", "call", "none of them"] {
-        router.route(with_phone(text)).await;
+        router.route(message_with_phone(text)).await;
     }
     // These messages do not have the declared shape, so any part of them may be private.
     router.route(json!({"text": "ring", "ctx": [PHONE]})).await;
@@ -178,18 +178,18 @@ async fn what_is_private_is_in_no_line() {
 
 #[tokio::test]
 async fn messages_can_be_left_out() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let log = DecisionLog::builder().message(false).to_writer(kept.clone()).unwrap();
-    router(log.clone()).route(jump(1)).await;
+    build_router(log.clone()).route(jump_message(1)).await;
     log.close().await;
     assert_eq!(kept.lines()[0].get("message"), None);
 }
 
 #[tokio::test]
 async fn a_decision_whose_caller_gave_up_is_recorded() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let log = DecisionLog::builder().to_writer(kept.clone()).unwrap();
-    let router = router(log.clone());
+    let router = build_router(log.clone());
     let mut waiting = Box::pin(router.route(json!({"text": "wait", "ctx": {}})));
     let polled = std::future::poll_fn(|context| std::task::Poll::Ready(waiting.as_mut().poll(context))).await;
     assert!(polled.is_pending());
@@ -203,10 +203,10 @@ async fn a_decision_whose_caller_gave_up_is_recorded() {
 
 #[tokio::test]
 async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for() {
-    use Step::*;
+    use WriteStep::*;
     // The writer's script, the lines written and failed of five, the last error, and the `n` of the
     // complete lines.
-    type Case = (&'static [Step], u64, u64, Option<&'static str>, &'static [i64]);
+    type Case = (&'static [WriteStep], u64, u64, Option<&'static str>, &'static [i64]);
     let cases: &[Case] = &[
         (&[Take], 5, 0, None, &[0, 1, 2, 3, 4]),
         (&[Fail], 0, 5, Some("no storage space"), &[]),
@@ -220,12 +220,12 @@ async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for()
         (&[Take, TakePart(10), Fail, Take], 5, 0, Some("no storage space"), &[0, 1, 2, 3, 4]),
     ];
     for (case, (script, written, failed, error, there)) in cases.iter().enumerate() {
-        let kept = Kept::default();
-        let writer = Scripted { kept: kept.clone(), script: script.to_vec() };
+        let kept = SharedBuffer::default();
+        let writer = ScriptedWriter { kept: kept.clone(), script: script.to_vec() };
         let log = DecisionLog::builder().to_writer(writer).unwrap();
-        let router = router(log.clone());
+        let router = build_router(log.clone());
         for n in 0..5 {
-            assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)), "case {case}");
+            assert_eq!(router.route(jump_message(n)).await.reply(), Some(&json!(n)), "case {case}");
         }
         let stats = log.close().await;
         assert_eq!((stats.written, stats.failed, stats.dropped), (*written, *failed, 0), "case {case}");
@@ -238,18 +238,19 @@ async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for()
 
 #[tokio::test]
 async fn a_line_cut_at_the_end_counts_as_failed() {
-    let kept = Kept::default();
-    let writer = Scripted { kept: kept.clone(), script: vec![Step::TakePart(10), Step::Fail] };
+    let kept = SharedBuffer::default();
+    let writer =
+        ScriptedWriter { kept: kept.clone(), script: vec![WriteStep::TakePart(10), WriteStep::Fail] };
     let log = DecisionLog::builder().to_writer(writer).unwrap();
-    router(log.clone()).route(jump(1)).await;
+    build_router(log.clone()).route(jump_message(1)).await;
     assert_eq!((log.flush().await.failed, log.close().await.failed), (0, 1));
     assert_eq!(kept.text().len(), 10);
 }
 
 #[tokio::test]
 async fn lines_that_cannot_be_flushed_count_as_failed() {
-    struct NoFlush;
-    impl Write for NoFlush {
+    struct FailingFlush;
+    impl Write for FailingFlush {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             Ok(bytes.len())
         }
@@ -257,8 +258,8 @@ async fn lines_that_cannot_be_flushed_count_as_failed() {
             Err(io::Error::other("the disk went away"))
         }
     }
-    let log = DecisionLog::builder().to_writer(NoFlush).unwrap();
-    router(log.clone()).route(jump(1)).await;
+    let log = DecisionLog::builder().to_writer(FailingFlush).unwrap();
+    build_router(log.clone()).route(jump_message(1)).await;
     let stats = log.close().await;
     assert_eq!(
         (stats.written, stats.failed, stats.last_error.as_deref()),
@@ -270,9 +271,9 @@ async fn lines_that_cannot_be_flushed_count_as_failed() {
 #[tokio::test]
 async fn a_full_disk_costs_no_decision() {
     let log = DecisionLog::to_file("/dev/full").unwrap();
-    let router = router(log.clone());
+    let router = build_router(log.clone());
     for n in 0..3 {
-        assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)));
+        assert_eq!(router.route(jump_message(n)).await.reply(), Some(&json!(n)));
     }
     let stats = log.close().await;
     assert_eq!((stats.written, stats.failed), (0, 3));
@@ -284,21 +285,21 @@ async fn a_closed_pipe_costs_no_decision() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     let log = DecisionLog::builder().to_writer(writer).unwrap();
-    let router = router(log.clone());
-    assert_eq!(router.route(jump(1)).await.reply(), Some(&json!(1)));
+    let router = build_router(log.clone());
+    assert_eq!(router.route(jump_message(1)).await.reply(), Some(&json!(1)));
     let stats = log.close().await;
     assert_eq!((stats.written, stats.failed), (0, 1));
     assert!(stats.last_error.is_some());
 }
 
 /// A writer that blocks until the test drops the sender of `go`.
-struct Stuck {
-    kept: Kept,
+struct BlockedWriter {
+    kept: SharedBuffer,
     entered: mpsc::Sender<()>,
     go: mpsc::Receiver<()>,
 }
 
-impl Write for Stuck {
+impl Write for BlockedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // The test may no longer be receiving.
         let _ = self.entered.send(());
@@ -313,16 +314,16 @@ impl Write for Stuck {
 
 #[tokio::test]
 async fn a_writer_that_stands_still_delays_no_decision_and_what_is_dropped_is_counted() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let ((entered, is_in), (go, wait)) = (mpsc::channel(), mpsc::channel());
-    let writer = Stuck { kept: kept.clone(), entered, go: wait };
+    let writer = BlockedWriter { kept: kept.clone(), entered, go: wait };
     let log = DecisionLog::builder().capacity(2).to_writer(writer).unwrap();
-    let router = router(log.clone());
-    router.route(jump(0)).await;
+    let router = build_router(log.clone());
+    router.route(jump_message(0)).await;
     // The writer is in the middle of the first line; the queue has room for two more.
     is_in.recv().unwrap();
     for n in 1..10 {
-        assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)));
+        assert_eq!(router.route(jump_message(n)).await.reply(), Some(&json!(n)));
     }
     assert_eq!((log.stats().written, log.stats().dropped), (0, 7));
     drop(go);
@@ -337,8 +338,8 @@ async fn a_file_is_appended_to_and_a_log_nobody_closed_is_written_all_the_same()
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.jsonl");
     for n in 0..2 {
-        let router = router(DecisionLog::to_file(&path).unwrap());
-        router.route(jump(n)).await;
+        let router = build_router(DecisionLog::to_file(&path).unwrap());
+        router.route(jump_message(n)).await;
         drop(router);
     }
     let text = std::fs::read_to_string(&path).unwrap();

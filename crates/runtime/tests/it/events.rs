@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-fn plain() -> Bus<u64> {
+fn plain_bus() -> Bus<u64> {
     Bus::builder().build()
 }
 
@@ -27,7 +27,7 @@ fn drain(inbox: &mut Subscription<u64>) -> Vec<Result<u64, RecvError>> {
 
 #[tokio::test]
 async fn every_subscriber_gets_every_event_from_when_it_came() {
-    let bus = plain();
+    let bus = plain_bus();
     assert_eq!(bus.publish(0).await.delivered, 0);
     let mut first = bus.subscribe(8, Policy::Wait);
     assert_eq!(bus.publish(1).await.delivered, 1);
@@ -54,7 +54,7 @@ async fn a_full_queue_drops_by_its_policy_and_says_where() {
     // Rounds: the number of published events, then the expected results of `drain`.
     type Rounds = &'static [(u64, &'static [Result<u64, RecvError>])];
     let check = async |capacity, policy, rounds: Rounds, dropped| {
-        let bus = plain();
+        let bus = plain_bus();
         let mut inbox = bus.subscribe(capacity, policy);
         let mut next = 0;
         let mut told = 0;
@@ -96,7 +96,7 @@ async fn a_full_queue_drops_by_its_policy_and_says_where() {
 
 #[tokio::test]
 async fn a_gap_has_its_place_among_the_events() {
-    let bus = plain();
+    let bus = plain_bus();
     let mut inbox = bus.subscribe(2, Policy::DropNewest);
     for n in 1..=3 {
         bus.publish(n).await;
@@ -118,7 +118,7 @@ async fn a_gap_has_its_place_among_the_events() {
 
 #[tokio::test]
 async fn a_publisher_waits_for_room() {
-    let bus = plain();
+    let bus = plain_bus();
     let mut quick = bus.subscribe(8, Policy::Wait);
     let mut slow = bus.subscribe(1, Policy::Wait);
     bus.publish(1).await;
@@ -148,7 +148,7 @@ async fn a_publisher_waits_for_room() {
 async fn many_publishers_lose_nothing() {
     const PUBLISHERS: u64 = 8;
     const EVENTS: u64 = 500;
-    let bus = plain();
+    let bus = plain_bus();
     let mut waited_for = bus.subscribe(4, Policy::Wait);
     let mut lossy = [bus.subscribe(4, Policy::DropOldest), bus.subscribe(4, Policy::DropNewest)];
     let publishers: Vec<_> = (0..PUBLISHERS)
@@ -235,8 +235,8 @@ async fn middleware_passes_changes_and_stops_in_order() {
 
 #[tokio::test]
 async fn middleware_is_stopped_when_nobody_waits_for_it() {
-    struct Seen(Arc<AtomicBool>);
-    impl Drop for Seen {
+    struct SetOnDrop(Arc<AtomicBool>);
+    impl Drop for SetOnDrop {
         fn drop(&mut self) {
             self.0.store(true, Ordering::SeqCst);
         }
@@ -245,7 +245,7 @@ async fn middleware_is_stopped_when_nobody_waits_for_it() {
     let guard = stopped.clone();
     let bus = Bus::builder()
         .middleware("endless", move |_: u64| {
-            let guard = Seen(guard.clone());
+            let guard = SetOnDrop(guard.clone());
             async move {
                 let _guard = guard;
                 std::future::pending::<Flow<u64>>().await

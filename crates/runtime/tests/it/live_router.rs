@@ -8,17 +8,21 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-async fn echo(request: Request) -> Json {
+async fn echo_text(request: Request) -> Json {
     json!([request.handler, request.generation, *request.args])
 }
 
-fn live(text: &str) -> LiveRules {
+fn live_rules(text: &str) -> LiveRules {
     LiveRules::from_text(Compiler::new(), text).unwrap()
 }
 
 #[tokio::test]
 async fn edits_are_in_force_at_once_and_have_a_generation_each() {
-    let router = Router::builder(live("default -> a")).handler("a", echo).handler("b", echo).build().unwrap();
+    let router = Router::builder(live_rules("default -> a"))
+        .handler("a", echo_text)
+        .handler("b", echo_text)
+        .build()
+        .unwrap();
     let route = async |text: &str| {
         let outcome = router.route(json!({ "text": text })).await;
         (outcome.handler.unwrap(), outcome.generation)
@@ -45,8 +49,8 @@ async fn edits_are_in_force_at_once_and_have_a_generation_each() {
 
 #[tokio::test]
 async fn an_edit_that_leads_to_no_handler_is_refused() {
-    let rules = live("default -> a\ntable t { route y when n > 1 -> nobody }");
-    let router = Router::builder(rules.clone()).handler("a", echo).build().unwrap();
+    let rules = live_rules("default -> a\ntable t { route y when n > 1 -> nobody }");
+    let router = Router::builder(rules.clone()).handler("a", echo_text).build().unwrap();
     let generation = rules.generation();
     let refused = |edit: Result<(), EditError>| match edit {
         Err(EditError::Refused(why)) => why,
@@ -63,17 +67,19 @@ async fn an_edit_that_leads_to_no_handler_is_refused() {
     drop(router);
     rules.insert("route z when n > 1 -> aa").unwrap();
     // A new router checks all earlier edits.
-    let error = Router::builder(rules).handler("a", echo).build().unwrap_err();
+    let error = Router::builder(rules).handler("a", echo_text).build().unwrap_err();
     assert_eq!(error.to_string(), why);
 }
 
 #[tokio::test]
 async fn statements_of_every_kind_are_edited_through_the_router() {
-    let rules = live(
+    let rules = live_rules(
         "list words = [\"x\"]\nroute x when text contains any words -> b\ndefault -> goto t\ntable t { default -> a }",
     );
-    let router = Router::builder(rules).entry("t").handler("a", echo).handler("b", echo).build().unwrap();
-    let main = Router::builder(router.rules()).handler("a", echo).handler("b", echo).build().unwrap();
+    let router =
+        Router::builder(rules).entry("t").handler("a", echo_text).handler("b", echo_text).build().unwrap();
+    let main =
+        Router::builder(router.rules()).handler("a", echo_text).handler("b", echo_text).build().unwrap();
     let handler = async |text: &str| main.route(json!({ "text": text })).await.handler.unwrap();
     assert_eq!(handler("y").await, "a");
     let generation = router.rules().generation();
@@ -111,9 +117,9 @@ fn rules_without_their_texts_cannot_be_edited() {
 }
 
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Kept {
+impl std::io::Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -124,7 +130,7 @@ impl std::io::Write for Kept {
     }
 }
 
-impl Kept {
+impl SharedBuffer {
     fn lines(&self) -> Vec<Json> {
         let bytes = self.0.lock().unwrap();
         std::str::from_utf8(&bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -135,10 +141,10 @@ impl Kept {
 /// came from the rules without the route.
 #[tokio::test]
 async fn what_is_private_is_masked_for_inserted_routes() {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let log = DecisionLog::builder().explanation(true).to_writer(kept.clone()).unwrap();
-    let rules = live("input { text: string, phone?: string @private }\ndefault -> a");
-    let router = Router::builder(rules.clone()).handler("a", echo).log(log.clone()).build().unwrap();
+    let rules = live_rules("input { text: string, phone?: string @private }\ndefault -> a");
+    let router = Router::builder(rules.clone()).handler("a", echo_text).log(log.clone()).build().unwrap();
     rules.insert("route x when text == \"x\" -> a(phone: phone ?? \"none\", n: 1)").unwrap();
     let message = json!({"text": "x", "phone": "555-0100"});
     let (first, _) = (router.route(message.clone()).await, log.flush().await);
@@ -159,8 +165,8 @@ async fn what_is_private_is_masked_for_inserted_routes() {
 #[tokio::test]
 async fn a_decision_is_not_explained_by_later_rules() {
     #[derive(Clone)]
-    struct Slow(Kept, Arc<Mutex<()>>);
-    impl std::io::Write for Slow {
+    struct SlowWriter(SharedBuffer, Arc<Mutex<()>>);
+    impl std::io::Write for SlowWriter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             drop(self.1.lock().unwrap());
             self.0.write(bytes)
@@ -169,10 +175,10 @@ async fn a_decision_is_not_explained_by_later_rules() {
             Ok(())
         }
     }
-    let slow = Slow(Kept::default(), Arc::default());
+    let slow = SlowWriter(SharedBuffer::default(), Arc::default());
     let log = DecisionLog::builder().explanation(true).to_writer(slow.clone()).unwrap();
-    let rules = live("default -> a");
-    let router = Router::builder(rules.clone()).handler("a", echo).log(log.clone()).build().unwrap();
+    let rules = live_rules("default -> a");
+    let router = Router::builder(rules.clone()).handler("a", echo_text).log(log.clone()).build().unwrap();
     {
         let lock = slow.1.clone();
         let held = lock.lock().unwrap();
@@ -202,8 +208,8 @@ async fn a_decision_is_not_explained_by_later_rules() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_is_answered_by_its_generations_rules() {
     const EDITS: u64 = 300;
-    let rules = live("default -> a(n: 0)");
-    let router = Router::builder(rules.clone()).handler("a", echo).build().unwrap();
+    let rules = live_rules("default -> a(n: 0)");
+    let router = Router::builder(rules.clone()).handler("a", echo_text).build().unwrap();
     // The expected reply of each generation.
     let answers = Arc::new(Mutex::new(HashMap::from([(rules.generation(), 0)])));
     let done = Arc::new(AtomicBool::new(false));

@@ -8,21 +8,21 @@ use rulec_runtime::payload::{
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-fn rules() -> Rules {
+fn decision_rules() -> Rules {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
     Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn context() -> Json {
+fn workflow_context() -> Json {
     json!({"workflows": {"w": {"status": "READY", "inputs": {}, "nodes": {"n": {"type": "HTTP"}}}}})
 }
 
-fn builder() -> CoordinatorBuilder {
-    Coordinator::builder(Judges::new(&rules()).context(&context()).unwrap())
+fn coordinator_builder() -> CoordinatorBuilder {
+    Coordinator::builder(Judges::new(&decision_rules()).context(&workflow_context()).unwrap())
 }
 
 /// Receives all queued events, as `event kind`.
-fn received(inbox: &mut Subscription<DecisionEvent>) -> Vec<String> {
+fn drain_event_names(inbox: &mut Subscription<DecisionEvent>) -> Vec<String> {
     let mut all = Vec::new();
     loop {
         match inbox.try_recv() {
@@ -40,27 +40,28 @@ fn name(event: &DecisionEvent) -> String {
     format!("{event_name}{kind}")
 }
 
-fn names(handled: &[Handled]) -> Vec<String> {
+fn handled_names(handled: &[Handled]) -> Vec<String> {
     handled.iter().map(|one| one.event.as_ref().map_or("stopped".to_owned(), name)).collect()
 }
 
 /// Publishes a node failure to a coordinator with this recovery strategy. Returns the received
 /// events and the results.
-async fn failing<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
+async fn publish_failure<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
 where
     F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Json, String>> + Send + 'static,
 {
     let limit = Duration::from_millis(20);
-    let coordinator = builder().recovery("error_recovery", recovery).recovery_limit(limit).build();
+    let coordinator =
+        coordinator_builder().recovery("error_recovery", recovery).recovery_limit(limit).build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
     let handled = coordinator.publish(NodeFailure::new("w", "n", "it timed out")).await;
-    (received(&mut inbox), handled)
+    (drain_event_names(&mut inbox), handled)
 }
 
 #[tokio::test]
 async fn decisions_are_judged_before_anybody_hears_of_them() {
-    let coordinator = builder().build();
+    let coordinator = coordinator_builder().build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
 
     let fine = json!({"action_type": "respond", "response": "hello", "intent": "greeting", "confidence": 1});
@@ -90,14 +91,14 @@ async fn decisions_are_judged_before_anybody_hears_of_them() {
     assert_eq!((published.delivered, &*one.decision.id), (1, "d3"));
 
     assert_eq!(
-        received(&mut inbox),
+        drain_event_names(&mut inbox),
         ["DecisionValidated respond", "DecisionValidated respond", "DecisionRejected respond"]
     );
 }
 
 #[tokio::test]
 async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
-    let coordinator = builder().build();
+    let coordinator = coordinator_builder().build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
     coordinator.publish(Proposal::new("create_nod", json!({}))).await;
     let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
@@ -107,22 +108,22 @@ async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
 
 #[tokio::test]
 async fn internal_kinds_are_judged_and_told_the_caller_alone() {
-    let coordinator = builder().build();
+    let coordinator = coordinator_builder().build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
     for (payload, expected) in [
         (json!({"thought": "first the range"}), "DecisionValidated continue"),
         (json!({"thought": ""}), "DecisionRejected continue"),
     ] {
         let handled = coordinator.publish(Proposal::new("continue", payload)).await;
-        assert_eq!(names(&handled), [expected]);
+        assert_eq!(handled_names(&handled), [expected]);
         assert_eq!(handled[0].published, None);
     }
-    assert_eq!(received(&mut inbox), Vec::<String>::new());
+    assert_eq!(drain_event_names(&mut inbox), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_failed_node_is_recovered_from() {
-    let (published, _) = failing(|failure| async move {
+    let (published, _) = publish_failure(|failure| async move {
         Ok(json!({
             "workflow_id": failure.workflow_id, "failed_node_id": failure.node_id,
             "failure_reason": failure.reason, "recovery_plan": {"action": "RETRY"}
@@ -134,7 +135,7 @@ async fn a_failed_node_is_recovered_from() {
 
 #[tokio::test]
 async fn a_bad_recovery_falls_back_to_a_new_plan() {
-    let (published, handled) = failing(|failure| async move {
+    let (published, handled) = publish_failure(|failure| async move {
         Ok(json!({
             "workflow_id": failure.workflow_id, "failed_node_id": "another",
             "failure_reason": failure.reason, "recovery_plan": {"action": "PRAY"}
@@ -169,37 +170,43 @@ async fn a_recovery_that_fails_falls_back_too() {
         let Some(DecisionEvent::Rejected(rejected)) = &handled[1].event else { panic!("{handled:?}") };
         assert!(rejected.feedback.contains(why), "{}", rejected.feedback);
     };
-    check(failing(|_| async { Err("nobody knows".to_owned()) }).await, "failed: nobody knows");
-    check(failing(|_| async { panic!("at the disco") }).await, "it panicked: at the disco");
-    check(failing(|_| std::future::pending()).await, "took longer than 20ms");
+    check(publish_failure(|_| async { Err("nobody knows".to_owned()) }).await, "failed: nobody knows");
+    check(publish_failure(|_| async { panic!("at the disco") }).await, "it panicked: at the disco");
+    check(publish_failure(|_| std::future::pending()).await, "took longer than 20ms");
 }
 
 #[tokio::test]
 async fn without_a_strategy_a_failure_is_only_told() {
-    let handled = builder().build().publish(NodeFailure::new("w", "n", "why")).await;
-    assert_eq!(names(&handled), ["NodeExecutionFailed"]);
+    let handled = coordinator_builder().build().publish(NodeFailure::new("w", "n", "why")).await;
+    assert_eq!(handled_names(&handled), ["NodeExecutionFailed"]);
 }
 
 #[tokio::test]
 async fn the_program_may_make_the_fallback_itself() {
     let bad = || Proposal::new("error_recovery", json!({"workflow_id": "w"}));
-    let silent = builder().fallback(|_| None).build();
-    assert_eq!(names(&silent.publish(bad()).await), ["DecisionRejected error_recovery"]);
+    let silent = coordinator_builder().fallback(|_| None).build();
+    assert_eq!(handled_names(&silent.publish(bad()).await), ["DecisionRejected error_recovery"]);
 
-    let own = builder()
+    let own = coordinator_builder()
         .fallback(|rejected| {
             let context = json!({"error": rejected.feedback});
             Some(json!({"workflow_id": "w", "reason": "own", "execution_context": context}))
         })
         .build();
     let handled = own.publish(bad().id("d")).await;
-    assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionValidated replan_workflow"]);
+    assert_eq!(
+        handled_names(&handled),
+        ["DecisionRejected error_recovery", "DecisionValidated replan_workflow"]
+    );
     assert_eq!(handled[1].event.as_ref().unwrap().decision().unwrap().id, "d");
 
     // Without known fields, the fallback is an invalid plan. The fallback is rejected too, and no
     // further fallback follows.
-    let handled = builder().build().publish(Proposal::new("error_recovery", json!({}))).await;
-    assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]);
+    let handled = coordinator_builder().build().publish(Proposal::new("error_recovery", json!({}))).await;
+    assert_eq!(
+        handled_names(&handled),
+        ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]
+    );
 }
 
 #[tokio::test]
@@ -208,7 +215,7 @@ async fn kinds_that_fall_back_to_each_other_come_to_an_end() {
     let rules = Rules::from_text(text).expect("it compiles");
     let coordinator = Coordinator::builder(Judges::new(&rules)).build();
     let handled = coordinator.publish(Proposal::new("a", json!({}))).await;
-    assert_eq!(names(&handled), ["DecisionRejected a", "DecisionRejected b"]);
+    assert_eq!(handled_names(&handled), ["DecisionRejected a", "DecisionRejected b"]);
 }
 
 #[tokio::test]
@@ -223,18 +230,18 @@ async fn middleware_sees_decisions_before_they_are_judged() {
             other => Flow::Pass(other),
         }
     });
-    let coordinator = builder().over(bus).build();
+    let coordinator = coordinator_builder().over(bus).build();
     let handled = coordinator.publish(Proposal::new("respond", json!({}))).await;
-    assert_eq!(names(&handled), ["DecisionValidated respond"]);
+    assert_eq!(handled_names(&handled), ["DecisionValidated respond"]);
     let handled = coordinator.publish(Proposal::new("respond", json!({})).id("secret")).await;
     let stopped = handled[0].published.as_ref().unwrap().stopped_by.as_ref().unwrap();
     assert_eq!(stopped.reason, StopReason::Stopped("not for others".to_owned()));
-    assert_eq!(names(&handled), ["stopped"]);
+    assert_eq!(handled_names(&handled), ["stopped"]);
 }
 
 #[tokio::test]
 async fn judges_are_a_middleware_of_any_bus() {
-    let judges = Judges::new(&rules());
+    let judges = Judges::new(&decision_rules());
     let bus: Bus<DecisionEvent> = Bus::builder()
         .middleware("judge", move |event| {
             let flow = judges.flow(event);
@@ -249,17 +256,17 @@ async fn judges_are_a_middleware_of_any_bus() {
         published.stopped_by.unwrap().to_string(),
         "`judge` stopped the event: `continue` is never published"
     );
-    assert_eq!(received(&mut inbox), ["DecisionValidated respond", "NodeExecutionFailed"]);
+    assert_eq!(drain_event_names(&mut inbox), ["DecisionValidated respond", "NodeExecutionFailed"]);
 }
 
 #[tokio::test]
 async fn the_context_may_change() {
-    let judges = Judges::new(&rules()).context(&json!({"workflows": {}})).unwrap();
+    let judges = Judges::new(&decision_rules()).context(&json!({"workflows": {}})).unwrap();
     let coordinator = Coordinator::builder(judges).build();
     let run = || Proposal::new("execute_workflow", json!({"workflow_id": "w"}));
-    assert_eq!(names(&coordinator.publish(run()).await), ["DecisionRejected execute_workflow"]);
-    coordinator.replace(Judges::new(&rules()).context(&context()).unwrap());
-    assert_eq!(names(&coordinator.publish(run()).await), ["DecisionValidated execute_workflow"]);
-    assert!(Judges::new(&rules()).context(&json!({"workflows": 3})).is_err());
-    assert!(Judges::new(&rules()).options(&json!({"sandbx": true})).is_err());
+    assert_eq!(handled_names(&coordinator.publish(run()).await), ["DecisionRejected execute_workflow"]);
+    coordinator.replace(Judges::new(&decision_rules()).context(&workflow_context()).unwrap());
+    assert_eq!(handled_names(&coordinator.publish(run()).await), ["DecisionValidated execute_workflow"]);
+    assert!(Judges::new(&decision_rules()).context(&json!({"workflows": 3})).is_err());
+    assert!(Judges::new(&decision_rules()).options(&json!({"sandbx": true})).is_err());
 }

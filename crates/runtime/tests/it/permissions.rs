@@ -16,15 +16,15 @@ const RULES: &str = r#"
     default -> chat
 "#;
 
-async fn echo(request: Request) -> Json {
+async fn echo_text(request: Request) -> Json {
     json!(request.handler)
 }
 
-fn builder(rules: impl Into<LiveRules>) -> RouterBuilder {
-    Router::builder(rules).handler("run", echo).handler("chat", echo).handler("queue", echo)
+fn router_builder(rules: impl Into<LiveRules>) -> RouterBuilder {
+    Router::builder(rules).handler("run", echo_text).handler("chat", echo_text).handler("queue", echo_text)
 }
 
-fn granted(permissions: &[&str]) -> Permissions {
+fn grant_permissions(permissions: &[&str]) -> Permissions {
     permissions.iter().copied().collect()
 }
 
@@ -39,7 +39,7 @@ fn missing(ending: &HandlerOutcome) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_handler_is_called_for_whom_has_all_it_requires() {
-    let router = builder(Rules::from_text(RULES).unwrap()).build().unwrap();
+    let router = router_builder(Rules::from_text(RULES).unwrap()).build().unwrap();
     let (code, chat) = (json!({"text": "run it"}), json!({"text": "hello"}));
 
     // No permission function is set, so the sender has no permissions.
@@ -57,13 +57,13 @@ async fn a_handler_is_called_for_whom_has_all_it_requires() {
     assert_eq!(router.route(chat).await.reply(), Some(&json!("chat")));
 
     for (permissions, expected) in [
-        (granted(&["write"]), vec!["execute"]),
-        (granted(&["Execute", "write"]), vec!["execute"]),
+        (grant_permissions(&["write"]), vec!["execute"]),
+        (grant_permissions(&["Execute", "write"]), vec!["execute"]),
         (Permissions::none(), vec!["execute", "write"]),
     ] {
         assert_eq!(missing(&router.route_as(code.clone(), &permissions).await.result), expected);
     }
-    for permissions in [granted(&["write", "x", "execute"]), Permissions::all()] {
+    for permissions in [grant_permissions(&["write", "x", "execute"]), Permissions::all()] {
         assert_eq!(router.route_as(code.clone(), &permissions).await.reply(), Some(&json!("run")));
     }
     let stats = router.stats();
@@ -76,7 +76,7 @@ async fn a_handler_is_called_for_whom_has_all_it_requires() {
 async fn the_program_says_what_a_sender_has() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
-    let router = builder(Rules::from_text(RULES).unwrap())
+    let router = router_builder(Rules::from_text(RULES).unwrap())
         .permissions(move |message| {
             counted.fetch_add(1, Ordering::SeqCst);
             assert!(message["user"] != "broken", "no such user");
@@ -87,7 +87,7 @@ async fn the_program_says_what_a_sender_has() {
     let code = json!({"text": "run", "permissions": ["execute", "write"]});
     assert_eq!(router.route(code.clone()).await.reply(), Some(&json!("run")));
     // The permissions of `route_as` take precedence.
-    assert_eq!(missing(&router.route_as(code, &granted(&["write"])).await.result), ["execute"]);
+    assert_eq!(missing(&router.route_as(code, &grant_permissions(&["write"])).await.result), ["execute"]);
     // The permission function is called only for a handler that requires permissions.
     router.route(json!({"text": "hello"})).await;
     assert_eq!(asked.load(Ordering::SeqCst), 1);
@@ -100,10 +100,10 @@ async fn the_program_says_what_a_sender_has() {
 async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
     let router = |second: &'static str| {
         Router::builder(Rules::from_text(RULES).unwrap())
-            .handler("run", echo)
+            .handler("run", echo_text)
             .handler("chat", |_| async { Err::<Json, _>("no") })
-            .handler("queue", echo)
-            .handler("last", echo)
+            .handler("queue", echo_text)
+            .handler("last", echo_text)
             .policy("chat", Policy::new().fallback("queue").fallback(second))
             .build()
             .unwrap()
@@ -112,7 +112,7 @@ async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
     assert_eq!((outcome.reply(), outcome.fallback.as_deref()), (Some(&json!("last")), Some("last")));
     let tried: Vec<_> = outcome.tried.iter().map(|tried| (tried.handler.as_str(), tried.result)).collect();
     assert_eq!(tried, [("queue", "refused"), ("chat", "failed")]);
-    let outcome = router("last").route_as(json!({}), &granted(&["queue"])).await;
+    let outcome = router("last").route_as(json!({}), &grant_permissions(&["queue"])).await;
     assert_eq!(outcome.fallback.as_deref(), Some("queue"));
     // If the sender may use no fallback, the handler's failure is the result.
     let outcome = router("run").route(json!({})).await;
@@ -126,8 +126,8 @@ async fn a_refusal_is_logged() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let log = DecisionLog::to_file(file.path()).unwrap();
     let live = LiveRules::from_text(Compiler::new(), RULES).unwrap();
-    let router = builder(live.clone()).log(log.clone()).build().unwrap();
-    router.route_as(json!({"text": "run"}), &granted(&["write"])).await;
+    let router = router_builder(live.clone()).log(log.clone()).build().unwrap();
+    router.route_as(json!({"text": "run"}), &grant_permissions(&["write"])).await;
     // An inserted route needs the permissions that its target's declaration requires.
     live.insert("route more priority 9 when text == \"run more\" -> run").unwrap();
     router.route(json!({"text": "run more"})).await;

@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a handler does in one call.
 #[derive(Clone, Copy)]
-enum Act {
+enum HandlerAct {
     Reply,
     Fail,
     Panic,
@@ -23,24 +23,27 @@ enum Act {
 /// A handler that follows a script, then replies to all further calls. It records the attempt
 /// number and time of each call.
 #[derive(Clone, Default)]
-struct Script {
-    acts: Arc<Mutex<VecDeque<Act>>>,
+struct HandlerScript {
+    acts: Arc<Mutex<VecDeque<HandlerAct>>>,
     calls: Arc<Mutex<Vec<(u32, Instant)>>>,
 }
 
-impl Script {
-    fn new(acts: &[Act]) -> Script {
-        Script { acts: Arc::new(Mutex::new(acts.iter().copied().collect())), ..Script::default() }
+impl HandlerScript {
+    fn new(acts: &[HandlerAct]) -> HandlerScript {
+        HandlerScript {
+            acts: Arc::new(Mutex::new(acts.iter().copied().collect())),
+            ..HandlerScript::default()
+        }
     }
 
     async fn call(self, request: Request) -> Result<Json, String> {
         self.calls.lock().unwrap().push((request.attempt, Instant::now()));
-        let act = self.acts.lock().unwrap().pop_front().unwrap_or(Act::Reply);
+        let act = self.acts.lock().unwrap().pop_front().unwrap_or(HandlerAct::Reply);
         match act {
-            Act::Reply => Ok(json!(request.handler)),
-            Act::Fail => Err(format!("{} failed", request.handler)),
-            Act::Panic => panic!("{} panicked", request.handler),
-            Act::Hang => std::future::pending().await,
+            HandlerAct::Reply => Ok(json!(request.handler)),
+            HandlerAct::Fail => Err(format!("{} failed", request.handler)),
+            HandlerAct::Panic => panic!("{} panicked", request.handler),
+            HandlerAct::Hang => std::future::pending().await,
         }
     }
 
@@ -50,7 +53,12 @@ impl Script {
 }
 
 /// Builds a router to `main`, with the fallbacks `second` and `third`.
-fn router(policy: Policy, main: &Script, second: &Script, third: &Script) -> Router {
+fn build_router(
+    policy: Policy,
+    main: &HandlerScript,
+    second: &HandlerScript,
+    third: &HandlerScript,
+) -> Router {
     let (main, second, third) = (main.clone(), second.clone(), third.clone());
     Router::builder(Rules::from_text("default -> main").unwrap())
         .handler("main", move |request| main.clone().call(request))
@@ -62,9 +70,9 @@ fn router(policy: Policy, main: &Script, second: &Script, third: &Script) -> Rou
         .unwrap()
 }
 
-async fn ended(acts: &[Act], policy: Policy) -> (Outcome, Vec<u32>) {
-    let main = Script::new(acts);
-    let router = router(policy, &main, &Script::default(), &Script::default());
+async fn run_acts(acts: &[HandlerAct], policy: Policy) -> (Outcome, Vec<u32>) {
+    let main = HandlerScript::new(acts);
+    let router = build_router(policy, &main, &HandlerScript::default(), &HandlerScript::default());
     let outcome = router.route(json!({})).await;
     (outcome, main.attempts())
 }
@@ -73,31 +81,31 @@ async fn ended(acts: &[Act], policy: Policy) -> (Outcome, Vec<u32>) {
 async fn a_handler_is_tried_again() {
     let policy = || Policy::new().time_limit(PAUSE).retries(2, PAUSE);
     let start = Instant::now();
-    let (outcome, attempts) = ended(&[Act::Fail, Act::Hang], policy()).await;
+    let (outcome, attempts) = run_acts(&[HandlerAct::Fail, HandlerAct::Hang], policy()).await;
     assert_eq!((outcome.reply(), outcome.attempts, attempts), (Some(&json!("main")), 3, vec![1, 2, 3]));
     // The total is a pause of one to two units, the time limit of one unit, and a pause of two to
     // four units.
     assert!((PAUSE * 4..=PAUSE * 7).contains(&start.elapsed()), "{:?}", start.elapsed());
 
-    let (outcome, attempts) = ended(&[Act::Fail; 9], policy()).await;
+    let (outcome, attempts) = run_acts(&[HandlerAct::Fail; 9], policy()).await;
     assert_eq!((outcome.result.error(), attempts.len()), (Some("main failed"), 3));
-    let (outcome, attempts) = ended(&[Act::Hang; 9], policy()).await;
+    let (outcome, attempts) = run_acts(&[HandlerAct::Hang; 9], policy()).await;
     assert!(matches!(&outcome.result, HandlerOutcome::TimedOut { after, .. } if *after == PAUSE));
     assert_eq!(attempts.len(), 3);
     // A panic is a bug of the handler, so a retry would panic too.
-    let (outcome, attempts) = ended(&[Act::Panic], policy()).await;
+    let (outcome, attempts) = run_acts(&[HandlerAct::Panic], policy()).await;
     assert_eq!((outcome.result.kind(), attempts.len()), ("panicked", 1));
     // Without a policy there is one call.
-    let (outcome, attempts) = ended(&[Act::Fail], Policy::new().retries(0, PAUSE)).await;
+    let (outcome, attempts) = run_acts(&[HandlerAct::Fail], Policy::new().retries(0, PAUSE)).await;
     assert_eq!((outcome.result.kind(), attempts.len()), ("failed", 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn another_handler_takes_over() {
     let policy = || Policy::new().time_limit(PAUSE).fallback("second").fallback("third");
-    let check = |acts: [&'static [Act]; 3], expected: Json| async move {
-        let [main, second, third] = acts.map(Script::new);
-        let outcome = router(policy(), &main, &second, &third).route(json!({})).await;
+    let check = |acts: [&'static [HandlerAct]; 3], expected: Json| async move {
+        let [main, second, third] = acts.map(HandlerScript::new);
+        let outcome = build_router(policy(), &main, &second, &third).route(json!({})).await;
         let tried: Vec<_> =
             outcome.tried.iter().map(|one| json!([one.handler, one.result, one.error])).collect();
         let end = outcome.reply().cloned().unwrap_or_else(|| json!(outcome.result.kind()));
@@ -105,16 +113,17 @@ async fn another_handler_takes_over() {
         assert_eq!(json!([end, outcome.fallback, tried]), expected);
     };
     check([&[], &[], &[]], json!(["main", null, []])).await;
-    check([&[Act::Fail], &[], &[]], json!(["second", "second", [["main", "failed", "main failed"]]])).await;
+    check([&[HandlerAct::Fail], &[], &[]], json!(["second", "second", [["main", "failed", "main failed"]]]))
+        .await;
     check(
-        [&[Act::Hang], &[Act::Panic], &[]],
+        [&[HandlerAct::Hang], &[HandlerAct::Panic], &[]],
         json!(["third", "third", [["main", "timed_out", null], ["second", "panicked", "second panicked"]]]),
     )
     .await;
     // Only the fallbacks of the first handler count; the policy of `second` would call `third`
     // again.
     check(
-        [&[Act::Fail], &[Act::Fail], &[Act::Fail]],
+        [&[HandlerAct::Fail], &[HandlerAct::Fail], &[HandlerAct::Fail]],
         json!([
             "failed",
             "third",
@@ -128,10 +137,10 @@ async fn another_handler_takes_over() {
 #[tokio::test(start_paused = true)]
 async fn a_chain_ends_at_its_limit() {
     let limit = PAUSE * 5 / 2;
-    let check = |policy: Policy, acts: [&'static [Act]; 3], took: Duration, expected: Json| async move {
-        let [main, second, third] = acts.map(Script::new);
+    let check = |policy: Policy, acts: [&'static [HandlerAct]; 3], took: Duration, expected: Json| async move {
+        let [main, second, third] = acts.map(HandlerScript::new);
         let policy = policy.chain_limit(limit).fallback("second").fallback("third");
-        let (router, start) = (router(policy, &main, &second, &third), Instant::now());
+        let (router, start) = (build_router(policy, &main, &second, &third), Instant::now());
         let outcome = router.route(json!({})).await;
         assert_eq!(start.elapsed().as_millis(), took.as_millis(), "{expected}");
         let tried: Vec<_> = outcome.tried.iter().map(|one| json!([one.handler, one.result])).collect();
@@ -141,15 +150,19 @@ async fn a_chain_ends_at_its_limit() {
         outcome
     };
     // A handler without its own limit may use all the time; then no fallback is called.
-    let outcome =
-        check(Policy::new(), [&[Act::Hang], &[], &[]], limit, json!(["timed_out", null, [], [1, 0, 0]]))
-            .await;
+    let outcome = check(
+        Policy::new(),
+        [&[HandlerAct::Hang], &[], &[]],
+        limit,
+        json!(["timed_out", null, [], [1, 0, 0]]),
+    )
+    .await;
     assert!(matches!(&outcome.result, HandlerOutcome::TimedOut { after, .. } if *after == limit));
     // The running call is aborted, here the call of `second`.
     let policy = || Policy::new().time_limit(PAUSE);
     check(
         policy(),
-        [&[Act::Hang], &[Act::Hang], &[]],
+        [&[HandlerAct::Hang], &[HandlerAct::Hang], &[]],
         limit,
         json!(["timed_out", "second", [["main", "timed_out"]], [1, 1, 0]]),
     )
@@ -157,7 +170,7 @@ async fn a_chain_ends_at_its_limit() {
     // A pause that would exceed the limit is not started; the fallback gets the remaining time.
     check(
         policy().retries(5, PAUSE * 2),
-        [&[Act::Hang], &[Act::Fail], &[]],
+        [&[HandlerAct::Hang], &[HandlerAct::Fail], &[]],
         PAUSE,
         json!(["handled", "third", [["main", "timed_out"], ["second", "failed"]], [1, 1, 1]]),
     )
@@ -167,12 +180,24 @@ async fn a_chain_ends_at_its_limit() {
 }
 
 /// How long the circuit stays open. The circuit uses the real clock, not tokio's paused clock.
-const OPEN: Duration = Duration::from_millis(150);
+const OPEN_FOR: Duration = Duration::from_millis(150);
 
 #[tokio::test]
 async fn a_circuit_opens_and_closes() {
-    let main = Script::new(&[Act::Fail, Act::Reply, Act::Fail, Act::Fail, Act::Fail, Act::Reply]);
-    let router = router(Policy::new().circuit(2, OPEN), &main, &Script::default(), &Script::default());
+    let main = HandlerScript::new(&[
+        HandlerAct::Fail,
+        HandlerAct::Reply,
+        HandlerAct::Fail,
+        HandlerAct::Fail,
+        HandlerAct::Fail,
+        HandlerAct::Reply,
+    ]);
+    let router = build_router(
+        Policy::new().circuit(2, OPEN_FOR),
+        &main,
+        &HandlerScript::default(),
+        &HandlerScript::default(),
+    );
     let route = async || router.route(json!({})).await.result.kind();
     let state = || router.stats().handlers.iter().find(|one| one.handler == "main").unwrap().circuit;
     // A success resets the count of consecutive failures.
@@ -181,11 +206,11 @@ async fn a_circuit_opens_and_closes() {
     }
     assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
     assert_eq!((route().await, main.attempts().len()), ("circuit_open", 4));
-    tokio::time::sleep(OPEN * 2).await;
+    tokio::time::sleep(OPEN_FOR * 2).await;
     // A failed trial opens the circuit again; a successful one closes it.
     assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
     assert_eq!(route().await, "circuit_open");
-    tokio::time::sleep(OPEN * 2).await;
+    tokio::time::sleep(OPEN_FOR * 2).await;
     assert_eq!((route().await, state()), ("handled", Some(CircuitState::Closed)));
     assert_eq!(route().await, "handled");
     let stats = router.stats();
@@ -202,10 +227,15 @@ async fn a_circuit_opens_and_closes() {
 /// once.
 #[tokio::test]
 async fn one_message_tries_whether_a_handler_has_recovered() {
-    let main = Script::new(&[Act::Fail, Act::Hang, Act::Reply]);
-    let router = router(Policy::new().circuit(1, OPEN), &main, &Script::default(), &Script::default());
+    let main = HandlerScript::new(&[HandlerAct::Fail, HandlerAct::Hang, HandlerAct::Reply]);
+    let router = build_router(
+        Policy::new().circuit(1, OPEN_FOR),
+        &main,
+        &HandlerScript::default(),
+        &HandlerScript::default(),
+    );
     assert_eq!(router.route(json!({})).await.result.kind(), "failed");
-    tokio::time::sleep(OPEN * 2).await;
+    tokio::time::sleep(OPEN_FOR * 2).await;
     let trial = tokio::spawn({
         let router = router.clone();
         async move { router.route(json!({})).await }

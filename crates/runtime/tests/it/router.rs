@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Longer than any run of these tests; with a paused clock it costs no time.
-const LONG: Duration = Duration::from_secs(3600);
+const LONG_TIME: Duration = Duration::from_secs(3600);
 
-fn rules(text: &str) -> Rules {
+fn compile_rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap()
 }
 
 /// Returns rules with one route per name, taken when the text is that name.
-fn routes(names: &[&str]) -> Rules {
-    rules(
+fn routes_by_name(names: &[&str]) -> Rules {
+    compile_rules(
         &names
             .iter()
             .map(|name| format!("route {name} when text == \"{name}\" -> {name}\n"))
@@ -26,7 +26,7 @@ fn routes(names: &[&str]) -> Rules {
     )
 }
 
-async fn echo(request: Request) -> Json {
+async fn echo_request(request: Request) -> Json {
     json!({
         "text": request.text(), "ctx": request.context(), "args": *request.args,
         "metadata": *request.metadata, "route": request.route, "handler": request.handler,
@@ -39,7 +39,7 @@ struct CannotList(#[source] std::io::Error);
 
 #[tokio::test]
 async fn a_handler_gets_the_message_and_what_the_route_says() {
-    let router = Router::builder(rules(
+    let router = Router::builder(compile_rules(
         r#"
         input { text: string, ctx: { n: int, kind?: string } }
         route to_files when text contains "file" -> goto files
@@ -49,7 +49,7 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
         }
         "#,
     ))
-    .handler("echo", echo)
+    .handler("echo", echo_request)
     .build()
     .unwrap();
     assert_eq!(router.warnings(), []);
@@ -80,8 +80,8 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
 
 /// Builds a router with one handler per kind of ending, each named after its route. `stopped` is
 /// set when the endless handler is dropped.
-fn every_ending(stopped: Arc<AtomicBool>) -> Router {
-    Router::builder(routes(&[
+fn router_with_every_ending(stopped: Arc<AtomicBool>) -> Router {
+    Router::builder(routes_by_name(&[
         "fine",
         "says_no",
         "typed",
@@ -92,7 +92,7 @@ fn every_ending(stopped: Arc<AtomicBool>) -> Router {
         "patient",
     ]))
     .time_limit(Duration::from_secs(5))
-    .handler_time_limit("patient", LONG)
+    .handler_time_limit("patient", LONG_TIME)
     .handler("fine", |_| async { Ok::<_, HandlerError>(json!(1)) })
     .handler("says_no", |_| async { Err::<Json, _>("not today") })
     .handler("typed", |_| async {
@@ -112,13 +112,13 @@ fn every_ending(stopped: Arc<AtomicBool>) -> Router {
         json!("too late")
     })
     .handler("endless", move |_| {
-        struct Seen(Arc<AtomicBool>);
-        impl Drop for Seen {
+        struct SetOnDrop(Arc<AtomicBool>);
+        impl Drop for SetOnDrop {
             fn drop(&mut self) {
                 self.0.store(true, Ordering::SeqCst);
             }
         }
-        let guard = Seen(stopped.clone());
+        let guard = SetOnDrop(stopped.clone());
         async move {
             let _guard = guard;
             std::future::pending::<Json>().await
@@ -135,7 +135,7 @@ fn every_ending(stopped: Arc<AtomicBool>) -> Router {
 #[tokio::test(start_paused = true)]
 async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
     let stopped = Arc::new(AtomicBool::new(false));
-    let router = every_ending(stopped.clone());
+    let router = router_with_every_ending(stopped.clone());
 
     let after = Duration::from_secs(5);
     let route = |name: &str| name.to_owned();
@@ -190,7 +190,7 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
 async fn a_handler_that_blocks_its_thread_is_left_behind() {
     let release = Arc::new(AtomicBool::new(false));
     let blocked = release.clone();
-    let router = Router::builder(routes(&["block"]))
+    let router = Router::builder(routes_by_name(&["block"]))
         .handler("block", move |_| {
             let blocked = blocked.clone();
             async move {
@@ -211,7 +211,7 @@ async fn a_handler_that_blocks_its_thread_is_left_behind() {
 
 #[test]
 fn outside_a_runtime_the_message_is_not_lost() {
-    let router = Router::builder(routes(&["a"])).handler("a", echo).build().unwrap();
+    let router = Router::builder(routes_by_name(&["a"])).handler("a", echo_request).build().unwrap();
     let mut future = std::pin::pin!(router.route(json!({"text": "a"})));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match future.as_mut().poll(&mut context) {
@@ -227,7 +227,7 @@ fn building_tells_everything_that_is_wrong() {
     let check = |builder: rulec_runtime::route::RouterBuilder, expected: &str| {
         assert_eq!(builder.build().unwrap_err().to_string(), expected);
     };
-    let handlers = rules(
+    let handlers = compile_rules(
         "route a when true -> file_handler
          route b when true -> goto inner
          default -> chat
@@ -235,17 +235,20 @@ fn building_tells_everything_that_is_wrong() {
          table aside { default -> never_asked }",
     );
     check(
-        Router::builder(handlers.clone()).handler("file_handlr", echo),
+        Router::builder(handlers.clone()).handler("file_handlr", echo_request),
         "the rules lead to `chat`, which has no handler; register one: `.handler(\"chat\", …)`\n\
          the rules lead to `file_handler`, which has no handler; did you mean `file_handlr`, which is registered?\n\
          the rules lead to `refund_handler`, which has no handler; register one: `.handler(\"refund_handler\", …)`",
     );
     check(
-        Router::builder(handlers.clone()).entry("innr").handler("x", echo),
+        Router::builder(handlers.clone()).entry("innr").handler("x", echo_request),
         "there is no entry `innr`; did you mean `inner`?",
     );
     check(
-        Router::builder(routes(&["a"])).handler("a", echo).handler("a", echo).handler_time_limit("b", LONG),
+        Router::builder(routes_by_name(&["a"]))
+            .handler("a", echo_request)
+            .handler("a", echo_request)
+            .handler_time_limit("b", LONG_TIME),
         "the handler `a` is registered twice; remove one, or give it a name of its own\n\
          a policy or time limit is set for `b`, which has no handler; register one: `.handler(\"b\", …)`",
     );
@@ -253,36 +256,39 @@ fn building_tells_everything_that_is_wrong() {
     // Only targets reachable from the entry table need a handler; an unused handler is a warning.
     let router = Router::builder(handlers)
         .entry("inner")
-        .handler("refund_handler", echo)
-        .handler("unused", echo)
+        .handler("refund_handler", echo_request)
+        .handler("unused", echo_request)
         .build()
         .unwrap();
     assert_eq!(router.warnings(), [Warning::UnusedHandler { name: "unused".to_owned() }]);
     assert_eq!(router.warnings()[0].to_string(), "no route leads to the handler `unused`");
 
-    let empty = Router::builder(rules("table t { default -> x }")).build().unwrap();
+    let empty = Router::builder(compile_rules("table t { default -> x }")).build().unwrap();
     assert_eq!(empty.warnings(), [Warning::EmptyEntry { name: "routes".to_owned() }]);
 }
 
 #[tokio::test]
 async fn an_entry_can_be_chosen() {
-    let rules = rules("default -> outer\ntable inner { default -> echo }");
-    let router = Router::builder(rules).entry("inner").handler("echo", echo).build().unwrap();
+    let rules = compile_rules("default -> outer\ntable inner { default -> echo }");
+    let router = Router::builder(rules).entry("inner").handler("echo", echo_request).build().unwrap();
     let outcome = router.route(json!({})).await;
     assert_eq!((outcome.entry.as_str(), outcome.handler.as_deref()), ("inner", Some("echo")));
 }
 
 #[tokio::test]
 async fn a_swap_that_does_not_fit_leaves_the_old_rules_in_force() {
-    let router =
-        Router::builder(rules("default -> a")).handler("a", echo).handler("b", echo).build().unwrap();
+    let router = Router::builder(compile_rules("default -> a"))
+        .handler("a", echo_request)
+        .handler("b", echo_request)
+        .build()
+        .unwrap();
     let first = router.rules().generation();
-    let error = router.swap(rules("default -> bb")).unwrap_err();
+    let error = router.swap(compile_rules("default -> bb")).unwrap_err();
     assert_eq!(error.problems().len(), 1);
     assert!(matches!(&error.problems()[0], Problem::NoHandler { target, .. } if target == "bb"));
     assert_eq!(router.rules().generation(), first);
 
-    let swapped = router.swap(rules("default -> b")).unwrap();
+    let swapped = router.swap(compile_rules("default -> b")).unwrap();
     assert_eq!(swapped.previous.generation(), first);
     assert_eq!(swapped.warnings, [Warning::UnusedHandler { name: "a".to_owned() }]);
     assert_eq!(router.warnings(), swapped.warnings);
@@ -293,9 +299,10 @@ async fn a_swap_that_does_not_fit_leaves_the_old_rules_in_force() {
     router.swap(swapped.previous).unwrap();
     assert_eq!(router.route(json!({})).await.generation, first);
 
-    let with_entry = Router::builder(rules("table t { default -> a }")).entry("t").handler("a", echo);
+    let with_entry =
+        Router::builder(compile_rules("table t { default -> a }")).entry("t").handler("a", echo_request);
     let router = with_entry.build().unwrap();
-    let error = router.swap(rules("table u { default -> a }")).unwrap_err();
+    let error = router.swap(compile_rules("table u { default -> a }")).unwrap_err();
     assert_eq!(error.to_string(), "there is no entry `t`; the entries are routes, u");
 }
 
@@ -303,7 +310,7 @@ async fn a_swap_that_does_not_fit_leaves_the_old_rules_in_force() {
 async fn what_is_under_way_ends_with_the_rules_it_began_with() {
     let (entered, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (in_handler, released) = (entered.clone(), go.clone());
-    let router = Router::builder(rules("default -> wait(version: 1)"))
+    let router = Router::builder(compile_rules("default -> wait(version: 1)"))
         .handler("wait", move |request: Request| {
             let (in_handler, released) = (in_handler.clone(), released.clone());
             async move {
@@ -322,7 +329,7 @@ async fn what_is_under_way_ends_with_the_rules_it_began_with() {
         async move { router.route(json!({})).await }
     });
     entered.notified().await;
-    let second = router.swap(rules("default -> wait(version: 2)")).unwrap().generation;
+    let second = router.swap(compile_rules("default -> wait(version: 2)")).unwrap().generation;
     let later = router.route(json!({})).await;
     assert_eq!((later.generation, later.reply()), (second, Some(&json!(2))));
     go.notify_one();
@@ -335,7 +342,7 @@ async fn swaps_under_load_lose_and_mix_nothing() {
     const TASKS: usize = 16;
     const MESSAGES: usize = 200;
     const SWAPS: i64 = 50;
-    let version = |n: i64| rules(&format!("route r{n} when text == \"x\" -> tell(version: {n})"));
+    let version = |n: i64| compile_rules(&format!("route r{n} when text == \"x\" -> tell(version: {n})"));
     let handled = Arc::new(AtomicUsize::new(0));
     let counter = handled.clone();
     let first = version(0);
@@ -391,7 +398,7 @@ async fn swaps_under_load_lose_and_mix_nothing() {
 
 #[tokio::test]
 async fn an_outcome_is_plain_json() {
-    let router = Router::builder(routes(&["fine", "fails"]))
+    let router = Router::builder(routes_by_name(&["fine", "fails"]))
         .handler("fine", |_| async { json!([1, 2]) })
         .handler("fails", |_| async { Err::<Json, _>("no") })
         .build()
@@ -419,7 +426,7 @@ async fn arguments_come_as_a_type_of_ones_own() {
     struct Args {
         limit: u32,
     }
-    let router = Router::builder(rules("default -> lister(limit: ctx.limit ?? 20)"))
+    let router = Router::builder(compile_rules("default -> lister(limit: ctx.limit ?? 20)"))
         .handler("lister", |request: Request| async move {
             let args: Args = request.args_as()?;
             Ok::<_, HandlerError>(json!(args.limit))
@@ -441,6 +448,7 @@ async fn a_host_function_that_fails_costs_no_message() {
              default -> b",
         )
         .unwrap();
-    let router = Router::builder(rules).handler("a", echo).handler("b", echo).build().unwrap();
+    let router =
+        Router::builder(rules).handler("a", echo_request).handler("b", echo_request).build().unwrap();
     assert_eq!(router.route(json!({"text": "x"})).await.handler.as_deref(), Some("b"));
 }

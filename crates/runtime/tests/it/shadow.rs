@@ -10,22 +10,22 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-const OLD: &str = "route refund when text contains \"refund\" -> billing(n: n)\ndefault -> chat";
-const NEW: &str = "route refund when text contains \"refund\" and n < 10 -> billing(n: n + 0)
+const OLD_RULES: &str = "route refund when text contains \"refund\" -> billing(n: n)\ndefault -> chat";
+const NEW_RULES: &str = "route refund when text contains \"refund\" and n < 10 -> billing(n: n + 0)
 route large when text contains \"refund\" -> person
 default -> chat { mood: \"kind\" }";
 
-fn rules(text: &str) -> Rules {
+fn compile_rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap()
 }
 
-fn place(route: &str) -> RoutePosition {
+fn position_of_route(route: &str) -> RoutePosition {
     RoutePosition { table: "routes".to_owned(), route: Some(route.to_owned()) }
 }
 
 /// Builds a router whose handlers count their calls.
-fn counting(calls: &Arc<AtomicU64>) -> rulec_runtime::route::RouterBuilder {
-    let mut builder = Router::builder(rules(OLD));
+fn counting_router(calls: &Arc<AtomicU64>) -> rulec_runtime::route::RouterBuilder {
+    let mut builder = Router::builder(compile_rules(OLD_RULES));
     for name in ["billing", "chat", "person"] {
         let calls = calls.clone();
         builder = builder.handler(name, move |request: Request| {
@@ -39,10 +39,10 @@ fn counting(calls: &Arc<AtomicU64>) -> rulec_runtime::route::RouterBuilder {
 #[tokio::test]
 async fn differences_are_counted_by_route_and_nobody_acts_on_them() {
     let calls = Arc::new(AtomicU64::new(0));
-    let router = counting(&calls).build().unwrap();
+    let router = counting_router(&calls).build().unwrap();
     assert_eq!(router.shadow_stats(), None);
     let before = router.rules().generation();
-    router.shadow(rules(NEW)).unwrap();
+    router.shadow(compile_rules(NEW_RULES)).unwrap();
     for (text, n) in [("refund", 1), ("refund", 12), ("refund", 20), ("hello", 1)] {
         let outcome = router.route(json!({ "text": text, "n": n })).await;
         let handler = if text == "refund" { "billing" } else { "chat" };
@@ -56,7 +56,10 @@ async fn differences_are_counted_by_route_and_nobody_acts_on_them() {
     let once = Differences { messages: 1, handler: 0, args: 0, metadata: 1 };
     assert_eq!(
         pairs,
-        [(&place("refund"), &place("large"), twice), (&place("default"), &place("default"), once)]
+        [
+            (&position_of_route("refund"), &position_of_route("large"), twice),
+            (&position_of_route("default"), &position_of_route("default"), once)
+        ]
     );
     assert_eq!(router.end_shadow(), Some(stats));
     router.route(json!({ "text": "refund" })).await;
@@ -66,7 +69,7 @@ async fn differences_are_counted_by_route_and_nobody_acts_on_them() {
 #[tokio::test]
 async fn generations_are_promoted_and_rolled_back_by_their_number() {
     let calls = Arc::default();
-    let router = counting(&calls).keep(2).build().unwrap();
+    let router = counting_router(&calls).keep(2).build().unwrap();
     let first = router.rules().generation();
     assert_eq!(router.promote(first).unwrap_err(), SwitchError::NoShadow);
     assert_eq!(
@@ -75,7 +78,7 @@ async fn generations_are_promoted_and_rolled_back_by_their_number() {
             "generation {first} is not kept; no rules were replaced yet, or the router was built with `keep(0)`"
         )
     );
-    router.shadow(rules(NEW)).unwrap();
+    router.shadow(compile_rules(NEW_RULES)).unwrap();
     let second = router.generations().shadow.unwrap();
     assert_eq!(router.promote(first).unwrap_err(), SwitchError::OtherShadow { asked: first, is: second });
     assert_eq!(router.promote(second).unwrap().generation, second);
@@ -87,8 +90,8 @@ async fn generations_are_promoted_and_rolled_back_by_their_number() {
     assert_eq!(handler(&router).await, "billing");
     // Switches back and forth; at most two earlier rule sets are kept.
     assert_eq!(router.generations(), Generations { in_force: first, shadow: None, previous: vec![second] });
-    let third = router.swap(rules("default -> chat")).unwrap().generation;
-    let fourth = router.swap(rules("default -> person")).unwrap().generation;
+    let third = router.swap(compile_rules("default -> chat")).unwrap().generation;
+    let fourth = router.swap(compile_rules("default -> person")).unwrap().generation;
     assert_eq!(
         router.generations(),
         Generations { in_force: fourth, shadow: None, previous: vec![third, first] }
@@ -102,11 +105,11 @@ async fn generations_are_promoted_and_rolled_back_by_their_number() {
 #[tokio::test]
 async fn rules_that_fit_no_more_stay_in_the_shadow() {
     let calls = Arc::default();
-    let router = counting(&calls).entry("t").build().unwrap_err();
+    let router = counting_router(&calls).entry("t").build().unwrap_err();
     assert!(router.to_string().contains('t'), "{router}");
     let live = LiveRules::from_text(Compiler::new(), "table t { default -> chat }\ndefault -> chat").unwrap();
-    let router = counting(&calls).build().unwrap();
-    assert!(router.shadow(rules("default -> nobody")).unwrap_err().to_string().contains("`nobody`"));
+    let router = counting_router(&calls).build().unwrap();
+    assert!(router.shadow(compile_rules("default -> nobody")).unwrap_err().to_string().contains("`nobody`"));
     assert_eq!(router.shadow_stats(), None);
     router.shadow(live.clone()).unwrap();
     // Shadow rules can be edited like any live rules. An edit makes a new generation and may only
@@ -116,15 +119,15 @@ async fn rules_that_fit_no_more_stay_in_the_shadow() {
     live.insert("route x when text == \"x\" -> person").unwrap();
     assert!(matches!(router.promote(before).unwrap_err(), SwitchError::OtherShadow { .. }));
     router.route(json!({ "text": "x" })).await;
-    assert_eq!(router.shadow_stats().unwrap().pairs[0].to, place("x"));
+    assert_eq!(router.shadow_stats().unwrap().pairs[0].to, position_of_route("x"));
     router.promote(live.generation()).unwrap();
     assert_eq!(router.route(json!({ "text": "x" })).await.handler.unwrap(), "person");
 }
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Lines {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -137,10 +140,10 @@ impl Write for Lines {
 
 #[tokio::test]
 async fn the_log_tells_where_the_shadow_differs() {
-    let (calls, lines) = (Arc::default(), Lines::default());
+    let (calls, lines) = (Arc::default(), SharedBuffer::default());
     let log = DecisionLog::builder().to_writer(lines.clone()).unwrap();
-    let router = counting(&calls).log(log.clone()).build().unwrap();
-    router.shadow(rules(NEW)).unwrap();
+    let router = counting_router(&calls).log(log.clone()).build().unwrap();
+    router.shadow(compile_rules(NEW_RULES)).unwrap();
     let shadow = router.generations().shadow.unwrap();
     router.route(json!({ "text": "refund", "n": 1 })).await;
     router.route(json!({ "text": "refund", "n": 12 })).await;
@@ -156,7 +159,7 @@ async fn the_log_tells_where_the_shadow_differs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_is_compared_with_one_shadow_while_shadows_come_and_go() {
     let calls = Arc::default();
-    let router = counting(&calls).build().unwrap();
+    let router = counting_router(&calls).build().unwrap();
     let routing = {
         let router = router.clone();
         tokio::spawn(async move {
@@ -168,7 +171,7 @@ async fn every_message_is_compared_with_one_shadow_while_shadows_come_and_go() {
     };
     let mut compared = 0;
     while !routing.is_finished() {
-        router.shadow(rules(NEW)).unwrap();
+        router.shadow(compile_rules(NEW_RULES)).unwrap();
         tokio::task::yield_now().await;
         let promoted = router.generations().shadow.unwrap();
         if promoted.is_multiple_of(3) {

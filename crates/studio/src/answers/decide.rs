@@ -1,7 +1,7 @@
 //! Answers requests for one decision, with its explanation.
 
-use super::message::message;
-use super::{entry, judge, workflow};
+use super::message::request_message;
+use super::{find_entry, judge, workflow};
 use crate::api::{Decide, Decided, Decision, InputViolation, LeftOut};
 use crate::error::Answer;
 use crate::language::{language, localized};
@@ -14,12 +14,12 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
-    let known = studio.known(asked.version)?;
+    let known = studio.snapshot(asked.version)?;
     let Some(rules) = known.analysis.rules.as_ref() else {
         let error = known.first_error().unwrap_or_default();
-        return Ok(Decided::Broken { error, errors: known.errors() });
+        return Ok(Decided::Broken { error, errors: known.error_count() });
     };
-    let message = match message(studio, &asked.message, asked.row.as_ref())? {
+    let message = match request_message(studio, &asked.message, asked.row.as_ref())? {
         Ok(message) => message,
         Err(mistake) => return Ok(Decided::RequestError(mistake)),
     };
@@ -28,10 +28,10 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
         return judge::judge(rules, &asked, &message);
     }
     if program.workflow_named(&asked.entry).is_some() {
-        return Ok(Decided::Workflow(workflow::run(rules, &asked.entry, message)?));
+        return Ok(Decided::Workflow(workflow::run_workflow(rules, &asked.entry, message)?));
     }
-    let entry = entry(rules, &asked.entry)?;
-    Ok(Decided::Decision(decision(&known, rules, entry, &message, studio.show_private)))
+    let entry = find_entry(rules, &asked.entry)?;
+    Ok(Decided::Decision(build_decision(&known, rules, entry, &message, studio.show_private)))
 }
 
 /// Explains the decision of an entry on a message. For flows, the intent classifier is also used.
@@ -42,14 +42,14 @@ pub(crate) fn explain(
     message: &Json,
     show_private: bool,
 ) -> rulec::Explanation {
-    let matcher = known.matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
+    let matcher = known.intent_matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
     let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
     explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
 }
 
 /// Returns the key, such as `routes/refunds`, of the statement that an explanation names as chosen.
 /// `None` if nothing was chosen.
-pub(crate) fn key_of(
+pub(crate) fn explained_key(
     known: &ProjectSnapshot,
     rules: &Rules,
     explanation: &rulec::Explanation,
@@ -57,10 +57,10 @@ pub(crate) fn key_of(
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;
     let table = explanation.tables.last().unwrap_or(&explanation.entry);
-    known.keys(rules).get(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
+    known.keys(rules).find_by_key(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
 }
 
-fn decision(
+fn build_decision(
     known: &ProjectSnapshot,
     rules: &Rules,
     entry: Entry<'_>,
@@ -97,7 +97,7 @@ fn decision(
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {
         decision: shown,
-        key: key_of(known, rules, &explanation),
+        key: explained_key(known, rules, &explanation),
         summary: explanation.summary_in(language()),
         breaches: breaches.collect(),
         left_out: left_out.collect(),

@@ -11,14 +11,14 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 
 /// Maximum number of suggested values per form field.
-const OFFERED: usize = 40;
+const MAX_SUGGESTIONS: usize = 40;
 
 /// Texts that rules compare with each message field, by the path of the field.
-pub(crate) struct Compared(HashMap<String, BTreeSet<String>>);
+pub(crate) struct ComparedTexts(HashMap<String, BTreeSet<String>>);
 
-impl Compared {
-    pub fn new(program: &Program) -> Compared {
-        let mut compared = Compared(HashMap::new());
+impl ComparedTexts {
+    pub fn new(program: &Program) -> ComparedTexts {
+        let mut compared = ComparedTexts(HashMap::new());
         let bodies = program.lets.iter().map(|one| match &one.body {
             Term::Cond(cond) => Part::Cond(cond),
             Term::Expr(expr) => Part::Expr(expr),
@@ -29,14 +29,14 @@ impl Compared {
             if let Part::Cond(cond) = part
                 && let rulec_sema::hir::CondKind::Test(test) = &cond.kind
             {
-                compared.test(program, test);
+                compared.add_predicate(program, test);
             }
             open.extend(part.parts());
         }
         compared
     }
 
-    fn test(&mut self, program: &Program, test: &Predicate) {
+    fn add_predicate(&mut self, program: &Program, test: &Predicate) {
         let (ExprKind::Slot(slot), Some(Op::Eq | Op::Ne | Op::In)) = (&test.left.kind, test.op) else {
             return;
         };
@@ -49,44 +49,44 @@ impl Compared {
         };
         let known = self.0.entry(program.slots[slot.index()].name()).or_default();
         known.extend(values);
-        while known.len() > OFFERED {
+        while known.len() > MAX_SUGGESTIONS {
             known.pop_last();
         }
     }
 
-    fn offered(&self, path: &str) -> Vec<String> {
+    fn suggestions(&self, path: &str) -> Vec<String> {
         self.0.get(path).into_iter().flatten().cloned().collect()
     }
 }
 
 /// Returns the form fields for a record type, whose path in the message is `around`.
-pub(crate) fn fields(record: &RecordType, around: &str, compared: &Compared) -> Vec<FormField> {
+pub(crate) fn record_fields(record: &RecordType, around: &str, compared: &ComparedTexts) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
         let path =
             if around.is_empty() { field.name.to_string() } else { format!("{around}.{}", field.name) };
         FormField {
             name: field.name.to_string(),
             ty: field.ty.to_string(),
-            control: control(&field.ty),
+            control: control_for_type(&field.ty),
             optional: field.optional,
             private: field.private,
-            fields: field.ty.fields().map(|inner| fields(inner, &path, compared)).unwrap_or_default(),
-            suggestions: compared.offered(&path),
+            fields: field.ty.fields().map(|inner| record_fields(inner, &path, compared)).unwrap_or_default(),
+            suggestions: compared.suggestions(&path),
         }
     };
     record.fields.iter().map(field).collect()
 }
 
 /// Returns the form fields for a payload kind.
-pub(crate) fn payload(payload: &Payload) -> Vec<FormField> {
-    objects(&payload.object)
+pub(crate) fn payload_fields(payload: &Payload) -> Vec<FormField> {
+    object_fields(&payload.object)
 }
 
-fn objects(object: &Object) -> Vec<FormField> {
+fn object_fields(object: &Object) -> Vec<FormField> {
     let field = |field: &rulec_sema::hir::PayloadField| {
         let (ty, control, fields) = match &field.shape {
-            Shape::Plain(ty) => (ty.to_string(), control(ty), Vec::new()),
-            Shape::Object(inner) => ("{ … }".to_owned(), Control::Record, objects(inner)),
+            Shape::Plain(ty) => (ty.to_string(), control_for_type(ty), Vec::new()),
+            Shape::Object(inner) => ("{ … }".to_owned(), Control::Record, object_fields(inner)),
             Shape::Objects(_) => ("list<{ … }>".to_owned(), Control::Json, Vec::new()),
         };
         let suggestions = match &field.limits {
@@ -101,7 +101,7 @@ fn objects(object: &Object) -> Vec<FormField> {
     object.fields.iter().map(field).collect()
 }
 
-fn control(ty: &Ty) -> Control {
+fn control_for_type(ty: &Ty) -> Control {
     match ty.kinds {
         KindSet::STRING => Control::Text,
         KindSet::INT => Control::Int,
@@ -116,22 +116,22 @@ fn control(ty: &Ty) -> Control {
 
 /// Returns the message with which a form is initially filled. This is the message of the first test
 /// of `routes`, otherwise a message with a default value for each field.
-pub(crate) fn example(program: &Program, fields: &[FormField]) -> Json {
+pub(crate) fn example_message(program: &Program, fields: &[FormField]) -> Json {
     let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(decides) {
         Some(test) => test.message.clone(),
-        None => skeleton(fields),
+        None => default_values(fields),
     }
 }
 
-fn skeleton(fields: &[FormField]) -> Json {
+fn default_values(fields: &[FormField]) -> Json {
     let value = |field: &FormField| match field.control {
         Control::Text => field.suggestions.first().map_or("", String::as_str).into(),
         Control::Int | Control::Number => 0.into(),
         Control::Bool => false.into(),
         Control::Datetime => "2026-01-31T12:00:00Z".into(),
         Control::Texts => Json::Array(Vec::new()),
-        Control::Record => skeleton(&field.fields),
+        Control::Record => default_values(&field.fields),
         Control::Json => Json::Null,
     };
     let wanted = fields.iter().filter(|field| field.control != Control::Json);

@@ -1,8 +1,8 @@
 //! Validates a payload: returns violations with their text ranges, and corrections as a diff.
 
-use super::message::mistake;
+use super::message::to_mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
-use crate::difference::difference;
+use crate::difference::diff_lines;
 use crate::error::{Answer, RequestError};
 use crate::language::localized;
 use crate::utf16::Utf16Offsets;
@@ -20,7 +20,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
-            Err(error) => return Ok(Decided::RequestError(mistake(text, &error, true))),
+            Err(error) => return Ok(Decided::RequestError(to_mistake(text, &error, true))),
         };
         for (name, value) in values {
             judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
@@ -32,7 +32,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     let violation = |found: &payload::Violation| {
         let why =
             whys.iter().find(|why| why.violation.rule == found.rule && why.violation.path == found.path);
-        let place = place(&asked.message, &found.path);
+        let place = find_value_range(&asked.message, &found.path);
         Violation {
             rule: found.rule.to_string(),
             path: found.path.clone(),
@@ -42,15 +42,15 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
                 .clone()
                 .and_then(|place| serde_json::from_str(&asked.message[place]).ok())
                 .unwrap_or_default(),
-            from: place.as_ref().map(|place| places.unit(place.start)),
-            to: place.as_ref().map(|place| places.unit(place.end)),
+            from: place.as_ref().map(|place| places.to_utf16(place.start)),
+            to: place.as_ref().map(|place| places.to_utf16(place.end)),
             why: why.map(|why| why.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
         }
     };
     let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
     let corrections = judgement.corrections();
     let remaining = if corrections.is_empty() { judgement.violations() } else { judgement.remaining() };
-    let diff = judgement.corrected().map(|corrected| difference(&pretty(message), &pretty(corrected)));
+    let diff = judgement.corrected().map(|corrected| diff_lines(&pretty(message), &pretty(corrected)));
     Ok(Decided::Payload(Judged {
         outcome: judgement.outcome().name().to_owned(),
         fallback: judgement.fallback().map(str::to_owned),
@@ -76,17 +76,19 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
 }
 
 /// Finds the byte range of a value in a JSON text, by its path, such as `$.nodes[2]["x y"]`.
-fn place(text: &str, path: &str) -> Option<Range<usize>> {
+fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     let mut value = text;
     let mut rest = path.strip_prefix('$')?;
     while !rest.is_empty() {
-        let (step, behind) = step(rest)?;
+        let (step, behind) = split_step(rest)?;
         rest = behind;
         // A raw value borrows from the text that was parsed, so its address gives its position in
         // the text.
         let inner: &RawValue = match step {
-            Step::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?,
-            Step::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
+            PathStep::Key(key) => {
+                serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?
+            }
+            PathStep::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
         };
         value = inner.get();
     }
@@ -94,35 +96,35 @@ fn place(text: &str, path: &str) -> Option<Range<usize>> {
     Some(start..start + value.len())
 }
 
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
 /// Splits the first step, a key or an index, off a path. Returns the step and the rest of the path.
-fn step(path: &str) -> Option<(Step, &str)> {
+fn split_step(path: &str) -> Option<(PathStep, &str)> {
     if let Some(name) = path.strip_prefix('.') {
         let end = name.find(['.', '[']).unwrap_or(name.len());
-        return Some((Step::Key(name[..end].to_owned()), &name[end..]));
+        return Some((PathStep::Key(name[..end].to_owned()), &name[end..]));
     }
     let inner = path.strip_prefix('[')?;
     if inner.starts_with('"') {
         let mut keys = serde_json::Deserializer::from_str(inner).into_iter::<String>();
         let key = keys.next()?.ok()?;
-        return Some((Step::Key(key), inner[keys.byte_offset()..].strip_prefix(']')?));
+        return Some((PathStep::Key(key), inner[keys.byte_offset()..].strip_prefix(']')?));
     }
     let (digits, behind) = inner.split_once(']')?;
-    Some((Step::Index(digits.parse().ok()?), behind))
+    Some((PathStep::Index(digits.parse().ok()?), behind))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::find_value_range;
 
     #[test]
     fn a_path_leads_to_a_place_in_the_text() {
         let text = r#"{"a": [1, {"x y": "é\"]"}], "b": {"c" : null}}"#;
-        let at = |path: &str| place(text, path).map(|place| &text[place]);
+        let at = |path: &str| find_value_range(text, path).map(|place| &text[place]);
         assert_eq!(at("$"), Some(text));
         assert_eq!(at("$.a[0]"), Some("1"));
         assert_eq!(at(r#"$.a[1]["x y"]"#), Some(r#""é\"]""#));

@@ -1,7 +1,7 @@
 //! Builds the map of a rule set: tables with their statements, access paths and findings, and
 //! workflows with their edges.
 
-use super::kind;
+use super::to_entry_kind;
 use crate::api::{
     EntryKind, FindingKind, HowFound, Map, MapEdge, MapFinding, MapNode, MapRoute, MapTable, MapWorkflow,
     Version,
@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
-    let known = studio.known(version)?;
+    let known = studio.snapshot(version)?;
     build(&known)
 }
 
@@ -28,26 +28,26 @@ pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
 pub(crate) fn build(known: &ProjectSnapshot) -> Answer<Map> {
     let rules = known.rules()?;
     let program = rules.program();
-    let maker = Maker::new(known, rules);
-    let entered = drawing::entered(program);
+    let maker = MapBuilder::new(known, rules);
+    let entered = drawing::entered_tables(program);
     let judged: BTreeSet<TableId> =
         program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
     let mut tables: Vec<MapTable> = Vec::new();
     for (table, id) in program.tables.iter().zip((0..).map(TableId)) {
         let intents = table.kind == TableKind::Flows && !program.flows.is_empty();
         if !judged.contains(&id) && (!table.order.is_empty() || table.default.is_some() || intents) {
-            tables.push(maker.table(id, table, entered.contains(&*table.name)));
+            tables.push(maker.map_table(id, table, entered.contains(&*table.name)));
         }
     }
     tables.sort_by_key(|table| table.entered);
     Ok(Map {
         tables,
-        workflows: program.workflows.iter().map(|workflow| self::workflow(rules, workflow)).collect(),
-        payloads: program.payloads.iter().map(|payload| maker.payload(payload)).collect(),
+        workflows: program.workflows.iter().map(|workflow| map_workflow(rules, workflow)).collect(),
+        payloads: program.payloads.iter().map(|payload| maker.map_payload(payload)).collect(),
     })
 }
 
-fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow {
+fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow {
     let program = rules.program();
     let nodes = workflow.nodes.iter().map(|node| MapNode {
         id: node.id.to_string(),
@@ -55,7 +55,7 @@ fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow 
         parallel: node.is_parallel(),
         router: node.router.map(|router| program.tables[router.index()].name.to_string()),
     });
-    let edges = drawing::workflow(rules, workflow).edges.into_iter();
+    let edges = drawing::draw_workflow(rules, workflow).edges.into_iter();
     let edges =
         edges.map(|edge| MapEdge { from: edge.from, to: edge.to, label: edge.label, loop_back: edge.dashed });
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
@@ -63,7 +63,7 @@ fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow 
 
 /// Returns the findings about a rule. These are the findings whose span lies inside the rule's
 /// span.
-pub(crate) fn findings(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
+pub(crate) fn findings_in_span(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
     let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
     let all =
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
@@ -88,7 +88,7 @@ pub(crate) fn findings(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
     of_rule.map(finding).collect()
 }
 
-struct Maker<'k> {
+struct MapBuilder<'k> {
     known: &'k ProjectSnapshot,
     rules: &'k Rules,
     /// Access path of each rule, which says how the index finds it. `indexed` contains the tables
@@ -100,8 +100,8 @@ struct Maker<'k> {
     defaults: HashMap<String, Span>,
 }
 
-impl<'k> Maker<'k> {
-    fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> Maker<'k> {
+impl<'k> MapBuilder<'k> {
+    fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> MapBuilder<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
             let ((by, what), shared) = (route.found.name_and_message(), route.found.shared_route_count());
@@ -111,13 +111,13 @@ impl<'k> Maker<'k> {
             let name = table.table;
             table.statements.into_iter().map(move |one| ((name.clone(), one.name), one.steps))
         });
-        Maker {
+        MapBuilder {
             known,
             rules,
             found: found.collect(),
             indexed: plans.iter().filter(|plan| plan.indexed).map(|plan| TableId(plan.table)).collect(),
             steps: steps.collect(),
-            defaults: coverage::defaults(rules),
+            defaults: coverage::default_spans(rules),
         }
     }
 
@@ -125,20 +125,20 @@ impl<'k> Maker<'k> {
         self.rules.program()
     }
 
-    fn table(&self, id: TableId, table: &Table, entered: bool) -> MapTable {
+    fn map_table(&self, id: TableId, table: &Table, entered: bool) -> MapTable {
         let program = self.program();
         let mut routes: Vec<MapRoute> =
-            table.order.iter().map(|id| self.route(*id, &program.rules[id.index()], table)).collect();
+            table.order.iter().map(|id| self.map_route(*id, &program.rules[id.index()], table)).collect();
         if table.kind == TableKind::Flows {
-            routes.extend(self.intents());
+            routes.extend(self.map_intents());
         }
-        routes.extend(table.default.as_ref().map(|outcome| self.default(table, outcome)));
+        routes.extend(table.default.as_ref().map(|outcome| self.map_default(table, outcome)));
         let of_table = program.rules.iter().zip((0..).map(RuleId));
         let disabled = of_table.filter(|(rule, _)| rule.table == id && rule.disabled);
-        routes.extend(disabled.map(|(rule, id)| self.route(id, rule, table)));
+        routes.extend(disabled.map(|(rule, id)| self.map_route(id, rule, table)));
         MapTable {
             name: table.name.to_string(),
-            kind: kind(table.kind),
+            kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
             entered,
             indexed: self.indexed.contains(&id),
@@ -146,7 +146,7 @@ impl<'k> Maker<'k> {
         }
     }
 
-    fn route(&self, id: RuleId, rule: &Rule, table: &Table) -> MapRoute {
+    fn map_route(&self, id: RuleId, rule: &Rule, table: &Table) -> MapRoute {
         let program = self.program();
         let goto = match rule.outcome {
             Outcome::Goto(inner) => Some(program.tables[inner.index()].name.to_string()),
@@ -165,16 +165,16 @@ impl<'k> Maker<'k> {
             priority: rule.priority,
             condition,
             docs: rule.docs.to_string(),
-            to: drawing::leads_to(program, &rule.outcome, &rule.name),
+            to: drawing::describe_target(program, &rule.outcome, &rule.name),
             goto,
             found: self.found.get(&id).cloned(),
             steps: steps.copied().unwrap_or_default(),
-            findings: findings(self.known, rule.span),
-            place: self.known.place(rule.span),
+            findings: findings_in_span(self.known, rule.span),
+            place: self.known.source_range(rule.span),
         }
     }
 
-    fn default(&self, table: &Table, outcome: &Outcome) -> MapRoute {
+    fn map_default(&self, table: &Table, outcome: &Outcome) -> MapRoute {
         let program = self.program();
         let span = self.defaults.get(&*table.name);
         MapRoute {
@@ -183,32 +183,32 @@ impl<'k> Maker<'k> {
                 Outcome::Goto(inner) => Some(program.tables[inner.index()].name.to_string()),
                 _ => None,
             },
-            place: span.and_then(|span| self.known.place(*span)),
-            ..plain(
+            place: span.and_then(|span| self.known.source_range(*span)),
+            ..plain_route(
                 keys::key(&table.name, "default"),
                 "default",
-                drawing::leads_to(program, outcome, "default"),
+                drawing::describe_target(program, outcome, "default"),
             )
         }
     }
 
     /// Returns the flows that the intent classifier finds, as statements of a map table.
-    fn intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
+    fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
             let examples: Vec<String> = examples.iter().map(|example| format!("\"{example}\"")).collect();
             Some(MapRoute {
                 condition: examples.join(", "),
                 docs: flow.description.to_string(),
-                findings: findings(self.known, flow.span),
-                place: self.known.place(flow.span),
-                ..plain(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
+                findings: findings_in_span(self.known, flow.span),
+                place: self.known.source_range(flow.span),
+                ..plain_route(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
         })
     }
 
     /// Returns the rules of a payload kind as a map table.
-    fn payload(&self, payload: &Payload) -> MapTable {
+    fn map_payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();
         let mut seen = BTreeSet::new();
@@ -216,9 +216,9 @@ impl<'k> Maker<'k> {
         let routes = rules.filter(|rule| seen.insert(rule.name.clone())).map(|rule| MapRoute {
             condition: drawing::one_line(self.rules.sources().slice(rule.span)),
             docs: rule.docs.to_string(),
-            findings: findings(self.known, rule.span),
-            place: self.known.place(rule.span),
-            ..plain(keys::key(&payload.name, &rule.name), &rule.name, String::new())
+            findings: findings_in_span(self.known, rule.span),
+            place: self.known.source_range(rule.span),
+            ..plain_route(keys::key(&payload.name, &rule.name), &rule.name, String::new())
         });
         MapTable {
             name: payload.name.to_string(),
@@ -231,7 +231,7 @@ impl<'k> Maker<'k> {
     }
 }
 
-fn plain(key: String, name: &str, to: String) -> MapRoute {
+fn plain_route(key: String, name: &str, to: String) -> MapRoute {
     MapRoute {
         key,
         name: name.to_owned(),

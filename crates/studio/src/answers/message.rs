@@ -11,14 +11,18 @@ use serde_json::Value as Json;
 
 /// Returns the message of a request: the parsed `text`, or the unmasked message of a replay row.
 /// The inner error describes invalid JSON.
-pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> Answer<Result<Json, Mistake>> {
+pub(crate) fn request_message(
+    studio: &Studio,
+    text: &str,
+    row: Option<&MessageOf>,
+) -> Answer<Result<Json, Mistake>> {
     if let Some(row) = row {
-        return Ok(Ok(studio.replay(row.replay)?.message(row.line)?));
+        return Ok(Ok(studio.replay(row.replay)?.message_of_line(row.line)?));
     }
-    Ok(json::parse_object(text).map(Json::Object).map_err(|error| mistake(text, &error, false)))
+    Ok(json::parse_object(text).map(Json::Object).map_err(|error| to_mistake(text, &error, false)))
 }
 
-pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
+pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
     let error = error.localized(language());
     Mistake {
         message: error.message().to_owned(),
@@ -26,7 +30,7 @@ pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistak
         code: error.kind().code().to_string(),
         line: error.line(),
         column: error.column(),
-        at: Utf16Offsets::new(text).unit(error.offset()),
+        at: Utf16Offsets::new(text).to_utf16(error.offset()),
         in_context,
     }
 }

@@ -2,10 +2,10 @@
 //! as another route.
 
 use super::decide::explain;
-use super::entry;
-use super::message::message;
+use super::find_entry;
+use super::message::request_message;
 use crate::api::{AskNear, Near, NearField, NearKind};
-use crate::error::{Answer, RequestError, as_it_is};
+use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
 use crate::state::Studio;
 use rulec::why_not::{Remedy, WhyNot};
@@ -16,23 +16,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Maximum number of statements for which a change is searched (`ASKED`), and of near misses that
-/// are returned (`TOLD`).
-const ASKED: usize = 12;
-const TOLD: usize = 6;
+/// Maximum number of statements for which a change is searched (`MAX_SEARCHED`), and of near misses
+/// that are returned (`MAX_RETURNED`).
+const MAX_SEARCHED: usize = 12;
+const MAX_RETURNED: usize = 6;
 /// Time after which no change is searched for further statements, because a user waits.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 
-pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
+pub(crate) fn near_misses(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     // While the user types, the page sends many requests, and only the result of the newest one is
     // shown.
-    let is_newest = studio.newest();
-    let known = studio.known(asked.version)?;
+    let is_newest = studio.register_newest();
+    let known = studio.snapshot(asked.version)?;
     let rules = known.rules()?;
-    let entry = entry(rules, &asked.entry)?;
-    let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| RequestError::invalid(as_it_is(mistake.message)))?;
-    let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
+    let entry = find_entry(rules, &asked.entry)?;
+    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+        .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
+    let tell = |found: WhyNot| to_near(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
         return Ok(vec![tell(
             entry.why_not(route, &message).map_err(|error| RequestError::missing(error.to_message()))?,
@@ -42,7 +42,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let mut found: Vec<Near> = Vec::new();
     let trace = explain(&known, rules, entry, &message, true).trace;
     for name in candidates(&trace, rules.program(), entry.id()) {
-        if begun.elapsed() > PATIENCE || !is_newest() {
+        if begun.elapsed() > SEARCH_TIME_LIMIT || !is_newest() {
             break;
         }
         let Ok(why_not) = entry.why_not(&name, &message) else { continue };
@@ -52,7 +52,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
         }
     }
     found.sort_by_key(|near| near.fields.len());
-    found.truncate(TOLD);
+    found.truncate(MAX_RETURNED);
     Ok(found)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
 /// failed conditions come first.
 fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut tried = Vec::new();
-    failed(trace, &mut tried);
+    collect_failed(trace, &mut tried);
     tried.sort_by_key(|(_, parts)| *parts);
     let mut names: Vec<String> = tried.into_iter().map(|(name, _)| name).collect();
     // Statements after the chosen one were not evaluated.
@@ -69,33 +69,33 @@ fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<Stri
     names.extend(table.default.iter().map(|_| "default".to_owned()));
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
-    names.truncate(ASKED);
+    names.truncate(MAX_SEARCHED);
     names
 }
 
 /// Adds the statements that were tried and failed to `found`, each with the number of its
 /// predicates that are false or unknown.
-fn failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
+fn collect_failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {
-            (Some(inner), _) => failed(inner, found),
-            (None, false) => found.push((route.route.clone(), parts(&route.when))),
+            (Some(inner), _) => collect_failed(inner, found),
+            (None, false) => found.push((route.route.clone(), count_failed_predicates(&route.when))),
             (None, true) => {}
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_ref()) {
-        failed(inner, found);
+        collect_failed(inner, found);
     }
 }
 
-fn parts(node: &TraceNode) -> usize {
+fn count_failed_predicates(node: &TraceNode) -> usize {
     match node.children.as_slice() {
         [] => usize::from(matches!(node.result, Mark::False | Mark::Unknown)),
-        children => children.iter().map(parts).sum(),
+        children => children.iter().map(count_failed_predicates).sum(),
     }
 }
 
-fn told(found: WhyNot) -> Near {
+fn to_near(found: WhyNot) -> Near {
     let (remedy, fields, message, smallest) = match found.remedy {
         Remedy::Chosen => (NearKind::Chosen, Vec::new(), Json::Null, true),
         Remedy::Change { fields, message, smallest } => (NearKind::Change, fields, message, smallest),

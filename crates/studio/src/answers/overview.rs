@@ -1,13 +1,13 @@
 //! Answers requests about the entries of a rule set, and about messages that are saved by name.
 
-use super::form::{self, Compared};
-use super::kind;
+use super::form::{self, ComparedTexts};
+use super::to_entry_kind;
 use crate::api::{
     EntryInfo, EntryKind, KeepMessages, KeptMessage, KeptMessages, Overview, RuleSet, Session, UploadRules,
     Version,
 };
-use crate::error::{Answer, RequestError, as_it_is};
-use crate::project::{Project, stamp};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::project::{Project, text_fingerprint};
 use crate::state::Studio;
 use rulec::TableKind;
 use rulec_base::message;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// Parameters of a request that has none.
 #[derive(Deserialize)]
-pub(crate) struct Nothing {}
+pub(crate) struct NoParameters {}
 
-pub(crate) fn session(studio: &Arc<Studio>, _: Nothing) -> Answer<Session> {
+pub(crate) fn session(studio: &Arc<Studio>, _: NoParameters) -> Answer<Session> {
     Ok(studio.session())
 }
 
@@ -30,15 +30,15 @@ pub(crate) fn upload_rules(studio: &Arc<Studio>, asked: UploadRules) -> Answer<R
 }
 
 pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overview> {
-    let known = studio.known(version)?;
-    let (errors, first_error) = (known.errors(), known.first_error());
+    let known = studio.snapshot(version)?;
+    let (errors, first_error) = (known.error_count(), known.first_error());
     let Some(rules) = known.analysis.rules.as_ref() else {
         return Ok(Overview { entries: Vec::new(), errors, first_error, example: serde_json::json!({}) });
     };
     let program = rules.program();
-    let compared = Compared::new(program);
-    let fields = form::fields(&program.known_fields(), "", &compared);
-    let example = form::example(program, &fields);
+    let compared = ComparedTexts::new(program);
+    let fields = form::record_fields(&program.known_fields(), "", &compared);
+    let example = form::example_message(program, &fields);
     let mut entries: Vec<EntryInfo> = Vec::new();
     for table in &program.tables {
         let is_empty = table.order.is_empty() && table.default.is_none();
@@ -48,9 +48,9 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         }
         entries.push(EntryInfo {
             name: table.name.to_string(),
-            kind: kind(table.kind),
+            kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
-            statements: statements(program, table),
+            statements: statement_names(program, table),
             // All tables get the same form fields, because the table of a `goto` decides on the
             // same message.
             fields: fields.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         kind: EntryKind::Payload,
         docs: payload.docs.to_string(),
         statements: payload.rule_names(program).into_iter().map(str::to_owned).collect(),
-        fields: form::payload(payload),
+        fields: form::payload_fields(payload),
     }));
     entries.extend(program.workflows.iter().map(|workflow| EntryInfo {
         name: workflow.name.to_string(),
@@ -73,7 +73,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     Ok(Overview { entries, errors, first_error, example })
 }
 
-fn statements(program: &Program, table: &Table) -> Vec<String> {
+fn statement_names(program: &Program, table: &Table) -> Vec<String> {
     let mut names: Vec<String> =
         table.order.iter().map(|id| program.rules[id.index()].name.to_string()).collect();
     names.dedup();
@@ -86,18 +86,18 @@ fn statements(program: &Program, table: &Table) -> Vec<String> {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct OfRules {
+pub(crate) struct RulesQuery {
     rules: usize,
 }
 
 /// Returns the path of the file that stores the saved messages: `support.messages.json` next to
 /// `support.rules`. `None` if the rules are not on disk.
-fn kept_file(project: &Project) -> Option<PathBuf> {
-    project.path(project.main()).map(|path| path.with_extension("messages.json"))
+fn saved_messages_path(project: &Project) -> Option<PathBuf> {
+    project.file_path(project.main_file()).map(|path| path.with_extension("messages.json"))
 }
 
-fn read_kept(project: &Project) -> Answer<(Option<PathBuf>, String)> {
-    let Some(path) = kept_file(project) else { return Ok((None, String::new())) };
+fn read_saved_messages(project: &Project) -> Answer<(Option<PathBuf>, String)> {
+    let Some(path) = saved_messages_path(project) else { return Ok((None, String::new())) };
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((Some(path), text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Some(path), String::new())),
@@ -105,9 +105,9 @@ fn read_kept(project: &Project) -> Answer<(Option<PathBuf>, String)> {
     }
 }
 
-pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages> {
+pub(crate) fn saved_messages(studio: &Arc<Studio>, asked: RulesQuery) -> Answer<KeptMessages> {
     let project = studio.project(asked.rules)?;
-    let (path, text) = read_kept(&project)?;
+    let (path, text) = read_saved_messages(&project)?;
     let messages: Vec<KeptMessage> = if text.trim().is_empty() {
         Vec::new()
     } else {
@@ -118,28 +118,32 @@ pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages>
             ))
         })?
     };
-    Ok(KeptMessages { file: path.map(|path| crate::state::file_name(&path)), stamp: stamp(&text), messages })
+    Ok(KeptMessages {
+        file: path.map(|path| crate::state::file_name(&path)),
+        stamp: text_fingerprint(&text),
+        messages,
+    })
 }
 
-pub(crate) fn keep(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMessages> {
+pub(crate) fn save_messages(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMessages> {
     let project = studio.project(asked.rules)?;
-    let (path, text) = read_kept(&project)?;
+    let (path, text) = read_saved_messages(&project)?;
     let Some(path) = path else {
         return Err(RequestError::invalid(message!("uploaded rules have no folder to save messages in")));
     };
-    if stamp(&text) != asked.stamp {
+    if text_fingerprint(&text) != asked.stamp {
         let name = crate::state::file_name(&path);
         return Err(RequestError::changed(message!("`{name}` has changed since it was read; read it again")));
     }
     let mut text = serde_json::to_string_pretty(&asked.messages)
-        .map_err(|error| RequestError::broken(as_it_is(error)))?;
+        .map_err(|error| RequestError::broken(verbatim_message(error)))?;
     text.push('\n');
-    rulec_report::files::replace(&path, text.as_bytes()).map_err(|error| {
+    rulec_report::files::replace_file(&path, text.as_bytes()).map_err(|error| {
         RequestError::invalid(message!("`{}` cannot be written: {error}", path.display()))
     })?;
     Ok(KeptMessages {
         file: Some(crate::state::file_name(&path)),
-        stamp: stamp(&text),
+        stamp: text_fingerprint(&text),
         messages: asked.messages,
     })
 }

@@ -4,9 +4,9 @@
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
-use crate::error::{Answer, RequestError, as_it_is};
-use crate::handle::{asked, blocking};
-use crate::replay::{Decider, Replay};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::handle::{post_handler, run_blocking};
+use crate::replay::{Replay, ReplayDecider};
 use crate::state::Studio;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -22,20 +22,20 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
 /// Returns the HTTP routes of the requests about replays and uploads.
-pub(crate) fn routes() -> Router<Arc<Studio>> {
+pub(crate) fn replay_routes() -> Router<Arc<Studio>> {
     let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
     Router::new()
-        .route("/api/replays", asked(start))
-        .route("/api/replays/{id}", get(sums).delete(cancel))
-        .route("/api/replays/{id}/events", get(events))
-        .route("/api/replays/{id}/rows", post(rows))
-        .route("/api/replays/{id}/rows/{line}", get(row))
+        .route("/api/replays", post_handler(start_replay))
+        .route("/api/replays/{id}", get(replay_sums).delete(cancel_replay))
+        .route("/api/replays/{id}/events", get(stream_progress))
+        .route("/api/replays/{id}/rows", post(find_rows))
+        .route("/api/replays/{id}/rows/{line}", get(row_message))
         .merge(uploads)
 }
 
 /// Starts a replay on a new thread, and returns its id.
-fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
-    let (replay, entry) = prepare(studio, &asked)?;
+fn start_replay(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
+    let (replay, entry) = prepare_replay(studio, &asked)?;
     let running = replay.clone();
     let thread = std::thread::Builder::new().name("replay".to_owned());
     if let Err(error) = thread.spawn(move || running.run(&entry)) {
@@ -45,32 +45,32 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
 }
 
 /// Runs a replay on this thread, and returns the replay after it has ended.
-pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
-    let (replay, entry) = prepare(studio, asked)?;
+pub(crate) fn run_replay(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
+    let (replay, entry) = prepare_replay(studio, asked)?;
     replay.run(&entry);
     Ok(replay)
 }
 
 /// Creates a replay without starting it. Returns the replay and the name of the entry that should
 /// decide messages.
-fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
-    let known = studio.known(asked.version)?;
+fn prepare_replay(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
+    let known = studio.snapshot(asked.version)?;
     let rules = known.rules()?;
     let entry = asked.entry.clone().unwrap_or_else(|| ROUTES_TABLE.to_owned());
-    if !Decider::new(&known, rules).has(&entry) {
-        super::entry(rules, &entry)?;
+    if !ReplayDecider::new(&known, rules).has_entry(&entry) {
+        super::find_entry(rules, &entry)?;
     }
-    let before = asked.against.map(|version| studio.known(version)).transpose()?;
+    let before = asked.against.map(|version| studio.snapshot(version)).transpose()?;
     if let Some(before) = &before {
         before.rules()?;
     }
-    let source = studio.source(asked.source)?;
+    let source = studio.message_file(asked.source)?;
     let replay = studio.add_replay(|id| Replay::new(id, source, (known, before), studio.show_private));
     Ok((replay, entry))
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct UploadQuery {
     #[serde(default)]
     name: String,
 }
@@ -78,7 +78,7 @@ struct Named {
 /// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
 async fn upload(
     State(studio): State<Arc<Studio>>,
-    Query(named): Query<Named>,
+    Query(named): Query<UploadQuery>,
     body: Body,
 ) -> Answer<Json<Source>> {
     let refused =
@@ -105,25 +105,25 @@ async fn upload(
     }
     to.flush().await.map_err(refused)?;
     let name = if named.name.is_empty() { "messages.jsonl".to_owned() } else { named.name };
-    Ok(Json(studio.add_source(name, path, bytes, "upload").about.clone()))
+    Ok(Json(studio.add_messages(name, path, bytes, "upload").about.clone()))
 }
 
-async fn sums(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
+async fn replay_sums(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
     let replay = studio.replay(id)?;
-    blocking(move || Ok(replay.sums())).await.map(Json)
+    run_blocking(move || Ok(replay.sums())).await.map(Json)
 }
 
-async fn cancel(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
+async fn cancel_replay(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
     let replay = studio.replay(id)?;
     replay.cancel();
     let mut progress = replay.watch();
     // A cancelled replay ends almost immediately.
     let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
-    blocking(move || Ok(replay.sums())).await.map(Json)
+    run_blocking(move || Ok(replay.sums())).await.map(Json)
 }
 
 /// Streams progress events until the replay has ended.
-async fn events(
+async fn stream_progress(
     State(studio): State<Arc<Studio>>,
     Path(id): Path<usize>,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
@@ -141,22 +141,22 @@ async fn events(
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()))
 }
 
-async fn rows(
+async fn find_rows(
     State(studio): State<Arc<Studio>>,
     Path(id): Path<usize>,
     body: Result<Json<AskRows>, axum::extract::rejection::JsonRejection>,
 ) -> Answer<Json<Rows>> {
-    let Json(asked) = body.map_err(|error| RequestError::invalid(as_it_is(error.body_text())))?;
+    let Json(asked) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
     let replay = studio.replay(id)?;
-    blocking(move || replay.rows(&asked)).await.map(Json)
+    run_blocking(move || replay.rows(&asked)).await.map(Json)
 }
 
-async fn row(
+async fn row_message(
     State(studio): State<Arc<Studio>>,
     Path((id, line)): Path<(usize, u64)>,
 ) -> Answer<Json<RowMessage>> {
     let replay = studio.replay(id)?;
-    blocking(move || replay.row_message(line)).await.map(Json)
+    run_blocking(move || replay.row_message_of_line(line)).await.map(Json)
 }
 
 #[cfg(test)]
@@ -176,13 +176,13 @@ mod tests {
         let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
         let version = Version { rules: 0, draft: false };
         let asked = StartReplay { version, source: 0, entry: None, against: None };
-        let (replay, entry) = prepare(&studio, &asked).expect("it can begin");
+        let (replay, entry) = prepare_replay(&studio, &asked).expect("it can begin");
         replay.cancel();
         replay.run(&entry);
         let progress = replay.progress();
         assert_eq!((progress.state, progress.messages), (ReplayState::Cancelled, 1));
         assert_eq!(replay.sums().counts[0].count, 1);
-        let ended = run_now(&studio, &asked).expect("another one runs").progress();
+        let ended = run_replay(&studio, &asked).expect("another one runs").progress();
         assert_eq!((ended.state, ended.messages), (ReplayState::Done, 1000));
     }
 }

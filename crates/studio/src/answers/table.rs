@@ -2,7 +2,7 @@
 //! column per message field. Also lists messages that no row matches, and rows that can match the
 //! same message.
 
-use super::map::findings;
+use super::map::findings_in_span;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::error::{Answer, RequestError};
 use crate::keys;
@@ -11,7 +11,7 @@ use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Code, Rules};
 use rulec_base::message;
-use rulec_report::drawing::{leads_to, one_line};
+use rulec_report::drawing::{describe_target, one_line};
 use rulec_sema::hir::{Cond, CondKind, Part, ROUTES_TABLE, Rule, TableKind};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -19,19 +19,19 @@ use std::sync::Arc;
 
 /// Maximum number of columns of a decision table. Conditions on other fields are listed after the
 /// cells.
-const COLUMNS: usize = 40;
+const MAX_COLUMNS: usize = 40;
 
 #[derive(Deserialize)]
-pub(crate) struct OfTable {
+pub(crate) struct TableQuery {
     rules: usize,
     #[serde(default)]
     draft: bool,
     table: String,
 }
 
-pub(crate) fn table(studio: &Arc<Studio>, asked: OfTable) -> Answer<DecisionTable> {
-    let known = studio.known(crate::api::Version { rules: asked.rules, draft: asked.draft })?;
-    build(&known, &asked.table)
+pub(crate) fn table(studio: &Arc<Studio>, asked: TableQuery) -> Answer<DecisionTable> {
+    let known = studio.snapshot(crate::api::Version { rules: asked.rules, draft: asked.draft })?;
+    build_table(&known, &asked.table)
 }
 
 /// A conjunct of a route's condition: the fields that the conjunct reads, and its text.
@@ -41,7 +41,7 @@ struct Conjunct {
 }
 
 /// Builds the decision table for the table, choice or router of this name.
-pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
+pub(crate) fn build_table(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
     let rules = known.rules()?;
     let program = rules.program();
     let found = program.table_named(name).map(|id| &program.tables[id.index()]);
@@ -49,22 +49,22 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
         .filter(|table| table.kind != TableKind::Requirements)
         .ok_or_else(|| RequestError::missing(message!("there is no table `{name}`")))?;
     let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
-    let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| parts(rules, rule)).collect();
-    let columns = columns(&conjuncts);
+    let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
+    let columns = choose_columns(&conjuncts);
     let places: HashMap<&str, usize> =
         columns.iter().enumerate().map(|(at, column)| (column.field.as_str(), at)).collect();
     let mut made: Vec<TableRow> = rows
         .iter()
         .zip(&conjuncts)
         .map(|(rule, conjuncts)| {
-            let (cells, others) = cells(conjuncts, &places, columns.len());
+            let (cells, others) = row_cells(conjuncts, &places, columns.len());
             TableRow {
                 key: keys::key(&table.name, &rule.name),
                 name: rule.name.to_string(),
                 cells,
                 others,
-                to: leads_to(program, &rule.outcome, &rule.name),
-                findings: findings(known, rule.span),
+                to: describe_target(program, &rule.outcome, &rule.name),
+                findings: findings_in_span(known, rule.span),
             }
         })
         .collect();
@@ -73,7 +73,7 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
         name: "default".to_owned(),
         cells: vec![None; columns.len()],
         others: Vec::new(),
-        to: leads_to(program, outcome, "default"),
+        to: describe_target(program, outcome, "default"),
         findings: Vec::new(),
     }));
     let overlaps = match table.kind {
@@ -93,22 +93,22 @@ pub(crate) fn build(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable
         differs: pair.differs,
     });
     let overlaps = overlaps.collect();
-    let gaps = if name == ROUTES_TABLE { gaps(known) } else { gap };
+    let gaps = if name == ROUTES_TABLE { find_gaps(known) } else { gap };
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 
 /// Returns the conjuncts of a rule's condition (its parts joined by `and`).
-fn parts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
+fn rule_conjuncts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
     let mut found = Vec::new();
-    conjuncts(rules, &rule.condition, &mut found);
+    collect_conjuncts(rules, &rule.condition, &mut found);
     found
 }
 
-fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
+fn collect_conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
     match &cond.kind {
-        CondKind::And(parts) => parts.iter().for_each(|part| conjuncts(rules, part, found)),
+        CondKind::And(parts) => parts.iter().for_each(|part| collect_conjuncts(rules, part, found)),
         CondKind::Branch { all: true, conditions } => {
-            conditions.iter().for_each(|part| conjuncts(rules, &part.cond, found));
+            conditions.iter().for_each(|part| collect_conjuncts(rules, &part.cond, found));
         }
         CondKind::Const(true) => {}
         kind => {
@@ -129,7 +129,7 @@ fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
 
 /// Returns one column for each field that a conjunct reads alone. Fields that the most rows test
 /// come first.
-fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
+fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
         let mut seen: Vec<&str> = Vec::new();
@@ -146,12 +146,12 @@ fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
         }
     }
     columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
-    columns.truncate(COLUMNS);
+    columns.truncate(MAX_COLUMNS);
     columns
 }
 
 /// Returns the cells of a row, and the texts of the conjuncts that fit no column.
-fn cells(
+fn row_cells(
     conjuncts: &[Conjunct],
     places: &HashMap<&str, usize>,
     columns: usize,
@@ -179,7 +179,7 @@ fn cells(
 }
 
 /// Returns the gaps of the routes outside any table: messages that no route matches.
-fn gaps(known: &ProjectSnapshot) -> Vec<Gap> {
+fn find_gaps(known: &ProjectSnapshot) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
         message: localized_diagnostic(&finding.diagnostic).message.to_string(),

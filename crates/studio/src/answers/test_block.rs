@@ -2,10 +2,10 @@
 //! together with the rules.
 
 use super::decide::explain;
-use super::entry;
-use super::message::message;
+use super::find_entry;
+use super::message::request_message;
 use crate::api::{MadeTest, MakeTest};
-use crate::error::{Answer, RequestError, as_it_is};
+use crate::error::{Answer, RequestError, verbatim_message};
 use crate::state::Studio;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
@@ -19,30 +19,30 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// Maximum number of characters of the message's text that are used in the name of the test.
-const NAMED: usize = 48;
+const MAX_NAME_CHARS: usize = 48;
 
-pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
+pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     let project = studio.project(asked.version.rules)?;
-    let known = project.known(asked.version.draft);
+    let known = project.snapshot(asked.version.draft);
     let rules = known.rules()?;
-    let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| RequestError::invalid(as_it_is(mistake.message)))?;
+    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+        .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
         return Err(RequestError::invalid(message!(
             "the message contains values of private fields, which a test would show; start the studio with \
             `--show-private`"
         )));
     }
-    let file = project.main().to_owned();
+    let file = project.main_file().to_owned();
     let before = known.analysis.text(
         known.analysis.file(&file).ok_or_else(|| RequestError::missing(message!("there is no main file")))?,
     );
     let mut tried: Option<MadeTest> = None;
-    for (given, expected) in candidates(&known, rules, &asked, &message)? {
-        let name = free_name(rules, asked.name.as_deref(), &message, &expected);
-        let block = block(&name, &given, &expected);
+    for (given, expected) in candidate_messages(&known, rules, &asked, &message)? {
+        let name = unused_test_name(rules, asked.name.as_deref(), &message, &expected);
+        let block = write_test_block(&name, &given, &expected);
         let text = format!("{}\n\n{block}", before.trim_end());
-        let after = project.with_text(&file, &text, asked.version.draft);
+        let after = project.snapshot_with_text(&file, &text, asked.version.draft);
         let outcomes = after.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
         let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == name) else { continue };
         let made = MadeTest { block, file: file.clone(), text, passes: outcome.passed };
@@ -61,7 +61,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
 
 /// Returns messages to try in the test, the most complete one first, each with the expected outcome
 /// in rule syntax.
-fn candidates(
+fn candidate_messages(
     known: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
     asked: &MakeTest,
@@ -82,13 +82,13 @@ fn candidates(
         let given = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
         return Ok(vec![(given, expected)]);
     }
-    let entry = entry(rules, &asked.entry)?;
+    let entry = find_entry(rules, &asked.entry)?;
     let explanation = explain(known, rules, entry, message, true);
-    let expected = expected(entry, &explanation, asked.expect.as_deref());
+    let expected = expected_statement(entry, &explanation, asked.expect.as_deref());
     // A router reads fields that `input` does not declare, so its message is not reduced to the
     // input.
     let fitting = match &program.input {
-        Some(input) if entry.kind() != TableKind::Router => fitting(message, input),
+        Some(input) if entry.kind() != TableKind::Router => keep_fitting_values(message, input),
         _ => message.clone(),
     };
     // The second candidate drops fields that the rules never read, because the rules may reject
@@ -98,14 +98,14 @@ fn candidates(
             .as_object()
             .into_iter()
             .flatten()
-            .filter(|(name, _)| reads(&explanation, name))
+            .filter(|(name, _)| reads_field(&explanation, name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
     );
     Ok(vec![(fitting, expected.clone()), (read, expected)])
 }
 
-fn reads(explanation: &Explanation, name: &str) -> bool {
+fn reads_field(explanation: &Explanation, name: &str) -> bool {
     explanation
         .message
         .iter()
@@ -113,7 +113,7 @@ fn reads(explanation: &Explanation, name: &str) -> bool {
 }
 
 /// Returns the statement that the test expects, in rule syntax.
-fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
+fn expected_statement(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let chosen = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
     let table = match (wanted, explanation.tables.last()) {
@@ -136,15 +136,15 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
 
 /// Keeps only the values of a message that fit the declared type. Values that do not fit count as
 /// missing anyway, so the decision does not change.
-fn fitting(message: &Json, record: &RecordType) -> Json {
+fn keep_fitting_values(message: &Json, record: &RecordType) -> Json {
     let field = |(name, value): (&String, &Json)| {
         let field = record.get(name)?;
-        fit(value, &field.ty).map(|value| (name.clone(), value))
+        fit_to_type(value, &field.ty).map(|value| (name.clone(), value))
     };
     Json::Object(message.as_object().into_iter().flatten().filter_map(field).collect())
 }
 
-fn fit(value: &Json, ty: &Ty) -> Option<Json> {
+fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
     if ty.kinds == KindSet::ALL {
         return Some(value.clone());
     }
@@ -152,15 +152,16 @@ fn fit(value: &Json, ty: &Ty) -> Option<Json> {
         return None;
     }
     match (value, ty.fields()) {
-        (Json::Object(_), Some(inner)) => Some(fitting(value, inner)),
+        (Json::Object(_), Some(inner)) => Some(keep_fitting_values(value, inner)),
         _ => Some(value.clone()),
     }
 }
 
 /// Returns a name for the test that no other test has.
-fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
+fn unused_test_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
-    let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED).collect();
+    let short: String =
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_NAME_CHARS).collect();
     let plain = expected.replace(['`', '"'], "");
     let wanted = match wanted.map(str::trim).filter(|name| !name.is_empty()) {
         Some(wanted) => wanted.to_owned(),
@@ -172,7 +173,7 @@ fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str
     std::iter::once(wanted.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(wanted)
 }
 
-fn block(name: &str, given: &Json, expected: &str) -> String {
+fn write_test_block(name: &str, given: &Json, expected: &str) -> String {
     let mut block = format!("test {} {{\n", write::quote_string(name));
     for (name, value) in given.as_object().into_iter().flatten() {
         let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));

@@ -2,7 +2,7 @@
 //! kinds, such as calls of external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
-use crate::error::{Answer, RequestError, as_it_is};
+use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
 use rulec::Rules;
 use rulec_base::message;
@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 /// Maximum number of nodes that a workflow run may execute.
 const MAX_STEPS: usize = 1_000;
 
-pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
+pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
     let declared = rules
         .program()
         .workflow_named(name)
@@ -36,10 +36,10 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     for kind in &stand_ins {
         builder = builder.kind(*kind, echo);
     }
-    let noted = Noted::default();
+    let noted = RecordedDecisions::default();
     for node in &declared.nodes {
         let Some(table) = node.router else { continue };
-        builder = builder.router(node.id.clone(), Noting::new(rules, &node.id, table, &noted)?);
+        builder = builder.router(node.id.clone(), RecordingRouter::new(rules, &node.id, table, &noted)?);
     }
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -48,7 +48,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         RequestError::invalid(message!("the workflow cannot be run: {errors}"))
     })?;
     let runtime = Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| RequestError::broken(as_it_is(error)))?;
+    let runtime = runtime.map_err(|error| RequestError::broken(verbatim_message(error)))?;
     let mut run = workflow.begin(input);
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
@@ -97,27 +97,27 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
 }
 
 /// Decisions of routers since the list was last emptied.
-type Noted = Arc<Mutex<Vec<RouterDecision>>>;
+type RecordedDecisions = Arc<Mutex<Vec<RouterDecision>>>;
 
 /// A router of the rules that records its decisions, so that each decision can be opened and turned
 /// into a test.
-struct Noting {
+struct RecordingRouter {
     node: String,
     name: String,
     router: RulesRouter,
-    noted: Noted,
+    noted: RecordedDecisions,
 }
 
-impl Noting {
-    fn new(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
+impl RecordingRouter {
+    fn new(rules: &Rules, node: &str, table: TableId, noted: &RecordedDecisions) -> Answer<RecordingRouter> {
         let name = rules.program().tables[table.index()].name.to_string();
         let router =
             RulesRouter::new(rules, &name).map_err(|error| RequestError::missing(error.to_message()))?;
-        Ok(Noting { node: node.to_owned(), name, router, noted: noted.clone() })
+        Ok(RecordingRouter { node: node.to_owned(), name, router, noted: noted.clone() })
     }
 }
 
-impl ConditionalRouter for Noting {
+impl ConditionalRouter for RecordingRouter {
     fn route(&self, output: &Json, next: &[NodeId]) -> Route {
         let next_names: Vec<&str> = next.iter().map(|id| &**id).collect();
         let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next_names }).to_string();

@@ -18,7 +18,7 @@ fn declaration<T: TS>(config: &Config) -> String {
     format!("\n{docs}export {}\n", T::decl(config))
 }
 
-fn types() -> String {
+fn all_declarations() -> String {
     let config = Config::default();
     let declarations = declarations!(&config,
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
@@ -30,13 +30,13 @@ fn types() -> String {
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
-    let text = format!("{HEAD}{declarations}\n{}", explanation());
+    let text = format!("{HEAD}{declarations}\n{}", explanation_types());
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 /// Returns the TypeScript types of an explanation, without the head comment of their file. The
 /// crate `rulec-eval` generates that file.
-fn explanation() -> String {
+fn explanation_types() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../eval/explanation.ts");
     let types = std::fs::read_to_string(path).expect("the file is in the repository");
     types.split_once("\n\n").map_or_else(String::new, |(_, types)| types.to_owned())
@@ -45,7 +45,7 @@ fn explanation() -> String {
 #[test]
 fn the_types_of_the_page_are_those_of_the_server() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studio/src/api/types.ts");
-    let types = types();
+    let types = all_declarations();
     if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder can be made");
         std::fs::write(&path, &types).expect("the file can be written");

@@ -1,7 +1,7 @@
 //! Decides messages with one version of the rules. Each message is decided by the entry (such as a
 //! table) given for it.
 
-use crate::keys::{self, Keys, NONE};
+use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, FlowSelection};
@@ -10,9 +10,9 @@ use rulec::{Rules, Session, TableKind};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 
-pub(crate) struct Decider<'k> {
+pub(crate) struct ReplayDecider<'k> {
     rules: &'k Rules,
-    keys: &'k Keys,
+    keys: &'k StatementKeys,
     matcher: Option<&'k FlowMatcher>,
     /// Decider for each entry that was used, by entry name; `None` if the rules have no entry of
     /// that name.
@@ -33,17 +33,22 @@ pub(crate) struct MessageResult {
     pub answer: Json,
 }
 
-impl<'k> Decider<'k> {
-    pub fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> Decider<'k> {
-        Decider { rules, keys: known.keys(rules), matcher: known.matcher(rules), by_entry: HashMap::new() }
+impl<'k> ReplayDecider<'k> {
+    pub fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> ReplayDecider<'k> {
+        ReplayDecider {
+            rules,
+            keys: known.keys(rules),
+            matcher: known.intent_matcher(rules),
+            by_entry: HashMap::new(),
+        }
     }
 
     /// Reports whether the rules have an entry of this name.
-    pub fn has(&mut self, entry: &str) -> bool {
-        self.way(entry).is_some()
+    pub fn has_entry(&mut self, entry: &str) -> bool {
+        self.entry_decider(entry).is_some()
     }
 
-    fn way(&mut self, entry: &str) -> Option<&mut EntryDecider> {
+    fn entry_decider(&mut self, entry: &str) -> Option<&mut EntryDecider> {
         if !self.by_entry.contains_key(entry) {
             let judge =
                 || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
@@ -60,7 +65,7 @@ impl<'k> Decider<'k> {
     /// result includes the parts of the decision that a service acts on.
     pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<MessageResult> {
         let (program, all, matcher) = (self.rules.program(), self.keys, self.matcher);
-        match self.way(entry)? {
+        match self.entry_decider(entry)? {
             EntryDecider::Judge(judge) => {
                 let judgement = judge.judge(message);
                 let fate = judgement.outcome().name();
@@ -72,12 +77,12 @@ impl<'k> Decider<'k> {
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
-                        .and_then(|matcher| meant(matcher, message))
+                        .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if whole { Json::from(name.as_str()) } else { Json::Null };
                     return Some(MessageResult { key: keys::key(entry, &name), answer });
                 }
-                let key = all.chosen(program, entry, decision.statement());
+                let key = all.chosen_key(program, entry, decision.statement());
                 let answer = match whole {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
@@ -88,13 +93,13 @@ impl<'k> Decider<'k> {
     }
 
     /// Returns the key of the statement that a decision log names as chosen.
-    pub fn logged(&self, table: &str, route: Option<&str>) -> String {
-        keys::key(table, route.unwrap_or(NONE))
+    pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
+        keys::key(table, route.unwrap_or(NO_STATEMENT))
     }
 }
 
 /// Returns the name of the intent flow that the classifier finds for a message.
-fn meant(matcher: &FlowMatcher, message: &Json) -> Option<String> {
+fn matched_intent(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {
         FlowSelection::Intent(hit) => Some(hit.name),

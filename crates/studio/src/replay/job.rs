@@ -1,14 +1,14 @@
 //! The thread of a replay: reads the lines of the file, decides each message, and adds the result
 //! rows in batches.
 
-use super::decider::{Decider, MessageResult};
-use super::{NOTHING, Replay, Row, Tally};
+use super::decider::{MessageResult, ReplayDecider};
+use super::{Replay, ReplayResults, Row, UNKNOWN_NUMBER};
 use crate::api::ReplayState;
 use rulec::Message;
 use rulec_base::json;
 use rulec_base::message;
 use rulec_eval::trace::MASK;
-use rulec_report::log::{self, Line, Logged};
+use rulec_report::log::{self, LoggedDecision, ParsedLine};
 use serde_json::Value as Json;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,20 +19,20 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// Maximum number of invalid lines whose error message is kept.
-const TOLD: usize = 20;
+const MAX_MISTAKES: usize = 20;
 /// Interval between two progress updates.
-const PAUSE: Duration = Duration::from_millis(50);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// Message fields that may contain the time of the message, in the order in which they are checked.
-const TIMES: [&str; 3] = ["now", "time", "timestamp"];
+const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
     /// Decides every line of the file; a line without an entry of its own is decided by `entry`.
     /// Returns when the replay has ended.
     pub fn run(&self, entry: &str) {
-        let ended = catch_unwind(AssertUnwindSafe(|| Job::run(self, entry)));
+        let ended = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
         match ended {
-            Ok(Ok(true)) => self.end(ReplayState::Done, None),
-            Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
+            Ok(Ok(true)) => self.finish(ReplayState::Done, None),
+            Ok(Ok(false)) => self.finish(ReplayState::Cancelled, None),
             Ok(Err(why)) => self.fail(why),
             Err(_) => self.fail(message!(
                 "the studio failed on one of the messages because of an internal error; please report it"
@@ -42,13 +42,13 @@ impl Replay {
 
     /// Ends the replay in the state `failed`, for this reason.
     pub fn fail(&self, why: Message) {
-        self.end(ReplayState::Failed, Some(why));
+        self.finish(ReplayState::Failed, Some(why));
     }
 
-    fn end(&self, state: ReplayState, failure: Option<Message>) {
+    fn finish(&self, state: ReplayState, failure: Option<Message>) {
         let elapsed = self.begun.elapsed();
         {
-            let mut tally = self.tally();
+            let mut tally = self.lock_results();
             tally.elapsed = elapsed;
             tally.failure = failure;
         }
@@ -81,29 +81,29 @@ fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Opti
     Ok(Some(LineRead { bytes, too_long }))
 }
 
-struct Job<'r> {
+struct ReplayJob<'r> {
     replay: &'r Replay,
     entry: &'r str,
-    after: Decider<'r>,
-    before: Option<Decider<'r>>,
+    after: ReplayDecider<'r>,
+    before: Option<ReplayDecider<'r>>,
     /// Results that are not yet merged into the replay's tally.
-    batch: Tally,
+    batch: ReplayResults,
 }
 
-impl<'r> Job<'r> {
+impl<'r> ReplayJob<'r> {
     /// Decides every line of the file; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
         let missing = |_| message!("the rules do not compile");
         let decider = |known: &'r crate::snapshot::ProjectSnapshot| {
-            known.rules().map(|rules| Decider::new(known, rules)).map_err(missing)
+            known.rules().map(|rules| ReplayDecider::new(known, rules)).map_err(missing)
         };
         let after = decider(&replay.known)?;
         let before = replay.before.as_deref().map(decider).transpose()?;
-        let job = Job { replay, entry, after, before, batch: Tally::default() };
-        job.lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
+        let job = ReplayJob { replay, entry, after, before, batch: ReplayResults::default() };
+        job.run_lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
     }
 
-    fn lines(mut self) -> io::Result<bool> {
+    fn run_lines(mut self) -> io::Result<bool> {
         let replay = self.replay;
         let mut reader = BufReader::with_capacity(1 << 20, File::open(&replay.source.path)?);
         let (mut offset, mut number, mut buffer, mut told) = (0, 0, Vec::new(), Instant::now());
@@ -113,56 +113,59 @@ impl<'r> Job<'r> {
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if read.too_long {
-                self.refuse(number, message!("the line is longer than a message may be"));
+                self.refuse_line(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
-                self.line(offset, number, text);
+                self.decide_line(offset, number, text);
             }
             offset += read.bytes;
-            if told.elapsed() > PAUSE || replay.is_cancelled() {
-                self.hand_over(offset);
+            if told.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
+                self.publish_rows(offset);
                 told = Instant::now();
             }
             if replay.is_cancelled() {
                 return Ok(false);
             }
         }
-        self.hand_over(offset);
+        self.publish_rows(offset);
         Ok(true)
     }
 
-    fn refuse(&mut self, line: u64, message: Message) {
+    fn refuse_line(&mut self, line: u64, message: Message) {
         self.batch.refused += 1;
-        if self.batch.refusals.len() < TOLD {
+        if self.batch.refusals.len() < MAX_MISTAKES {
             self.batch.refusals.push((line, message));
         }
     }
 
-    fn line(&mut self, offset: u64, number: u64, text: &[u8]) {
+    fn decide_line(&mut self, offset: u64, number: u64, text: &[u8]) {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
-            Err(error) => return self.refuse(number, error.to_message()),
+            Err(error) => return self.refuse_line(number, error.to_message()),
         };
         let line = match self.replay.source.is_log {
-            true => log::decision(object).map_or(Line::Message(Json::Null), Line::Logged),
-            false => log::line(object),
+            true => log::parse_decision(object)
+                .map_or(ParsedLine::Message(Json::Null), ParsedLine::LoggedDecision),
+            false => log::parse_line(object),
         };
         match line {
-            Line::Message(Json::Null) => self.batch.foreign += 1,
-            Line::Message(message) => {
-                let time = TIMES.iter().find_map(|field| message.get(field)?.as_str().and_then(milliseconds));
-                self.message(offset, number, &message, time);
+            ParsedLine::Message(Json::Null) => self.batch.foreign += 1,
+            ParsedLine::Message(message) => {
+                let time = TIME_FIELDS
+                    .iter()
+                    .find_map(|field| message.get(field)?.as_str().and_then(parse_milliseconds));
+                self.decide_message(offset, number, &message, time);
             }
-            Line::Logged(logged) => self.logged(offset, number, &logged),
+            ParsedLine::LoggedDecision(logged) => self.decide_logged(offset, number, &logged),
         }
     }
 
-    fn message(&mut self, offset: u64, line: u64, message: &Json, time: Option<f64>) {
+    fn decide_message(&mut self, offset: u64, line: u64, message: &Json, time: Option<f64>) {
         let Some(came) = self.after.decide(self.entry, message, self.before.is_some()) else { return };
         let entry = self.entry;
         let before = self.before.as_mut().map(|before| before.decide(entry, message, true));
-        let flipped = before.as_ref().is_some_and(|before| differs(before.as_ref(), &came));
+        let flipped = before.as_ref().is_some_and(|before| is_different_result(before.as_ref(), &came));
         let before = before.map(|before| before.map_or_else(String::new, |before| before.key));
-        self.row(Decided {
+        self.add_row(DecidedMessage {
             offset,
             line,
             time,
@@ -174,20 +177,20 @@ impl<'r> Job<'r> {
         });
     }
 
-    fn logged(&mut self, offset: u64, line: u64, logged: &Logged) {
+    fn decide_logged(&mut self, offset: u64, line: u64, logged: &LoggedDecision) {
         self.batch.is_log = true;
-        if !self.after.has(&logged.entry) {
+        if !self.after.has_entry(&logged.entry) {
             self.batch.foreign += 1;
             return;
         }
         let table = logged.path.last().unwrap_or(&logged.entry);
-        let said = self.after.logged(table, logged.route.as_deref());
-        let time = logged.time.as_deref().and_then(milliseconds);
+        let said = self.after.logged_key(table, logged.route.as_deref());
+        let time = logged.time.as_deref().and_then(parse_milliseconds);
         let (elapsed, entry) = (logged.elapsed_us, &*logged.entry);
         let Some(message) = &logged.message else {
             self.batch.bare += 1;
             let before = Some(&*said);
-            return self.row(Decided {
+            return self.add_row(DecidedMessage {
                 offset,
                 line,
                 time,
@@ -206,12 +209,13 @@ impl<'r> Job<'r> {
         self.batch.otherwise += usize::from(otherwise);
         let compared = self.before.as_mut().map(|before| before.decide(entry, message, true));
         let (before, flipped) = match &compared {
-            Some(before) => {
-                (before.as_ref().map_or("", |before| &*before.key), differs(before.as_ref(), &came))
-            }
+            Some(before) => (
+                before.as_ref().map_or("", |before| &*before.key),
+                is_different_result(before.as_ref(), &came),
+            ),
             None => (&*said, otherwise),
         };
-        self.row(Decided {
+        self.add_row(DecidedMessage {
             offset,
             line,
             time,
@@ -223,10 +227,10 @@ impl<'r> Job<'r> {
         });
     }
 
-    fn row(&mut self, decided: Decided<'_>) {
+    fn add_row(&mut self, decided: DecidedMessage<'_>) {
         let batch = &mut self.batch;
-        let (entry, key) = (batch.number(decided.entry), batch.number(decided.key));
-        let before = decided.before.map_or(NOTHING, |before| batch.number(before));
+        let (entry, key) = (batch.number_of_name(decided.entry), batch.number_of_name(decided.key));
+        let before = decided.before.map_or(UNKNOWN_NUMBER, |before| batch.number_of_name(before));
         batch.flipped += usize::from(decided.flipped);
         batch.rows.push(Row {
             offset: decided.offset,
@@ -236,17 +240,19 @@ impl<'r> Job<'r> {
             key,
             before,
             flipped: decided.flipped,
-            elapsed: decided.elapsed.map_or(NOTHING, |elapsed| elapsed.min(u64::from(NOTHING - 1)) as u32),
+            elapsed: decided
+                .elapsed
+                .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
         });
     }
 
     /// Merges the current batch of results into the tally, and reports the progress. `read` is the
     /// number of bytes read.
-    fn hand_over(&mut self, read: u64) {
+    fn publish_rows(&mut self, read: u64) {
         let batch = mem::take(&mut self.batch);
-        let mut tally = self.replay.tally();
-        let numbers: Vec<u32> = batch.names.iter().map(|name| tally.number(name)).collect();
-        let number = |number: u32| numbers.get(number as usize).copied().unwrap_or(NOTHING);
+        let mut tally = self.replay.lock_results();
+        let numbers: Vec<u32> = batch.names.iter().map(|name| tally.number_of_name(name)).collect();
+        let number = |number: u32| numbers.get(number as usize).copied().unwrap_or(UNKNOWN_NUMBER);
         tally.rows.extend(batch.rows.into_iter().map(|row| Row {
             entry: number(row.entry),
             key: number(row.key),
@@ -254,7 +260,7 @@ impl<'r> Job<'r> {
             ..row
         }));
         tally.refused += batch.refused;
-        let room = TOLD - tally.refusals.len().min(TOLD);
+        let room = MAX_MISTAKES - tally.refusals.len().min(MAX_MISTAKES);
         tally.refusals.extend(batch.refusals.into_iter().take(room));
         tally.foreign += batch.foreign;
         tally.bare += batch.bare;
@@ -271,7 +277,7 @@ impl<'r> Job<'r> {
 }
 
 /// A row that still contains names, before these are replaced by indices.
-struct Decided<'d> {
+struct DecidedMessage<'d> {
     offset: u64,
     line: u64,
     time: Option<f64>,
@@ -284,11 +290,11 @@ struct Decided<'d> {
 
 /// True if two versions of the rules decide a message differently: by statement, or by a part of
 /// the decision that a service acts on.
-fn differs(before: Option<&MessageResult>, after: &MessageResult) -> bool {
+fn is_different_result(before: Option<&MessageResult>, after: &MessageResult) -> bool {
     before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
 }
 
-fn milliseconds(text: &str) -> Option<f64> {
+fn parse_milliseconds(text: &str) -> Option<f64> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     Some((time.unix_timestamp_nanos() / 1_000_000) as f64)
 }

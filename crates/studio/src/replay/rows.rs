@@ -1,42 +1,42 @@
 //! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
-use super::sums::{by_time, moment};
-use super::{NOTHING, Replay, Row};
+use super::sums::{has_times, row_time};
+use super::{Replay, Row, UNKNOWN_NUMBER};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
 use rulec_base::json;
 use rulec_base::message;
-use rulec_report::log::{self, Line};
+use rulec_report::log::{self, ParsedLine};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of rows in a response (`MOST`), and of characters in the preview of a row
-/// (`SHOWN`).
-const MOST: usize = 200;
-const SHOWN: usize = 240;
+/// Maximum number of rows in a response (`MAX_ROWS`), and of characters in the preview of a row
+/// (`MAX_TEXT_CHARS`).
+const MAX_ROWS: usize = 200;
+const MAX_TEXT_CHARS: usize = 240;
 
 impl Replay {
     /// Returns one page of the rows that match a filter, in the requested order.
     pub fn rows(&self, asked: &AskRows) -> Answer<Rows> {
-        let found = self.found(asked)?;
-        let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MOST));
+        let found = self.find_rows(asked)?;
+        let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MAX_ROWS));
         let rows: Vec<Row> = {
-            let tally = self.tally();
+            let tally = self.lock_results();
             wanted.filter_map(|at| tally.rows.get(*at as usize).copied()).collect()
         };
-        let mut file = self.open()?;
-        let rows = rows.into_iter().map(|row| self.shown(row, &mut file)).collect::<Answer<_>>()?;
+        let mut file = self.open_file()?;
+        let rows = rows.into_iter().map(|row| self.to_api_row(row, &mut file)).collect::<Answer<_>>()?;
         Ok(Rows { total: found.len(), rows })
     }
 
     /// Returns the indices of all rows that match a filter, in the requested order. The last result
     /// is cached, because the page requests the rows of one query in several parts.
-    fn found(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
+    fn find_rows(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
         let filter = AskRows { offset: 0, limit: 0, ..asked.clone() };
-        let known = self.tally().rows.len();
+        let known = self.lock_results().rows.len();
         let kept = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((of, rows, found)) = kept
             && of == filter
@@ -45,14 +45,15 @@ impl Replay {
             return Ok(found);
         }
         let (rows, names) = {
-            let tally = self.tally();
+            let tally = self.lock_results();
             (tally.rows.clone(), tally.names.clone())
         };
-        let timed = by_time(&rows);
-        let number = |key: &String| names.iter().position(|name| name == key).map_or(NOTHING, |at| at as u32);
+        let timed = has_times(&rows);
+        let number =
+            |key: &String| names.iter().position(|name| name == key).map_or(UNKNOWN_NUMBER, |at| at as u32);
         let (key, before) = (filter.key.as_ref().map(number), filter.before.as_ref().map(number));
         let fits = |row: &Row| {
-            let at = moment(row, timed);
+            let at = row_time(row, timed);
             key.is_none_or(|key| row.key == key)
                 && before.is_none_or(|before| row.before == before)
                 && (!filter.flipped || row.flipped)
@@ -61,7 +62,7 @@ impl Replay {
         };
         let mut found: Vec<u32> = (0..rows.len() as u32).filter(|at| fits(&rows[*at as usize])).collect();
         if let Some(text) = filter.text.as_deref().filter(|text| !text.is_empty()) {
-            found = self.holding(&rows, found, text)?;
+            found = self.rows_with_text(&rows, found, text)?;
         }
         let name = |number: u32| names.get(number as usize).map_or("", String::as_str);
         let of = |at: &u32| &rows[*at as usize];
@@ -84,12 +85,12 @@ impl Replay {
     }
 
     /// Returns those of the rows `among` whose lines in the file contain a text, ignoring case.
-    fn holding(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
+    fn rows_with_text(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let wanted = text.to_lowercase();
-        let mut file = self.open()?;
+        let mut file = self.open_file()?;
         let mut found = Vec::new();
         for at in among {
-            let line = self.line(&mut file, rows[at as usize].offset)?;
+            let line = self.read_line(&mut file, rows[at as usize].offset)?;
             if String::from_utf8_lossy(&line).to_lowercase().contains(&wanted) {
                 found.push(at);
             }
@@ -97,13 +98,13 @@ impl Replay {
         Ok(found)
     }
 
-    fn open(&self) -> Answer<BufReader<File>> {
+    fn open_file(&self) -> Answer<BufReader<File>> {
         let refused =
             |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(refused)
     }
 
-    fn line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
+    fn read_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
         let refused =
             |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         // Consecutive lines need no seek, which would discard the buffer.
@@ -116,8 +117,8 @@ impl Replay {
 
     /// Reads and parses the line at a byte offset. Returns the logged decision (null for a plain
     /// message), and the message if there is one.
-    fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
-        let line = self.line(file, offset)?;
+    fn parse_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
+        let line = self.read_line(file, offset)?;
         let changed = |_| {
             RequestError::changed(message!(
                 "`{}` has changed since it was replayed; replay it again",
@@ -127,40 +128,40 @@ impl Replay {
         let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
         let object = json::parse_object_bytes(bytes).map_err(changed)?;
         let whole = Json::Object(object.clone());
-        Ok(match (self.source.is_log, log::line(object.clone())) {
-            (true, _) => (whole, log::decision(object).and_then(|logged| logged.message)),
-            (false, Line::Logged(logged)) => (whole, logged.message),
-            (false, Line::Message(message)) => (Json::Null, Some(message)),
+        Ok(match (self.source.is_log, log::parse_line(object.clone())) {
+            (true, _) => (whole, log::parse_decision(object).and_then(|logged| logged.message)),
+            (false, ParsedLine::LoggedDecision(logged)) => (whole, logged.message),
+            (false, ParsedLine::Message(message)) => (Json::Null, Some(message)),
         })
     }
 
     /// Masks a message's private values, unless the replay shows private values.
-    fn masked(&self, message: &Json) -> Json {
+    fn mask_private(&self, message: &Json) -> Json {
         match &self.known.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_message(message),
             _ => message.clone(),
         }
     }
 
-    fn shown(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
-        let (logged, message) = self.parsed(file, row.offset)?;
-        let shown = message.map_or(logged, |message| self.masked(&message));
-        let preview: String = shown.to_string().chars().take(SHOWN).collect();
-        let tally = self.tally();
+    fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
+        let (logged, message) = self.parse_line(file, row.offset)?;
+        let shown = message.map_or(logged, |message| self.mask_private(&message));
+        let preview: String = shown.to_string().chars().take(MAX_TEXT_CHARS).collect();
+        let tally = self.lock_results();
         Ok(api::Row {
             line: row.line,
             time: Some(row.time).filter(|time| !time.is_nan()),
-            entry: tally.name(row.entry).to_owned(),
-            key: tally.name(row.key).to_owned(),
-            before: (row.before != NOTHING).then(|| tally.name(row.before).to_owned()),
+            entry: tally.name_of_number(row.entry).to_owned(),
+            key: tally.name_of_number(row.key).to_owned(),
+            before: (row.before != UNKNOWN_NUMBER).then(|| tally.name_of_number(row.before).to_owned()),
             flipped: row.flipped,
-            elapsed_us: (row.elapsed != NOTHING).then_some(u64::from(row.elapsed)),
+            elapsed_us: (row.elapsed != UNKNOWN_NUMBER).then_some(u64::from(row.elapsed)),
             preview,
         })
     }
 
-    fn of_line(&self, line: u64) -> Answer<Row> {
-        let tally = self.tally();
+    fn row_of_line(&self, line: u64) -> Answer<Row> {
+        let tally = self.lock_results();
         let found = tally.rows.binary_search_by_key(&line, |row| row.line);
         let at = found
             .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
@@ -168,16 +169,16 @@ impl Replay {
     }
 
     /// Returns the line numbers of messages that are evenly spaced over the replay, at most `most`.
-    pub fn spread(&self, most: usize) -> Vec<u64> {
-        let tally = self.tally();
+    pub fn evenly_spaced_lines(&self, most: usize) -> Vec<u64> {
+        let tally = self.lock_results();
         let step = tally.rows.len().div_ceil(most).max(1);
         tally.rows.iter().step_by(step).map(|row| row.line).collect()
     }
 
     /// Returns one line number for each of the `most` statements that are chosen most often. The
     /// line's message chose the statement.
-    pub fn one_of_each(&self, most: usize) -> Vec<u64> {
-        let tally = self.tally();
+    pub fn one_line_per_statement(&self, most: usize) -> Vec<u64> {
+        let tally = self.lock_results();
         let mut first: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
         for row in &tally.rows {
             first.entry(row.key).or_insert((0, row.line)).0 += 1;
@@ -188,26 +189,26 @@ impl Replay {
     }
 
     /// Returns the name of the entry that decided the message on a line.
-    pub fn row_entry(&self, line: u64) -> Answer<String> {
-        let row = self.of_line(line)?;
-        Ok(self.tally().name(row.entry).to_owned())
+    pub fn entry_of_line(&self, line: u64) -> Answer<String> {
+        let row = self.row_of_line(line)?;
+        Ok(self.lock_results().name_of_number(row.entry).to_owned())
     }
 
     /// Returns the unmasked message on a line, to decide it again.
-    pub fn message(&self, line: u64) -> Answer<Json> {
-        let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
+    pub fn message_of_line(&self, line: u64) -> Answer<Json> {
+        let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.offset)?;
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
     /// Returns the masked message on a line, to show it to the user.
-    pub fn row_message(&self, line: u64) -> Answer<RowMessage> {
-        let row = self.of_line(line)?;
-        let (mut logged, message) = self.parsed(&mut self.open()?, row.offset)?;
-        let message = message.map(|message| self.masked(&message));
+    pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
+        let row = self.row_of_line(line)?;
+        let (mut logged, message) = self.parse_line(&mut self.open_file()?, row.offset)?;
+        let message = message.map(|message| self.mask_private(&message));
         if let (Some(field), Some(message)) = (logged.get_mut("message"), &message) {
             *field = message.clone();
         }
-        let entry = self.tally().name(row.entry).to_owned();
+        let entry = self.lock_results().name_of_number(row.entry).to_owned();
         let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
         Ok(RowMessage { entry, message, logged })
     }

@@ -1,25 +1,25 @@
 //! Counts the rows of a replay: by statement, over time, and by changed result.
 
-use super::{NOTHING, Replay, Row, Tally};
+use super::{Replay, ReplayResults, Row, UNKNOWN_NUMBER};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
-use crate::keys::NONE;
+use crate::keys::NO_STATEMENT;
 use crate::language::{localized, localized_diagnostic};
 use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of buckets of the timeline (`BUCKETS`), and of statements that have a series of their own
-/// (`TOLD`).
-const BUCKETS: usize = 60;
-const TOLD: usize = 8;
+/// Number of buckets of the timeline (`BUCKET_COUNT`), and of statements that have a series of
+/// their own (`MAX_SERIES`).
+const BUCKET_COUNT: usize = 60;
+const MAX_SERIES: usize = 8;
 
 impl Replay {
     /// Returns the counts of the replay up to now.
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
-        let tally = self.tally();
-        let counts = counts(&tally.rows, tally.names.len());
+        let tally = self.lock_results();
+        let counts = count_rows(&tally.rows, tally.names.len());
         let refusals = tally
             .refusals
             .iter()
@@ -35,22 +35,22 @@ impl Replay {
             masked: tally.masked,
             otherwise: tally.otherwise,
             timeline: timeline(&tally, &counts),
-            flips: flips(&tally),
+            flips: count_flips(&tally),
             compares: self.before.is_some(),
             elapsed_ms: elapsed.as_millis() as u64,
-            counts: self.statements(&tally, &counts),
+            counts: self.statement_counts(&tally, &counts),
             progress,
         }
     }
 
-    fn statements(&self, tally: &Tally, counts: &[usize]) -> Vec<StatementCount> {
+    fn statement_counts(&self, tally: &ReplayResults, counts: &[usize]) -> Vec<StatementCount> {
         let mut before = vec![0; tally.names.len()];
         let mut times: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for row in &tally.rows {
             if let Some(count) = before.get_mut(row.before as usize) {
                 *count += 1;
             }
-            if row.elapsed != NOTHING {
+            if row.elapsed != UNKNOWN_NUMBER {
                 times.entry(row.key).or_default().push(row.elapsed);
             }
         }
@@ -67,9 +67,9 @@ impl Replay {
             .map(|row| row.entry)
             .collect::<BTreeSet<u32>>()
             .into_iter()
-            .map(|entry| tally.name(entry))
+            .map(|entry| tally.name_of_number(entry))
             .collect();
-        let reached = self.reached(&entered);
+        let reached = self.reached_tables(&entered);
         let count = |key: &str| seen.get(key).map_or(0, |number| counts[*number as usize]);
         let timing = |key: &str| seen.get(key).and_then(|number| times.get(number));
         let make = |key: &str, table: &str, name: &str, to: &str, never: Option<String>| StatementCount {
@@ -85,7 +85,7 @@ impl Replay {
         };
         let mut all: Vec<StatementCount> = Vec::new();
         for statement in statements.iter().filter(|one| one.answers && reached.contains(&*one.table)) {
-            let never = (count(&statement.key) == 0).then(|| self.never(statement));
+            let never = (count(&statement.key) == 0).then(|| self.never_chosen_reason(statement));
             all.push(make(&statement.key, &statement.table, &statement.name, &statement.to, never));
         }
         let known: BTreeSet<String> = all.iter().map(|one| one.key.clone()).collect();
@@ -93,7 +93,7 @@ impl Replay {
             // A key may belong to no statement of these rules: nothing was chosen, or only the
             // older version has the statement.
             if counts[number] + before[number] > 0 {
-                let (table, name) = key.split_once('/').unwrap_or((key, NONE));
+                let (table, name) = key.split_once('/').unwrap_or((key, NO_STATEMENT));
                 all.push(make(key, table, name, "", None));
             }
         }
@@ -102,7 +102,7 @@ impl Replay {
     }
 
     /// Returns the given tables, and all tables that they reach by `goto`.
-    fn reached(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
+    fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = &self.known.analysis.rules else { return reached };
         let program = rules.program();
@@ -125,7 +125,7 @@ impl Replay {
     }
 
     /// Returns the reason why no message of this replay chose a statement.
-    fn never(&self, statement: &crate::keys::Statement) -> String {
+    fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = &self.known.analysis.rules else { return String::new() };
         let program = rules.program();
         let rule = program.rules.iter().find(|rule| {
@@ -148,7 +148,7 @@ impl Replay {
     }
 }
 
-fn counts(rows: &[Row], names: usize) -> Vec<usize> {
+fn count_rows(rows: &[Row], names: usize) -> Vec<usize> {
     let mut counts = vec![0; names];
     for row in rows {
         counts[row.key as usize] += 1;
@@ -156,14 +156,14 @@ fn counts(rows: &[Row], names: usize) -> Vec<usize> {
     counts
 }
 
-fn flips(tally: &Tally) -> Vec<Flip> {
+fn count_flips(tally: &ReplayResults) -> Vec<Flip> {
     let mut flips: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for row in tally.rows.iter().filter(|row| row.flipped) {
         *flips.entry((row.before, row.key)).or_default() += 1;
     }
     let flip = |((before, after), count)| Flip {
-        before: tally.name(before).to_owned(),
-        after: tally.name(after).to_owned(),
+        before: tally.name_of_number(before).to_owned(),
+        after: tally.name_of_number(after).to_owned(),
         count,
     };
     let mut flips: Vec<Flip> = flips.into_iter().map(flip).collect();
@@ -172,30 +172,30 @@ fn flips(tally: &Tally) -> Vec<Flip> {
 }
 
 /// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
-pub(super) fn moment(row: &Row, by_time: bool) -> f64 {
+pub(super) fn row_time(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.line as f64 }
 }
 
 /// True if at least 90% of the rows have a time.
-pub(super) fn by_time(rows: &[Row]) -> bool {
+pub(super) fn has_times(rows: &[Row]) -> bool {
     let known = rows.iter().filter(|row| !row.time.is_nan()).count();
     known > 0 && known * 10 >= rows.len() * 9
 }
 
-fn timeline(tally: &Tally, counts: &[usize]) -> Timeline {
-    let by_time = by_time(&tally.rows);
+fn timeline(tally: &ReplayResults, counts: &[usize]) -> Timeline {
+    let by_time = has_times(&tally.rows);
     let moments =
-        || tally.rows.iter().map(|row| (moment(row, by_time), row.key)).filter(|(at, _)| !at.is_nan());
+        || tally.rows.iter().map(|row| (row_time(row, by_time), row.key)).filter(|(at, _)| !at.is_nan());
     let (first, last) = moments()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (at, _)| (at.min(first), at.max(last)));
     if first > last {
         return Timeline::default();
     }
-    let width = ((last - first + 1.0) / BUCKETS as f64).max(1.0).ceil();
-    let buckets = (((last - first) / width) as usize + 1).min(BUCKETS + 1);
+    let width = ((last - first + 1.0) / BUCKET_COUNT as f64).max(1.0).ceil();
+    let buckets = (((last - first) / width) as usize + 1).min(BUCKET_COUNT + 1);
     let mut top: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
     top.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
-    top.truncate(TOLD);
+    top.truncate(MAX_SERIES);
     let mut places = vec![top.len(); counts.len()];
     top.iter().enumerate().for_each(|(place, number)| places[*number] = place);
     let mut sums = vec![vec![0; buckets]; top.len() + 1];

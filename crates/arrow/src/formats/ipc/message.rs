@@ -2,7 +2,7 @@
 //! specification). Memory use grows with the bytes received, not with the sizes that a message
 //! claims. A message with impossible lengths is refused before Arrow uses it.
 
-use super::super::{DECOMPRESSED, RATIO};
+use super::super::{MAX_COMPRESSION_RATIO, MAX_UNCHECKED_BYTES};
 use arrow_buffer::Buffer as Bytes;
 use arrow_ipc::convert::MessageBuffer;
 use arrow_ipc::{Message as Head, RecordBatch};
@@ -11,46 +11,46 @@ use rulec_base::message;
 use std::io::Read;
 
 /// Marker before the length of a message, used since Arrow 0.15.
-const CONTINUATION: [u8; 4] = [0xff; 4];
+const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 
 /// Maximum values of a column or rows of a batch; the Arrow specification recommends this limit.
-const VALUES: i64 = i32::MAX as i64;
+const MAX_VALUES: i64 = i32::MAX as i64;
 
 /// A complete message whose lengths are plausible.
-pub struct Encapsulated {
+pub struct EncapsulatedMessage {
     head: MessageBuffer,
     body: Bytes,
 }
 
-impl Encapsulated {
+impl EncapsulatedMessage {
     /// Reads the next message; `None` at the end of the stream, with or without an end marker.
     ///
     /// # Errors
     /// Returns an error if the input ends inside a message, or if a message contradicts itself.
-    pub fn read(input: &mut impl Read) -> Result<Option<Encapsulated>, Message> {
-        let mut start = up_to(input, 4)?;
+    pub fn read(input: &mut impl Read) -> Result<Option<EncapsulatedMessage>, Message> {
+        let mut start = read_up_to(input, 4)?;
         if start.is_empty() {
             return Ok(None);
         }
-        if start == CONTINUATION {
-            start = up_to(input, 4)?;
+        if start == CONTINUATION_MARKER {
+            start = read_up_to(input, 4)?;
         }
-        let length: [u8; 4] = start.try_into().map_err(|_| cut())?;
+        let length: [u8; 4] = start.try_into().map_err(|_| truncated_error())?;
         let length = i32::from_le_bytes(length);
         if length == 0 {
             return Ok(None);
         }
-        let head = exactly(input, length.into())?;
+        let head = read_exactly(input, length.into())?;
         let head = MessageBuffer::try_new(Bytes::from_vec(head))
             .map_err(|error| Message::verbatim(error.to_string()))?;
-        let body = Bytes::from_vec(exactly(input, head.as_ref().bodyLength())?);
-        let message = Encapsulated { head, body };
-        message.check()?;
+        let body = Bytes::from_vec(read_exactly(input, head.as_ref().bodyLength())?);
+        let message = EncapsulatedMessage { head, body };
+        message.check_lengths()?;
         Ok(Some(message))
     }
 
     /// Returns the header: the message kind, and the offsets of its columns in the body.
-    pub fn head(&self) -> Head<'_> {
+    pub fn header(&self) -> Head<'_> {
         self.head.as_ref()
     }
 
@@ -59,8 +59,8 @@ impl Encapsulated {
         &self.body
     }
 
-    fn check(&self) -> Result<(), Message> {
-        let head = self.head();
+    fn check_lengths(&self) -> Result<(), Message> {
+        let head = self.header();
         let dictionary = head.header_as_dictionary_batch().map(|dictionary| dictionary.data());
         match dictionary.unwrap_or_else(|| head.header_as_record_batch()) {
             Some(batch) => self.check_batch(batch),
@@ -71,30 +71,30 @@ impl Encapsulated {
 
     fn check_batch(&self, batch: RecordBatch<'_>) -> Result<(), Message> {
         let rows = batch.length();
-        if !(0..=VALUES).contains(&rows) {
+        if !(0..=MAX_VALUES).contains(&rows) {
             return Err(message!("a batch claims to have {rows} rows"));
         }
         for node in batch.nodes().into_iter().flatten() {
             let (values, nulls) = (node.length(), node.null_count());
-            if !(0..=VALUES).contains(&values) || !(0..=values).contains(&nulls) {
+            if !(0..=MAX_VALUES).contains(&values) || !(0..=values).contains(&nulls) {
                 return Err(message!("a column claims to have {values} values, of which {nulls} are null"));
             }
         }
         let (mut taken, mut decompressed) = (0, 0_i64);
         for buffer in batch.buffers().into_iter().flatten() {
             let (from, length) = (buffer.offset(), buffer.length());
-            let bytes = slice(&self.body, from, length).ok_or_else(|| {
+            let bytes = checked_slice(&self.body, from, length).ok_or_else(|| {
                 let whole = self.body.len();
                 message!("a column claims {length} bytes after the first {from} of {whole}")
             })?;
             // Columns must not share bytes, so that copies of them are not larger than the message.
             taken += bytes.len();
-            decompressed = claimed(bytes).saturating_add(decompressed);
+            decompressed = claimed_size(bytes).saturating_add(decompressed);
         }
         if taken > self.body.len() {
             return Err(message!("the columns claim to have {taken} bytes of {}", self.body.len()));
         }
-        let most = DECOMPRESSED.max(RATIO.saturating_mul(taken as i64));
+        let most = MAX_UNCHECKED_BYTES.max(MAX_COMPRESSION_RATIO.saturating_mul(taken as i64));
         if batch.compression().is_some() && decompressed > most {
             return Err(message!(
                 "{taken} compressed bytes would become {decompressed} bytes, more than allowed; write fewer \
@@ -107,29 +107,29 @@ impl Encapsulated {
 
 /// Returns the uncompressed size that a compressed column claims. The size −1 marks a column
 /// without compression and gives 0.
-fn claimed(bytes: &[u8]) -> i64 {
+fn claimed_size(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }
 
-fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
+fn checked_slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
     let (from, length) = (usize::try_from(from).ok()?, usize::try_from(length).ok()?);
     bytes.get(from..)?.get(..length)
 }
 
 /// Reads exactly `length` bytes.
-fn exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
+fn read_exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
     let length = u64::try_from(length).map_err(|_| message!("a message claims to have {length} bytes"))?;
-    let bytes = up_to(input, length)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(cut()) }
+    let bytes = read_up_to(input, length)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(truncated_error()) }
 }
 
 /// Reads `length` bytes, or fewer at the end of the input.
-fn up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>, Message> {
+fn read_up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>, Message> {
     let mut bytes = Vec::new();
     input.take(length).read_to_end(&mut bytes).map_err(|error| Message::verbatim(error.to_string()))?;
     Ok(bytes)
 }
 
-fn cut() -> Message {
+fn truncated_error() -> Message {
     message!("it ends in the middle of a message")
 }

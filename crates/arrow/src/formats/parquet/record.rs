@@ -6,17 +6,17 @@
 use std::io::{Error, ErrorKind, Read, Result};
 
 /// Maximum nesting of records, lists and maps; valid files stay below it.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Thrift field ids of a page header.
-const UNCOMPRESSED: i16 = 2;
-const COMPRESSED: i16 = 3;
-const DICTIONARY: i16 = 7;
+const UNCOMPRESSED_SIZE_ID: i16 = 2;
+const COMPRESSED_SIZE_ID: i16 = 3;
+const DICTIONARY_HEADER_ID: i16 = 7;
 /// Thrift field id of `DictionaryPageHeader.num_values`.
-const VALUES: i16 = 1;
+const NUM_VALUES_ID: i16 = 1;
 
 /// A record that was skipped over, with its bytes and the sizes to check.
-pub struct Record<R> {
+pub struct SkippedRecord<R> {
     input: R,
     /// Bytes of the record.
     pub bytes: Vec<u8>,
@@ -27,109 +27,112 @@ pub struct Record<R> {
     pub values: i64,
 }
 
-impl<R: Read> Record<R> {
+impl<R: Read> SkippedRecord<R> {
     /// Skips over a record and keeps its bytes.
     ///
     /// # Errors
     /// Returns an error if the input ends inside the record, or if the bytes are not a record.
-    pub fn read(input: R) -> Result<Record<R>> {
-        let mut record = Record { input, bytes: Vec::new(), compressed: 0, uncompressed: 0, values: 0 };
-        record.fields(None, 0)?;
+    pub fn read(input: R) -> Result<SkippedRecord<R>> {
+        let mut record =
+            SkippedRecord { input, bytes: Vec::new(), compressed: 0, uncompressed: 0, values: 0 };
+        record.skip_fields(None, 0)?;
         Ok(record)
     }
 
     /// Skips over the fields of a record. `outer` is the field id under which the enclosing record
     /// contains this record; `None` at the top level.
-    fn fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
-        if depth > DEPTH {
-            return Err(wrong());
+    fn skip_fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(invalid_record_error());
         }
         let mut id: i16 = 0;
         loop {
-            let head = self.byte()?;
+            let head = self.read_byte()?;
             if head == 0 {
                 return Ok(());
             }
             id = match head >> 4 {
-                0 => signed(self.varint()?) as i16,
+                0 => decode_zigzag(self.read_varint()?) as i16,
                 more => id.wrapping_add(i16::from(more)),
             };
             match (head & 0x0f, outer, id) {
                 // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
-                (4..=6, None, COMPRESSED) => self.compressed = signed(self.varint()?),
-                (4..=6, None, UNCOMPRESSED) => self.uncompressed = signed(self.varint()?),
-                (4..=6, Some(DICTIONARY), VALUES) => self.values = signed(self.varint()?),
-                (12, None, _) => self.fields(Some(id), depth + 1)?,
-                (kind, ..) => self.value(kind, depth + 1)?,
+                (4..=6, None, COMPRESSED_SIZE_ID) => self.compressed = decode_zigzag(self.read_varint()?),
+                (4..=6, None, UNCOMPRESSED_SIZE_ID) => self.uncompressed = decode_zigzag(self.read_varint()?),
+                (4..=6, Some(DICTIONARY_HEADER_ID), NUM_VALUES_ID) => {
+                    self.values = decode_zigzag(self.read_varint()?)
+                }
+                (12, None, _) => self.skip_fields(Some(id), depth + 1)?,
+                (kind, ..) => self.skip_value(kind, depth + 1)?,
             }
         }
     }
 
     /// Skips over a value of a kind; each value takes at least one byte.
-    fn value(&mut self, kind: u8, depth: usize) -> Result<()> {
-        if depth > DEPTH {
-            return Err(wrong());
+    fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(invalid_record_error());
         }
         match kind {
-            1..=3 => self.skip(1),
-            4..=6 => self.varint().map(drop),
-            7 => self.skip(8),
+            1..=3 => self.skip_bytes(1),
+            4..=6 => self.read_varint().map(drop),
+            7 => self.skip_bytes(8),
             8 => {
-                let length = self.varint()?;
-                self.skip(length)
+                let length = self.read_varint()?;
+                self.skip_bytes(length)
             }
             9 | 10 => {
-                let head = self.byte()?;
-                let length = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                (0..length).try_for_each(|_| self.value(head & 0x0f, depth + 1))
+                let head = self.read_byte()?;
+                let length = if head >> 4 == 15 { self.read_varint()? } else { u64::from(head >> 4) };
+                (0..length).try_for_each(|_| self.skip_value(head & 0x0f, depth + 1))
             }
             11 => {
-                let length = self.varint()?;
-                let kinds = if length > 0 { self.byte()? } else { 0 };
+                let length = self.read_varint()?;
+                let kinds = if length > 0 { self.read_byte()? } else { 0 };
                 (0..length).try_for_each(|_| {
-                    self.value(kinds >> 4, depth + 1)?;
-                    self.value(kinds & 0x0f, depth + 1)
+                    self.skip_value(kinds >> 4, depth + 1)?;
+                    self.skip_value(kinds & 0x0f, depth + 1)
                 })
             }
-            12 => self.fields(Some(0), depth + 1),
-            13 => self.skip(16),
-            _ => Err(wrong()),
+            12 => self.skip_fields(Some(0), depth + 1),
+            13 => self.skip_bytes(16),
+            _ => Err(invalid_record_error()),
         }
     }
 
-    fn byte(&mut self) -> Result<u8> {
+    fn read_byte(&mut self) -> Result<u8> {
         let mut byte = [0];
         self.input.read_exact(&mut byte)?;
         self.bytes.extend(byte);
         Ok(byte[0])
     }
 
-    fn skip(&mut self, length: u64) -> Result<()> {
+    fn skip_bytes(&mut self, length: u64) -> Result<()> {
         let read = self.input.by_ref().take(length).read_to_end(&mut self.bytes)?;
         if read as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     /// Reads a variable-length integer, seven bits per byte.
-    fn varint(&mut self) -> Result<u64> {
+    fn read_varint(&mut self) -> Result<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
+            let byte = self.read_byte()?;
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(number);
             }
         }
-        Err(wrong())
+        Err(invalid_record_error())
     }
 }
 
 /// Decodes a zigzag-encoded integer, whose lowest bit is the sign.
-fn signed(number: u64) -> i64 {
+fn decode_zigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-fn wrong() -> Error {
+fn invalid_record_error() -> Error {
     ErrorKind::InvalidData.into()
 }
 
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Option<usize> {
-        Record::read(bytes).ok().map(|record| record.bytes.len())
+        SkippedRecord::read(bytes).ok().map(|record| record.bytes.len())
     }
 
     #[test]

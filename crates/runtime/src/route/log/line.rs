@@ -16,14 +16,14 @@ use time::OffsetDateTime;
 
 /// Which optional parts a log line contains.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Options {
+pub(super) struct LineOptions {
     pub message: bool,
     pub explanation: bool,
 }
 
 /// The data for a log line, except the outcome. The data is not converted yet, because the writer's
 /// thread does all slow work.
-pub(in crate::route) struct Record {
+pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
@@ -32,8 +32,8 @@ pub(in crate::route) struct Record {
     pub instead: Option<Difference>,
 }
 
-pub(super) struct Entry {
-    record: Record,
+pub(super) struct QueuedEntry {
+    record: DecisionRecord,
     /// The outcome without the handler's reply.
     outcome: Outcome,
     result: &'static str,
@@ -42,7 +42,7 @@ pub(super) struct Entry {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     time: String,
     generation: u64,
     entry: &'a str,
@@ -79,8 +79,8 @@ struct Line<'a> {
     unexplained: Option<&'a str>,
 }
 
-impl Entry {
-    pub(super) fn new(record: Record, outcome: &mut Outcome, result: &'static str) -> Entry {
+impl QueuedEntry {
+    pub(super) fn new(record: DecisionRecord, outcome: &mut Outcome, result: &'static str) -> QueuedEntry {
         let error = outcome.result.error().map(str::to_owned);
         // Moves the reply out while the rest is cloned, because the reply may be large.
         let ending = std::mem::take(&mut outcome.result);
@@ -90,13 +90,16 @@ impl Entry {
             HandlerOutcome::Refused { missing, .. } => missing.clone(),
             _ => Vec::new(),
         };
-        Entry { record, outcome: facts, result, error, missing_permissions }
+        QueuedEntry { record, outcome: facts, result, error, missing_permissions }
     }
 
     /// Returns the log line as JSON, including the line feed.
-    pub(super) fn to_line(&self, options: Options) -> Result<Vec<u8>, serde_json::Error> {
-        let Entry {
-            record: Record { time, rules, decision, message: whole, instead }, outcome, result, ..
+    pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
+        let QueuedEntry {
+            record: DecisionRecord { time, rules, decision, message: whole, instead },
+            outcome,
+            result,
+            ..
         } = self;
         let message = decision.masked_message(whole);
         let private = message != **whole;
@@ -113,7 +116,7 @@ impl Entry {
             Some(Err(_)) => Some("the edited rules could not be merged"),
             _ => None,
         };
-        let line = Line {
+        let line = LogLine {
             time: format_datetime(*time),
             generation: outcome.generation,
             entry: &outcome.entry,

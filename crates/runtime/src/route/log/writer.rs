@@ -2,9 +2,9 @@
 //! No such failure reaches a decision, and every line is counted. A partly written line is
 //! completed before the next one.
 
-use super::line::{Entry, Options};
-use super::{Counters, Task};
-use crate::task::caught;
+use super::line::{LineOptions, QueuedEntry};
+use super::{LogCounters, LogTask};
+use crate::task::catch_panic;
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -13,10 +13,10 @@ use tokio::sync::mpsc;
 /// Maximum number of lines written between two flushes, however busy the log is.
 const FLUSH_EVERY: u64 = 256;
 
-pub(super) struct Writer<W> {
+pub(super) struct LogWriter<W> {
     out: W,
-    options: Options,
-    counters: Arc<Counters>,
+    options: LineOptions,
+    counters: Arc<LogCounters>,
     /// The current line, and the number of its bytes already written. After a failure in the middle
     /// of a line, both are kept until the rest is written.
     line: Vec<u8>,
@@ -27,25 +27,25 @@ pub(super) struct Writer<W> {
     failing: bool,
 }
 
-impl<W: Write> Writer<W> {
-    pub(super) fn new(out: W, options: Options, counters: Arc<Counters>) -> Self {
-        Writer { out, options, counters, line: Vec::new(), taken: 0, unflushed: 0, failing: false }
+impl<W: Write> LogWriter<W> {
+    pub(super) fn new(out: W, options: LineOptions, counters: Arc<LogCounters>) -> Self {
+        LogWriter { out, options, counters, line: Vec::new(), taken: 0, unflushed: 0, failing: false }
     }
 
     /// Processes queued tasks until the log is closed or its last handle is dropped.
-    pub(super) fn run(&mut self, mut tasks: mpsc::Receiver<Task>) {
+    pub(super) fn run_tasks(&mut self, mut tasks: mpsc::Receiver<LogTask>) {
         let mut closing = Vec::new();
         while let Some(task) = tasks.blocking_recv() {
             match task {
-                Task::Write(entry) => {
-                    if let Err(error) = self.write(&entry) {
-                        self.report(&error);
+                LogTask::Write(entry) => {
+                    if let Err(error) = self.write_entry(&entry) {
+                        self.report_error(&error);
                     }
                     if tasks.is_empty() || self.unflushed >= FLUSH_EVERY {
                         self.flush();
                     }
                 }
-                Task::Flush { end, done } => {
+                LogTask::Flush { end, done } => {
                     self.flush();
                     if end {
                         // Tasks that are already queued are still processed; later ones are
@@ -69,11 +69,11 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+    fn write_entry(&mut self, entry: &QueuedEntry) -> io::Result<()> {
         // The rest of an earlier line comes first; otherwise the two lines would be joined.
         let line = self
             .finish_line()
-            .and_then(|()| guarded(|| entry.to_line(self.options).map_err(io::Error::from)))
+            .and_then(|()| catch_write_panic(|| entry.to_line(self.options).map_err(io::Error::from)))
             .inspect_err(|_| self.count_failed(1))?;
         (self.line, self.taken) = (line, 0);
         self.finish_line().inspect_err(|_| {
@@ -91,7 +91,7 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         while let Some(rest) = self.line.get(self.taken..).filter(|rest| !rest.is_empty()) {
-            match guarded(|| self.out.write(rest)) {
+            match catch_write_panic(|| self.out.write(rest)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(taken) => self.taken += taken,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -105,20 +105,20 @@ impl<W: Write> Writer<W> {
 
     fn flush(&mut self) {
         if let Err(error) = self.finish_line() {
-            self.report(&error);
+            self.report_error(&error);
         }
         if self.unflushed == 0 {
             return;
         }
         let lines = std::mem::take(&mut self.unflushed);
-        match guarded(|| self.out.flush()) {
+        match catch_write_panic(|| self.out.flush()) {
             Ok(()) => {
                 self.counters.written.fetch_add(lines, Ordering::Relaxed);
                 self.failing = false;
             }
             Err(error) => {
                 self.count_failed(lines);
-                self.report(&error);
+                self.report_error(&error);
             }
         }
     }
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
         self.counters.failed.fetch_add(lines, Ordering::Relaxed);
     }
 
-    fn report(&mut self, error: &io::Error) {
+    fn report_error(&mut self, error: &io::Error) {
         let text = error.to_string();
         if !std::mem::replace(&mut self.failing, true) {
             tracing::warn!(target: "rulec::log", error = %text, "the decision log cannot be written");
@@ -137,6 +137,6 @@ impl<W: Write> Writer<W> {
 }
 
 /// Converts a panic of the output's code to an error.
-fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    caught(run).unwrap_or_else(|panic| Err(io::Error::other(panic)))
+fn catch_write_panic<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    catch_panic(run).unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }

@@ -9,7 +9,7 @@ use rulec_runtime::workflow::{
 use serde_json::{Value, json};
 
 /// Returns the findings of a workflow, and whether it was built.
-fn found(builder: WorkflowBuilder) -> (Vec<(FindingKind, Severity, String)>, bool) {
+fn build_findings(builder: WorkflowBuilder) -> (Vec<(FindingKind, Severity, String)>, bool) {
     let (findings, built) = match builder.build() {
         Ok(workflow) => (workflow.findings().to_vec(), true),
         Err(error) => (error.findings().to_vec(), false),
@@ -24,8 +24,8 @@ fn found(builder: WorkflowBuilder) -> (Vec<(FindingKind, Severity, String)>, boo
     (text, built)
 }
 
-fn check(name: &str, builder: WorkflowBuilder, expected: &[(FindingKind, Severity, &str)]) {
-    let (findings, built) = found(builder);
+fn assert_findings(name: &str, builder: WorkflowBuilder, expected: &[(FindingKind, Severity, &str)]) {
+    let (findings, built) = build_findings(builder);
     let expected: Vec<_> =
         expected.iter().map(|(kind, severity, path)| (*kind, *severity, (*path).to_owned())).collect();
     assert_eq!(findings, expected, "{name}");
@@ -48,7 +48,7 @@ fn faults_in_the_lists_of_next_nodes() {
             vec![(Unreachable, WARNING, "x"), (Unreachable, WARNING, "y"), (JoinNeverFills, ERROR, "s a")]
         }),
     ] {
-        check(text, workflow(text), &expected);
+        assert_findings(text, workflow(text), &expected);
     }
 }
 
@@ -74,7 +74,7 @@ fn faults_in_cycles_and_loops() {
         ("s > v; v vote > yes", vec![(MissingTarget, ERROR, "s v")]),
         ("s > v; v vote >", vec![(MissingTarget, ERROR, "s v")]),
     ] {
-        check(text, workflow(text), &expected);
+        assert_findings(text, workflow(text), &expected);
     }
 }
 
@@ -101,7 +101,7 @@ fn faults_in_joins() {
         ("s > r; r pick > a v; v vote > x y; x > j; y > j", vec![(ExclusiveJoin, WARNING, "s r v x j")]),
         ("s > o p; o > a; p parallel > a b", vec![(JoinNeverFills, ERROR, "s o a")]),
     ] {
-        check(text, workflow(text), &expected);
+        assert_findings(text, workflow(text), &expected);
     }
 }
 
@@ -124,7 +124,7 @@ fn sound_workflows_have_no_findings() {
         // Both results of the vote lead through the same two nodes.
         "s > v; v vote > a a2; a > b c; b > j; c > j; a2 > z",
     ] {
-        check(text, workflow(text), &[]);
+        assert_findings(text, workflow(text), &[]);
     }
 }
 
@@ -132,23 +132,23 @@ fn sound_workflows_have_no_findings() {
 fn faults_of_routers_that_name_nodes() {
     let to = |name: &str| Route::to([Target::Node(name.into())]);
     let base = || workflow("s > a b; a > c");
-    check(
+    assert_findings(
         "unknown and unlisted",
         base().router("s", FirstMatch::new().when(|_| true, to("ghost")).when(|_| true, to("c"))),
         &[(UnlistedTarget, WARNING, "s"), (UnknownTarget, ERROR, "s")],
     );
     // No route leads to `b`, so `j` waits forever.
-    check(
+    assert_findings(
         "a branch nobody takes",
         workflow("s > a b; a > j; b > j").router("s", FirstMatch::new().otherwise(to("a"))),
         &[(Unreachable, WARNING, "b"), (JoinNeverFills, ERROR, "s a j")],
     );
-    check(
+    assert_findings(
         "an edge nobody takes",
         workflow("s > a j; a > j").router("s", FirstMatch::new().otherwise(to("a"))),
         &[(JoinNeverFills, ERROR, "s a j")],
     );
-    check(
+    assert_findings(
         "only loop-backs",
         workflow("s > l; l > a b; a > l2; l2 > l; b > l3; l3 > l")
             .router("l2", FirstMatch::new().otherwise(to("l").looping_back()))
@@ -160,7 +160,7 @@ fn faults_of_routers_that_name_nodes() {
             (UnlistedTarget, WARNING, "s l b l3"),
         ],
     );
-    check(
+    assert_findings(
         "an edge that is both",
         workflow("s > l; l > s2 end; s2 > l").router(
             "s2",
@@ -171,7 +171,7 @@ fn faults_of_routers_that_name_nodes() {
         ),
         &[(LoopWithoutExit, ERROR, "s l s2"), (UnlistedTarget, WARNING, "s l s2")],
     );
-    check(
+    assert_findings(
         "an edge that is both, with a way out",
         workflow("s > l; l > end s2; s2 > l x").router(
             "s2",
@@ -182,7 +182,7 @@ fn faults_of_routers_that_name_nodes() {
         ),
         &[(MixedLoopBack, WARNING, "s l s2")],
     );
-    check(
+    assert_findings(
         "a router nobody asks",
         workflow("s > p; p parallel > a b").router("p", FirstMatch::new()),
         &[(IdleRouter, WARNING, "s p")],

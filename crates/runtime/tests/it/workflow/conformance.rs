@@ -1,7 +1,7 @@
 //! Runs the conformance cases: data files from the original task, and more cases written from its
 //! requirement.
 
-use rulec_conformance::workflow::{KINDS, check, run};
+use rulec_conformance::workflow::{KINDS, check_case, run_case};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn run_file(path: &Path) -> BTreeMap<String, usize> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let case: Value = serde_json::from_str(line).unwrap();
         *counts.entry(case["kind"].as_str().unwrap().to_owned()).or_default() += 1;
-        if let Err(difference) = check(&case, &super::support::router) {
+        if let Err(difference) = check_case(&case, &super::support::router) {
             wrong.push(format!("{}: {difference}", case["name"]));
         }
     }
@@ -22,19 +22,19 @@ fn run_file(path: &Path) -> BTreeMap<String, usize> {
     counts
 }
 
-fn here(file: &str) -> std::path::PathBuf {
+fn path_in_tests(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/workflow/cases").join(file)
 }
 
 #[test]
 fn the_cases_that_came_with_the_task() {
-    let counts = run_file(&here("workflow.jsonl"));
+    let counts = run_file(&path_in_tests("workflow.jsonl"));
     assert_eq!(KINDS.map(|kind| counts[kind]), [18, 8, 6]);
 }
 
 #[test]
 fn cases_written_from_the_requirement() {
-    let counts = run_file(&here("workflow_more.jsonl"));
+    let counts = run_file(&path_in_tests("workflow_more.jsonl"));
     assert_eq!(KINDS.map(|kind| counts[kind]), [36, 8, 5]);
 }
 
@@ -42,14 +42,14 @@ fn cases_written_from_the_requirement() {
 fn a_case_that_differs_says_where() {
     let case = json!({"kind": "vote_decision", "inputs": [{"a": "YES"}], "threshold": 1,
         "expected": [{"approved": true, "total_votes": 1.0, "yes_votes": 2}]});
-    assert_eq!(check(&case, &super::support::router).unwrap_err(), "expected[0].yes_votes is 1, not 2");
+    assert_eq!(check_case(&case, &super::support::router).unwrap_err(), "expected[0].yes_votes is 1, not 2");
     let mut more = case.clone();
     more["expected"] = json!([]);
-    assert_eq!(check(&more, &super::support::router).unwrap_err(), "expected has 1 entries, not 0");
+    assert_eq!(check_case(&more, &super::support::router).unwrap_err(), "expected has 1 entries, not 0");
     more["expected"] = json!([{"approved": true, "total_votes": 1.0, "yes_votes": 1, "other": 1}]);
-    assert_eq!(check(&more, &super::support::router).unwrap_err(), "expected[0].other is missing");
+    assert_eq!(check_case(&more, &super::support::router).unwrap_err(), "expected[0].other is missing");
     more["expected"] = json!([{"approved": true, "total_votes": 1.0, "yes_votes": 1}]);
-    assert_eq!(check(&more, &super::support::router), Ok(()));
+    assert_eq!(check_case(&more, &super::support::router), Ok(()));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_case_that_cannot_be_run_says_why() {
         (json!({"kind": "workflow", "start": "b", "nodes": {"a": {"type": "x"}}}), "starts at `b`"),
     ];
     for (case, expected) in cases {
-        let error = run(&case, &super::support::router).unwrap_err();
+        let error = run_case(&case, &super::support::router).unwrap_err();
         assert!(error.contains(expected), "{case}: {error}");
     }
 }

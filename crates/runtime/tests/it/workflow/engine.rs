@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Barrier, Notify};
 
 /// Creates a processor that records its inputs and passes them on.
-fn recorder(seen: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn Processor> {
+fn recording_processor(seen: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn Processor> {
     let seen = seen.clone();
     from_fn(move |input: Value| {
         seen.lock().unwrap().push(input.clone());
@@ -21,23 +21,23 @@ fn recorder(seen: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn Processor> {
     })
 }
 
-fn giving(output: Value) -> Arc<dyn Processor> {
+fn constant_processor(output: Value) -> Arc<dyn Processor> {
     from_fn(move |_| {
         let output = output.clone();
         async move { Ok(output) }
     })
 }
 
-fn failing(message: &'static str) -> Arc<dyn Processor> {
+fn failing_processor(message: &'static str) -> Arc<dyn Processor> {
     from_fn(move |_| async move { Err(ProcessError::from(message)) })
 }
 
-fn panicking() -> Arc<dyn Processor> {
+fn panicking_processor() -> Arc<dyn Processor> {
     from_fn(|_| async { panic!("boom") })
 }
 
 /// Returns the failures of a report: node, kind, message.
-fn failures(report: &Report) -> Vec<(&str, FailureKind, &str)> {
+fn failure_list(report: &Report) -> Vec<(&str, FailureKind, &str)> {
     report.failures.iter().map(|failure| (&*failure.node, failure.kind, &*failure.message)).collect()
 }
 
@@ -45,16 +45,16 @@ fn failures(report: &Report) -> Vec<(&str, FailureKind, &str)> {
 async fn inputs_that_meet_are_merged_and_a_single_one_is_not() {
     let seen = Arc::default();
     let flow = workflow("s > a b; a > j; b > j")
-        .processor("a", giving(json!({"x": 1, "a": true})))
-        .processor("b", giving(json!({"x": 2, "b": true})))
-        .processor("j", recorder(&seen));
+        .processor("a", constant_processor(json!({"x": 1, "a": true})))
+        .processor("b", constant_processor(json!({"x": 2, "b": true})))
+        .processor("j", recording_processor(&seen));
     let report = flow.build().unwrap().run(json!({"begin": 1})).await;
     let merged = json!({"branch_0": {"x": 1, "a": true}, "branch_1": {"x": 2, "b": true}, "x": 1, "a": true, "b": true});
     assert_eq!(*seen.lock().unwrap(), std::slice::from_ref(&merged));
     assert_eq!(report.outputs, [("j".into(), merged)].into());
 
     let single = Arc::default();
-    workflow("s > a").processor("a", recorder(&single)).build().unwrap().run(json!("text")).await;
+    workflow("s > a").processor("a", recording_processor(&single)).build().unwrap().run(json!("text")).await;
     assert_eq!(*single.lock().unwrap(), [json!("text")]);
 }
 
@@ -73,14 +73,15 @@ async fn the_merge_is_a_strategy() {
 
 #[tokio::test]
 async fn a_stalled_run_names_who_waits_for_whom() {
-    let flow = workflow("s > a b c; a > j; b > j; c > j k; x > k").processor("b", failing("no network"));
+    let flow =
+        workflow("s > a b c; a > j; b > j; c > j k; x > k").processor("b", failing_processor("no network"));
     let report = flow.build_unchecked().unwrap().run(json!({})).await;
     let stalled: Vec<String> = report.stalled.iter().map(ToString::to_string).collect();
     assert_eq!(
         stalled,
         ["`j` waits for `b`; it has received `a` and `c`", "`k` waits for `x`; it has received `c`"]
     );
-    assert_eq!(failures(&report), [("b", FailureKind::Error, "no network")]);
+    assert_eq!(failure_list(&report), [("b", FailureKind::Error, "no network")]);
     assert_eq!(report.failures[0].to_string(), "`b` failed: no network");
     assert!(!report.is_complete());
 }
@@ -90,14 +91,14 @@ async fn a_failure_is_of_one_node_and_the_run_goes_on() {
     let slow = from_fn(|_| std::future::pending::<ProcessResult>());
     let below = |node: Node| node.time_limit(Duration::from_millis(1));
     for (kind, message, processor) in [
-        (FailureKind::Error, "no network", failing("no network")),
-        (FailureKind::Panic, "panicked: boom", panicking()),
+        (FailureKind::Error, "no network", failing_processor("no network")),
+        (FailureKind::Panic, "panicked: boom", panicking_processor()),
         (FailureKind::TimeLimit, "it took longer than its limit of 1 ms", slow),
     ] {
         for text in ["s > p; p parallel > x ok; ok > after", "s > x ok; ok > after"] {
             let flow = super::support::adapted(text, |node| if node.id == "x" { below(node) } else { node });
             let report = flow.processor("x", processor.clone()).build().unwrap().run(json!({})).await;
-            assert_eq!(failures(&report), [("x", kind, message)], "{text}");
+            assert_eq!(failure_list(&report), [("x", kind, message)], "{text}");
             assert_eq!(report.executed, ["s", "x", "ok", "after"], "{text}");
             assert!(report.stalled.is_empty());
         }
@@ -123,7 +124,7 @@ async fn a_router_or_merge_that_panics_fails_its_node() {
     let flow = workflow("s > r a b; r > z; a > j; b > j").router("r", Broken).merge(Broken).build().unwrap();
     let report = flow.run(json!({})).await;
     assert_eq!(
-        failures(&report),
+        failure_list(&report),
         [
             ("r", FailureKind::Panic, "panicked: lost the way"),
             ("j", FailureKind::Panic, "panicked: cannot merge")
@@ -252,7 +253,7 @@ async fn rounds_are_counted_by_the_engine_and_memory_belongs_to_a_run() {
     let seen = Arc::default();
     // The node in between drops every field; the round count does not depend on it.
     let forgetful = {
-        let recorder = recorder(&seen);
+        let recorder = recording_processor(&seen);
         struct Forget(Arc<dyn Processor>);
         impl Processor for Forget {
             fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {

@@ -2,7 +2,7 @@
 //! checks that joins reported as impossible never fill.
 
 use super::support::router;
-use rulec_conformance::workflow::run;
+use rulec_conformance::workflow::run_case;
 use rulec_runtime::workflow::{FindingKind, Node, NodeId, Severity, Workflow, from_fn};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ fn the_engine_does_what_a_plain_reading_does() {
         backs += plain.deliveries.iter().any(|delivery| delivery.3) as usize;
         stalls += !stalled.is_empty() as usize;
         let expected = json!({"executed": plain.executed, "deliveries": plain.deliveries, "stalled": stalled, "limit_hit": false});
-        assert_eq!(run(&case, &router).unwrap(), expected, "seed {seed}: {case}");
+        assert_eq!(run_case(&case, &router).unwrap(), expected, "seed {seed}: {case}");
     }
     // Checks that the generator makes enough relevant cases.
     assert!(
