@@ -1,6 +1,7 @@
 //! Explanations of decisions, as a plain-text tree for people and as JSON for programs. An
 //! explanation is built from a trace, see [`crate::trace`]; nothing is evaluated here.
 
+mod paint;
 mod render;
 mod show;
 mod summary;

@@ -2,6 +2,7 @@
 //! then each route in evaluation order. Under a route are its conditions; the values that each
 //! condition tested are aligned in a column on the right.
 
+use super::paint::Painter;
 use super::show::{escape_and_truncate, format_operand, format_thousands, format_value};
 use super::{Explanation, IntentTrace, headline_target};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -481,32 +482,5 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
             }
         }
         out.push('\n');
-    }
-}
-
-/// Writer of terminal colours; if false, texts stay plain.
-#[derive(Clone, Copy)]
-struct Painter(bool);
-
-impl Painter {
-    fn style(self, code: &str, text: &str) -> String {
-        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-    fn bold(self, text: &str) -> String {
-        self.style("1", text)
-    }
-    fn dim(self, text: &str) -> String {
-        self.style("2", text)
-    }
-    fn warn(self, text: &str) -> String {
-        self.style("33", text)
-    }
-    fn paint_mark(self, mark: Mark) -> String {
-        match mark {
-            Mark::True => self.style("32", "✓"),
-            Mark::False => self.style("31", "✗"),
-            Mark::Unknown => self.style("33", "?"),
-            Mark::Skipped => self.style("2", "–"),
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! folds constants, and orders operands by cost.
 
 mod join;
+mod test;
 
 use super::cost::CostTable;
 use super::intern::ValueIds;
@@ -10,16 +11,15 @@ use super::{
     TestKind,
 };
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Part, Predicate, Program,
-    QuantifierFacts, TableKind, Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Outcome, Part, Program, QuantifierFacts, TableKind, Term,
+    Var, VarId,
 };
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
-use rulec_lang::operators::{Implementation, Op, Quantity, TestMode};
+use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use serde_json::Value as Json;
@@ -212,72 +212,6 @@ impl<'a> NormalBuilder<'a> {
             CondKind::Call(_, body) => self.build_cond(body, want),
             CondKind::Branch { all, conditions } => self.build_branch(*all, conditions, want),
         }
-    }
-
-    fn build_test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
-        let want = want != test.negated;
-        let left = self.build_expr(&test.left);
-        let Some(op) = test.op else { return self.build_truth(left, want) };
-        let right = match &test.right {
-            Operand::Nothing => None,
-            Operand::Value(value) => Some(self.build_expr(value)),
-            Operand::Range { start, end, inclusive } => {
-                let (start, end) = (self.build_expr(start), self.build_expr(end));
-                let upper = if *inclusive { Op::Le } else { Op::Lt };
-                let parts = [
-                    self.build_comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
-                    self.build_comparison(upper, left, Some(end), TestMode::default(), want),
-                ];
-                return self.join_conds(parts, want);
-            }
-        };
-        for operand in [Some(left), right].into_iter().flatten() {
-            if self.constant_operand(Some(operand)).is_some_and(Value::is_missing) {
-                self.diagnostics.push(
-                    Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
-                        .help(message!("it divides by zero or exceeds the range of numbers")),
-                );
-            }
-        }
-        // `!=`, `>`, `>=` and `is present` become negated tests of their opposites, so that equal
-        // comparisons are shared.
-        let (op, want) = match op {
-            Op::Ne => (Op::Eq, !want),
-            Op::Gt => (Op::Le, !want),
-            Op::Ge => (Op::Lt, !want),
-            Op::IsPresent => (Op::IsMissing, !want),
-            other => (other, want),
-        };
-        self.build_comparison(op, left, right, test.mode, want)
-    }
-
-    fn build_comparison(
-        &mut self,
-        op: Op,
-        left: ExprId,
-        right: Option<ExprId>,
-        mode: TestMode,
-        want: bool,
-    ) -> CondId {
-        let (mode, want) = match mode.quantity {
-            Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
-            _ => (mode, want),
-        };
-        if let (Some(left), Some(right)) = (self.constant_operand(Some(left)), self.constant_operand(right)) {
-            let arena = Arena::new(&self.program.limits);
-            let tri = budget::test_predicate(
-                op,
-                left,
-                right,
-                mode,
-                PredicateContext { arena: &arena, constant: true },
-            );
-            // If a limit is exceeded, the engines evaluate the test at run time and report it.
-            if !arena.is_exceeded() {
-                return self.constant_cond(tri == Tri::from(want));
-            }
-        }
-        self.add_test(NPred { ask: TestKind::Op(op), mode, left, right }, want)
     }
 
     /// Returns a constant operand's value: missing without an operand, `None` if not constant.

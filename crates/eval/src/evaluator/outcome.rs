@@ -1,0 +1,61 @@
+//! Evaluates the outcome of a chosen rule: the arguments of a handler, or the next nodes.
+
+use super::{Evaluator, Observer};
+use rulec_lang::value::Value;
+use rulec_sema::hir::{Destination, NEXT_FIELD, Outcome};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+impl<'a, O: Observer<'a>> Evaluator<'a, O> {
+    /// Evaluates the arguments of a handler. Also returns the names of the required arguments that
+    /// are missing, which become null. A missing optional argument is omitted.
+    pub fn eval_arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
+        let mut given = Map::new();
+        let mut missing = Vec::new();
+        if let Outcome::Handler { args, .. } = outcome {
+            for argument in args {
+                let value = self.eval_operand(self.program.value(argument.value));
+                if value.is_missing() {
+                    if argument.optional {
+                        continue;
+                    }
+                    missing.push(argument.name.clone());
+                }
+                given.insert(argument.name.to_string(), value.to_json());
+            }
+        }
+        (given, missing)
+    }
+
+    /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
+    /// of the next nodes. If that field is missing, destinations are returned as the author wrote
+    /// them.
+    pub fn eval_next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
+        let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
+        let next = self.eval_expr(self.program.value(*next)).elements();
+        let next: Option<Vec<String>> =
+            next.map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect());
+        let mut nodes = Vec::new();
+        for destination in destinations {
+            let named = match destination {
+                Destination::All => None,
+                Destination::At(index) => match &next {
+                    Some(next) => next.get(*index as usize).map(|id| vec![id.clone()]),
+                    None => Some(vec![destination.to_string()]),
+                },
+                Destination::Node(id) => Some(vec![id.to_string()]),
+                Destination::Named(value) => match self.eval_expr(self.program.value(*value)) {
+                    Value::Str(id) => Some(vec![id.to_owned()]),
+                    list => {
+                        let ids = list.elements().into_iter().flatten();
+                        Some(ids.filter_map(|id| id.as_str().map(str::to_owned)).collect())
+                    }
+                },
+            };
+            // If `next` has no node at a destination's index, all nodes of `next` are selected.
+            let all = || next.clone().unwrap_or_else(|| vec![NEXT_FIELD.to_owned()]);
+            nodes.extend(named.unwrap_or_else(all));
+        }
+        nodes
+    }
+}
