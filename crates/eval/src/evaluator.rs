@@ -31,7 +31,6 @@ use rulec_sema::hir::{
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Evaluates a program for one message.
 pub struct Evaluator<'a, O = ()> {
