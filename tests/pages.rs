@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct FarAllocator;
 
 const PAGE_BYTES: usize = 4096;
-/// Number of page-aligned allocations so far (`GIVEN`) and currently live (`HELD`).
+/// Number of page-aligned allocations so far (`ALLOCATED_PAGES`) and currently live (`HELD`).
 static ALLOCATED_PAGES: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 

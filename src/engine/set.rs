@@ -140,7 +140,7 @@ impl RuleSet {
 
 /// A reference-counted owner of a rule set. Every decision holds a reference. With a single
 /// counter, threads that decide in parallel would contend for its cache line. So each session has
-/// its own handle, and threads use up to [`OWNERS`] handles.
+/// its own handle, and threads use up to [`HANDLE_COUNT`] handles.
 #[repr(align(128))]
 pub(crate) struct RuleSetHandle(Arc<RuleSet>);
 

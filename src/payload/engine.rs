@@ -58,8 +58,8 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
-    /// which [`Engine::enter_blocks`] restores when the block ends. `None` if the list exceeds a
-    /// limit.
+    /// which [`Engine::set_enclosing_blocks`] restores when the block ends. `None` if the list
+    /// exceeds a limit.
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);

@@ -169,7 +169,7 @@ fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// Hashes a value; [`identical`] values have equal hashes.
+/// Hashes a value; [`is_identical`] values have equal hashes.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,

@@ -5,7 +5,7 @@
 //!
 //! - Calling the bytes at an address as a function (`enter`).
 //! - Freeing the memory of a module once no thread runs its code any more (`drop`).
-//! - Reading the bytes of a [`Value`] (`byte_of`, `word_of`). These functions run at compile time,
+//! - Reading the bytes of a [`Value`] (`byte_at`, `word_at`). These functions run at compile time,
 //!   where reading invalid bytes is an error.
 
 #![allow(unsafe_code, reason = "calling machine code and freeing it can be written no other way")]
@@ -65,13 +65,13 @@ pub(super) mod layout {
     /// Returns the eight bytes of an item at an offset.
     const fn word_at<T>(it: &T, at: usize) -> u64 {
         assert!(at + 8 <= size_of::<T>() && at.is_multiple_of(8) && align_of::<T>() == 8);
-        // SAFETY: as for `byte_of`; the address is a multiple of eight.
+        // SAFETY: as for `byte_at`; the address is a multiple of eight.
         unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
     }
 
     // Checks what lowering assumes about the layout. A text's address cannot be read as a number at
-    // compile time. But the text's length can be read at `LENGTH`, so the address is in front of
-    // it.
+    // compile time. But the text's length can be read at `TEXT_LENGTH_OFFSET`, so the address is in
+    // front of it.
     const _: () = {
         assert!(VALUE_SIZE == 24 && size_of::<Option<Value<'static>>>() == VALUE_SIZE);
         assert!(word_at(&Value::Int(-7), PAYLOAD_OFFSET) == -7_i64 as u64);
@@ -199,7 +199,7 @@ pub struct Machine<'a, M: Message<'a>> {
     /// The memo cells, stamped with the decision's epoch.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
-    /// The value that the last call of [`Helpers::eval`] computed.
+    /// The value that the last call of [`HelperTable::eval`] computed.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],

@@ -1,4 +1,4 @@
-//! Constructors of a [`Machine`], and the functions in its table of [`Helpers`].
+//! Constructors of a [`Machine`], and the functions in its table of [`HelperTable`].
 //!
 //! A helper never unwinds into compiled code. A panic inside a helper is caught and stored. Later
 //! helpers of the decision then return default results, and the panic resumes after the compiled
@@ -97,7 +97,7 @@ impl Drop for SlotCells<'_> {
 
 const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
-/// The helpers; [`Helpers`] documents each.
+/// The helpers; [`HelperTable`] documents each.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         load: Self::load,

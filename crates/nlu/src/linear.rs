@@ -94,7 +94,7 @@ impl LinearModel {
 
 struct LinearTraining {
     labels: usize,
-    /// Weights in the layout of [`Linear::weights`], but not quantized.
+    /// Weights in the layout of [`LinearModel::weights`], but not quantized.
     weights: Vec<f32>,
     /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,

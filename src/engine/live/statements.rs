@@ -246,7 +246,7 @@ impl<'f> StatementEditor<'f> {
         }
         let name = edit.file.unwrap_or(self.main);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
-            // `checked_table` already refused an edit that names an unknown file.
+            // `find_unchanged_table` already refused an edit that names an unknown file.
             broken_invariant!("the main file `{name}` is among the files");
             return Err(self.unknown_file_error(name));
         };

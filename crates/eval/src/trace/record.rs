@@ -16,7 +16,7 @@ use rulec_sema::hir::{
 const MAX_SHOWN_ELEMENTS: usize = 20;
 const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
-/// An evaluator whose steps are recorded by a [`Recorder`].
+/// An evaluator whose steps are recorded by a [`TraceRecorder`].
 pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 
 pub(super) struct TraceRecorder<'a, 's> {

@@ -17,8 +17,8 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword that is searched inline; `MOST` is the maximum number of
-/// keywords.
+/// Maximum length in bytes of a keyword that is searched inline; `MAX_KEYWORDS` is the maximum
+/// number of keywords.
 const MAX_KEYWORD_BYTES: usize = 32;
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.

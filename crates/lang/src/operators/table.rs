@@ -34,7 +34,7 @@ pub struct OperatorForm {
     pub result: OperatorResult,
 }
 
-/// What an operator accepts as its right operand, in a [`Form`].
+/// What an operator accepts as its right operand, in a [`OperatorForm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RightOperand {
     Nothing,

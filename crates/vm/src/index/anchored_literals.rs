@@ -89,8 +89,8 @@ fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
 }
 
 impl EdgeLiterals {
-    /// Builds the lookup from literals of one to [`MOST`] bytes and their ids; `None` if there is
-    /// no literal.
+    /// Builds the lookup from literals of one to [`MAX_LITERAL_BYTES`] bytes and their ids; `None`
+    /// if there is no literal.
     pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<EdgeLiterals>> {
         if literals.is_empty() {
             return None;

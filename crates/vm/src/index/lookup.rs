@@ -278,8 +278,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` like `each_of_bitmap`, for a bitmap without blocks. Rows are a multiple of `N`
-    /// words.
+    /// Calls `stop` like `visit_bitmap_candidates`, for a bitmap without blocks. Rows are a
+    /// multiple of `N` words.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -341,7 +341,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` like `each_of_bitmap`, for a bitmap whose routes are sorted within blocks.
+    /// Calls `stop` like `visit_bitmap_candidates`, for a bitmap whose routes are sorted within
+    /// blocks.
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,

@@ -8,8 +8,8 @@ pub(super) const BLOCK_BYTES: usize = 16;
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const LARGE_BLOCK_BYTES: usize = 32;
 
-/// Returns the number of bytes before the first quote, backslash or control character; [`BLOCK`] if
-/// there is none.
+/// Returns the number of bytes before the first quote, backslash or control character;
+/// [`BLOCK_BYTES`] if there is none.
 #[inline(always)]
 pub(super) fn plain_prefix_len(block: &[u8; BLOCK_BYTES]) -> usize {
     let both = u128::from_le_bytes(*block);

@@ -83,7 +83,7 @@ impl UseAnalysis {
         }
     }
 
-    /// Returns the facts about a part; [`Info::NOTHING`] if no part needs it.
+    /// Returns the facts about a part; [`UseInfo::NOTHING`] if no part needs it.
     pub fn use_info(&self, part: Part) -> UseInfo {
         self.infos.get(self.part_index(part)).copied().unwrap_or(UseInfo::UNUSED)
     }

@@ -1,8 +1,8 @@
 //! Grams: the few bytes by which a literal is found, and their hashes.
 
 /// Length class of a gram; [`Level::bytes`] is the number of bytes. A lookup begins at one of the
-/// first [`BASES`] levels. From an entry with many literals (crowded), the lookup continues one
-/// level deeper.
+/// first [`BASE_LEVELS`] levels. From an entry with many literals (crowded), the lookup continues
+/// one level deeper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
 
@@ -51,7 +51,7 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of the level, which is less than [`BASES`] for a base level.
+    /// Returns the number of the level, which is less than [`BASE_LEVELS`] for a base level.
     pub const fn number(self) -> u8 {
         self.0
     }

@@ -6,8 +6,8 @@ use super::gram_selection::{GramChoice, choose_grams};
 use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
-/// Capacity of the buffer for grams that are filtered together; a position has at most [`BASES`]
-/// grams.
+/// Capacity of the buffer for grams that are filtered together; a position has at most
+/// [`BASE_LEVELS`] grams.
 pub const GRAM_BUFFER_LEN: usize = 256;
 /// Number of crowded grams that is accepted before probes are placed closer together.
 pub const MAX_CROWDED_GRAMS: usize = 64;

@@ -65,7 +65,7 @@ impl GramTable {
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded: 0 }
     }
 
-    /// Returns the number of records that share their gram with at least [`Table::MOST_CROWDED`]
+    /// Returns the number of records that share their gram with at least [`Table::MAX_CROWD`]
     /// others.
     pub fn crowded_count(&self) -> usize {
         self.crowded
