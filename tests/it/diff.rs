@@ -159,6 +159,8 @@ fn each_change_is_shown_by_a_message() {
     check(before, &format!("{before}\nroute c when n == 1 -> c"), &["Added c {\"n\":1}"], Verdict::Different);
     // The new route comes after routes that match all of its messages, so it changes no decision.
     check(before, &format!("{before}\nroute c when n == 7 -> c"), &["Added c"], Verdict::Same);
+    // A route may have the name that the comparison gives to "nothing is chosen".
+    check(before, &format!("{before}\nroute nothing when n == 7 -> c"), &["Added nothing"], Verdict::Same);
     check(before, &before.replace("-> d", "-> e"), &["Changed default {}"], Verdict::Different);
     check(
         before,

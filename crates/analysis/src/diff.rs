@@ -319,6 +319,10 @@ impl TableComparison<'_, '_, '_, '_> {
                 kept_old[*old] = true;
             }
         }
+        // The final leaf means "nothing is chosen". Without an example it is no change, because no
+        // author wrote it.
+        let last = |side: usize| self.sides[side].own.leaves.len() - 1;
+        let statements = (last(0), last(1));
         let mut changes = Vec::new();
         let mut verdicts = Vec::new();
         let mut told = vec![false; kept_old.len()];
@@ -340,18 +344,18 @@ impl TableComparison<'_, '_, '_, '_> {
                 _ => self.find_examples(places),
             };
             verdicts.push(verdict);
-            changes.push(Change { kind, route: names.1, was, examples, verdict });
+            if new != statements.1 || !examples.is_empty() {
+                changes.push(Change { kind, route: names.1, was, examples, verdict });
+            }
         }
         for old in (0..told.len()).filter(|old| !told[*old]).collect::<Vec<_>>() {
             let (examples, verdict) = self.find_examples([Some(old), None]);
             verdicts.push(verdict);
             let (kind, route) = (ChangeKind::Removed, self.leaf_at(0, old).name.clone());
-            changes.push(Change { kind, route, was: None, examples, verdict });
+            if old != statements.0 || !examples.is_empty() {
+                changes.push(Change { kind, route, was: None, examples, verdict });
+            }
         }
-        // The final leaf means "nothing is chosen". It does not count, because no author wrote it.
-        let last = |side: usize| self.sides[side].own.leaves.len() - 1;
-        let statements = (last(0), last(1));
-        changes.retain(|change| change.route != "nothing" || !change.examples.is_empty());
         let verdict = worst_verdict(verdicts.into_iter());
         let verdict = if verdict == Verdict::Same && !self.comparable { Verdict::Undecided } else { verdict };
         EntryDiff { entry, verdict, statements, changes, asked: self.questions.asked, open: self.open }

@@ -8,6 +8,7 @@ mod clock;
 mod graph;
 mod numbers;
 mod shape;
+mod urls;
 mod words;
 
 pub use words::within_budget_similarity;
@@ -268,9 +269,18 @@ functions! {
     Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank,
         message!("The text, or missing if the text is blank."),
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
-    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, words::url_host,
-        message!("The host of an address such as \"https://user@Example.com:8443/x\", in lower case, parsed as browsers do; missing if the text has no `scheme://host`."),
+    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, urls::url_host,
+        message!("The host of a URL such as \"https://user@Example.com:8443/x\", in lower case, as browsers read it: numbers such as 0x7f000001 are addresses, and IPv6 addresses have no brackets. Missing if the text is no URL with a host."),
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
+    UrlPath "url_path" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a path")), Scan, urls::url_path,
+        message!("The path of a URL, with `..` resolved, then decoded. Encoded separators (%2F, %5C) and control characters stay encoded."),
+        r#"url_path(text) == "/admin""# on r#"{"text":"https://example.com/public/../%61dmin?x=1"}"#;
+    UrlScheme "url_scheme" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL")), Scan, urls::url_scheme,
+        message!("The scheme of a URL in lower case, such as \"https\"."),
+        r#"url_scheme(text) == "https""# on r#"{"text":"HTTPS://example.com"}"#;
+    UrlQuery "url_query" ("text": K::STRING, "key": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the URL has no such key in its query")), Scan, urls::url_query,
+        message!("The decoded value of a key in the query of a URL; the first value if the key occurs several times."),
+        r#"url_query(text, "next") == "/a b""# on r#"{"text":"https://example.com/?next=%2Fa+b"}"#;
     Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
         message!("The indices of the records whose name at the key occurs in an earlier record. A name is a text that is not blank."),
         r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;

@@ -1,5 +1,5 @@
-//! Functions on texts: case, parts, replacements, similarity and buckets, and parsing of URLs,
-//! numbers and versions.
+//! Functions on texts: case, parts, replacements, similarity and buckets, and parsing of numbers
+//! and versions.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -132,42 +132,6 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-/// URL schemes for which browsers read `\` as `/` and accept any number of slashes.
-const WEB_SCHEMES: &[&str] = &["http", "https", "ws", "wss", "ftp"];
-
-pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let [Value::Str(text)] = args else { return Value::Missing };
-    // Browsers drop blanks at both ends of a URL, and tabs and line breaks everywhere.
-    let text: String =
-        text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
-    match parse_url_host(&text) {
-        Some(host) => arena.build_text(host.len(), |made| made.push_str(&host)),
-        None => Value::Missing,
-    }
-}
-
-/// Returns the host that a browser would connect to, in lower case and without a trailing dot.
-fn parse_url_host(text: &str) -> Option<String> {
-    let (scheme, rest) = text.split_once(':')?;
-    let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !starts || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
-        return None;
-    }
-    let web = WEB_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
-    let slash = |c: char| c == '/' || (web && c == '\\');
-    let after = rest.strip_prefix(slash)?.strip_prefix(slash)?;
-    let after = if web { after.trim_start_matches(slash) } else { after };
-    let authority = after.split(|c: char| slash(c) || c == '?' || c == '#').next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.rfind(']') {
-        // Colons inside the brackets of an IPv6 address belong to the host.
-        Some(end) => &host[..=end],
-        None => host.split(':').next()?,
-    };
-    let host = host.strip_suffix('.').unwrap_or(host);
-    (!host.is_empty()).then(|| host.to_lowercase())
-}
-
 pub(super) fn map_text<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
     match args {
         [Value::Str(text)] => f(text),
@@ -250,32 +214,5 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match found {
         text::Bucket::Number(number) => Value::Int(number),
         text::Bucket::Part(part) => Value::from_float(part),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_url_host;
-
-    #[test]
-    fn hosts_are_read_as_browsers_read_them() {
-        let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(parse_url_host(text).as_deref(), expected, "{text}")
-        };
-        check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
-        check("http://user:pass@example.com", Some("example.com"));
-        check("https://example.com@evil.com/", Some("evil.com"));
-        check(r"https://evil.com\@example.com/", Some("evil.com"));
-        check(r"https:\\evil.com", Some("evil.com"));
-        check("https:///evil.com", Some("evil.com"));
-        check("https://evil.com#@example.com", Some("evil.com"));
-        check("https://evil.com?@example.com", Some("evil.com"));
-        check("http://[::1]:80/", Some("[::1]"));
-        check("https://example.com./", Some("example.com"));
-        check("mailto:a@b.c", None);
-        check("not-a-url", None);
-        check("example.com/x", None);
-        check("https://", None);
-        check("//example.com", None);
     }
 }

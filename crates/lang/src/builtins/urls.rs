@@ -1,0 +1,145 @@
+//! Functions on URLs. One parser, of the WHATWG URL standard, reads all of them, so that a rule sees
+//! the URL that a browser would open. A text that the standard refuses has no parts.
+
+use crate::arena::Arena;
+use crate::value::Value;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+use url::{Host, Url};
+
+/// Returns the host in lower case, without a trailing dot and without the brackets of an IPv6
+/// address, so that `in_network` accepts every address.
+pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    url_part(args, arena, |url| {
+        Some(match url.host()? {
+            Host::Domain(name) => Cow::Owned(name.strip_suffix('.').unwrap_or(name).to_lowercase()),
+            Host::Ipv4(address) => Cow::Owned(address.to_string()),
+            Host::Ipv6(address) => Cow::Owned(address.to_string()),
+        })
+    })
+}
+
+/// Returns the scheme in lower case.
+pub(super) fn url_scheme<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    url_part(args, arena, |url| Some(url.scheme().into()))
+}
+
+/// Returns the path with `.` and `..` resolved and decoded; see [`decode_path`].
+pub(super) fn url_path<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    url_part(args, arena, |url| (!url.cannot_be_a_base()).then(|| decode_path(url.path()).into()))
+}
+
+/// Returns the decoded first value of a key in the query.
+pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [_, Value::Str(key)] = *args else { return Value::Missing };
+    let value = |url: &Url| {
+        let pair = url.query_pairs().find(|(name, _)| name == key);
+        pair.map(|(_, value)| value.into_owned().into())
+    };
+    url_part(args, arena, value)
+}
+
+fn url_part<'a>(
+    args: &[Value<'a>],
+    arena: &'a Arena,
+    part: impl FnOnce(&Url) -> Option<Cow<'_, str>>,
+) -> Value<'a> {
+    let Some(Value::Str(text)) = args.first() else { return Value::Missing };
+    let Ok(url) = Url::parse(text) else { return Value::Missing };
+    match part(&url).filter(|part| !part.is_empty()) {
+        Some(part) => arena.build_text(part.len(), |made| made.push_str(&part)),
+        None => Value::Missing,
+    }
+}
+
+/// Decodes the percent-encoded characters of a path. Separators (`%2F`, `%5C`), control characters
+/// and bytes that are not UTF-8 stay encoded, because a decoded one would change the path's parts.
+fn decode_path(path: &str) -> String {
+    let mut decoded = String::with_capacity(path.len());
+    for (position, segment) in path.split('/').enumerate() {
+        if position > 0 {
+            decoded.push('/');
+        }
+        match percent_decode_str(segment).decode_utf8() {
+            Ok(text) if !text.contains(|c: char| matches!(c, '/' | '\\') || c.is_control()) => {
+                decoded.push_str(&text);
+            }
+            _ => decoded.push_str(segment),
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    fn part(function: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>, args: &[&str]) -> Option<String> {
+        let arena = Arena::new(&Limits::default());
+        let args: Vec<Value<'_>> = args.iter().map(|text| Value::Str(text)).collect();
+        function(&args, &arena).as_str().map(str::to_owned)
+    }
+
+    #[test]
+    fn hosts_are_read_as_browsers_read_them() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(part(url_host, &[text]).as_deref(), expected, "{text:?}");
+        };
+        check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
+        check("http://user:pass@example.com", Some("example.com"));
+        check("https://example.com@evil.com/", Some("evil.com"));
+        check(r"https://evil.com\@example.com/", Some("evil.com"));
+        check(r"https:\\evil.com", Some("evil.com"));
+        check("https:///evil.com", Some("evil.com"));
+        check("https:evil.com", Some("evil.com"));
+        check("https://evil.com#@example.com", Some("evil.com"));
+        check("https://evil.com?@example.com", Some("evil.com"));
+        check(" \u{1}https://exa\nmple.com./ ", Some("example.com"));
+        check("http://[::1]:80/", Some("::1"));
+        check("postgres://Db.Internal:5432/x", Some("db.internal"));
+        for (number, dotted) in [
+            ("127.1", "127.0.0.1"),
+            ("2130706433", "127.0.0.1"),
+            ("0x7f000001", "127.0.0.1"),
+            ("0177.0.0.1", "127.0.0.1"),
+            ("１２７.0.0.1", "127.0.0.1"),
+            ("169。254。169。254", "169.254.169.254"),
+        ] {
+            check(&format!("http://{number}/"), Some(dotted));
+        }
+        check("http://loc%61lhost/", Some("localhost"));
+        for refused in ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."] {
+            let host = part(url_host, &[&format!("https://evil.net{refused}example.com/")]);
+            assert!(host.is_none_or(|host| !host.ends_with(".example.com")), "{refused:?}");
+        }
+        for none in ["mailto:a@b.c", "not-a-url", "example.com/x", "https://", "//example.com", "http://a b/"] {
+            check(none, None);
+        }
+    }
+
+    #[test]
+    fn paths_are_resolved_before_they_are_decoded() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(part(url_path, &[text]).as_deref(), expected, "{text:?}");
+        };
+        check("https://a.b", Some("/"));
+        check("https://a.b/public/../admin", Some("/admin"));
+        check("https://a.b/public/%2e%2E/admin", Some("/admin"));
+        check("https://a.b/%61dmin/%E4%BD%A0", Some("/admin/你"));
+        check("https://a.b/public/..%2fadmin", Some("/public/..%2fadmin"));
+        check("https://a.b/x%00y/%ff", Some("/x%00y/%ff"));
+        check(r"https://a.b\admin", Some("/admin"));
+        check("mailto:a@b.c", None);
+    }
+
+    #[test]
+    fn queries_and_schemes_are_decoded() {
+        let query = |text: &str, key: &str| part(url_query, &[text, key]);
+        assert_eq!(query("https://a.b/?q=a+b%21&q=c", "q").as_deref(), Some("a b!"));
+        assert_eq!(query("https://a.b/?n%61me=%E4%BD%A0#q=1", "name").as_deref(), Some("你"));
+        assert_eq!(query("https://a.b/#?q=1", "q"), None);
+        assert_eq!(part(url_scheme, &["HTTPS://a.b"]).as_deref(), Some("https"));
+        assert_eq!(part(url_scheme, &["a.b"]), None);
+    }
+}
