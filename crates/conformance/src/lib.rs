@@ -36,7 +36,8 @@ pub struct CaseKind {
 /// Outcome of a case: `Ok` if it passes, otherwise the reason why it fails.
 type Verdict = Result<(), Message>;
 
-/// Returns the rules configured for an engine. Returns an error if another engine would decide.
+/// Returns the rules, configured so that this engine decides. Returns an error if another engine
+/// would decide, for example because the requested engine is not available.
 fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);

@@ -80,8 +80,8 @@ fn serialize_error(error: serde_json::Error) -> Message {
 }
 
 /// Describes the first difference between the actual and the expected result; `None` if there is
-/// none. Numbers are compared by value. Members that only the actual result has, such as messages,
-/// are not compared.
+/// none. Numbers are compared by value. A member that only the actual result has is a difference if
+/// it belongs to the answer, such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {

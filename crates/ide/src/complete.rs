@@ -1,5 +1,5 @@
-//! Completion: the words and names that can be written at a position. Candidates depend on the
-//! tokens before the position, because a statement being typed is usually incomplete.
+//! Completion: the words and names that can be written at a position. They depend on the tokens
+//! before the position, because a statement is usually incomplete while it is typed.
 
 use super::hover::{documentation_with_example, function_hover, significant_tokens};
 use super::{Analysis, DeclarationKind};
@@ -192,7 +192,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the fields that can follow a path whose first name is bound in the current
-    /// statement, such as the element name of a quantifier.
+    /// statement, such as the element name of a quantifier. `None` for any other path.
     fn bound_fields(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
         let at = self.before.len().checked_sub(2 * path.len())?;
         let first = self.before.get(at)?;
@@ -309,8 +309,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the type kinds of the value before the position, or every kind if its type is
-    /// unknown.
+    /// Returns the kinds of type (such as number or list) that the value before the position may
+    /// have. If its type is unknown, returns every kind.
     fn kinds_before(&self) -> KindSet {
         let path = self.path_before(self.before.len());
         let is_let = |symbol: &&super::Symbol| path.as_slice() == [symbol.name.as_str()];

@@ -28,7 +28,8 @@ impl InputField {
 pub struct TypeFacts {
     /// The record type of the `input` statement. `None` if the rules have no `input` statement.
     input: Option<RecordType>,
-    /// The type kinds of each message field that the rules use, by path.
+    /// The kinds of type (such as number or list) that each used field of the message may have, by
+    /// path.
     fields: HashMap<Vec<Arc<str>>, KindSet>,
     /// The type of the value of each `let`, by the span of the name.
     lets: HashMap<Span, Ty>,
@@ -80,7 +81,8 @@ impl TypeFacts {
         Some(InputField { ty: kinds.to_string(), optional: false, declared: false })
     }
 
-    /// Returns the type kinds of the message field at a path, if known.
+    /// Returns the kinds of type that the message field at a path may have. `None` if the field is
+    /// unknown.
     pub fn kinds(&self, path: &[&str]) -> Option<KindSet> {
         if let Some(input) = &self.input {
             let (first, rest) = path.split_first()?;

@@ -1,5 +1,6 @@
 //! Inlay hints and code lenses. Hints show inferred types and the evaluation order of routes.
-//! Lenses mark tests that can be run, and routes that other routes hide.
+//! Lenses mark tests that can be run, and routes that are never chosen because other routes hide
+//! them.
 
 use super::{Analysis, DeclarationKind};
 use rulec_analysis::Finding;

@@ -1,7 +1,7 @@
 //! Index of every name in the files, with its declaration and its uses. Go-to-definition,
-//! references, renaming, outlines and colours use this index. The index is built from the syntax
-//! tree alone, so it is available while other statements have errors. Names are resolved as the
-//! checker resolves them.
+//! references, renaming, outlines and token colours use this index. The index is built from the
+//! syntax tree alone, so it is available while other statements have errors. Names are resolved as
+//! the type checker resolves them.
 
 mod expr;
 mod home;
@@ -228,8 +228,8 @@ struct IndexBuilder<'a> {
     groups: HashMap<&'a str, &'a Group>,
     /// For each router, the names of the workflows that use it.
     asking: HashMap<&'a str, Vec<&'a str>>,
-    /// The names that are bound at the current expression, innermost last. Names that the language
-    /// itself binds have no symbol.
+    /// The names that are bound at the current expression, innermost last, and where the fields of
+    /// their values are declared. Names that the language itself binds have no symbol.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,

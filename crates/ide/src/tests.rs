@@ -80,8 +80,8 @@ fn names_lead_to_what_declares_them() {
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// Names that are bound to elements, passed to a `def` or defined by a `let` have the fields of
-/// their types.
+/// Fields of a value are found in the declaration of its type. This includes values that are
+/// elements, arguments of a `def`, or defined by a `let`.
 #[test]
 fn fields_behind_bound_names_lead_to_what_declares_them() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
@@ -480,7 +480,7 @@ fn an_outline_has_what_stands_in_each_statement() {
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
 }
 
-/// No service panics at any position of a file, even if the file is truncated at any point.
+/// No editor service panics at any position of a file, even if the file is truncated at any point.
 #[test]
 fn mutilated_texts_are_answered() {
     for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {

@@ -23,8 +23,8 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax. The second text is a remark for the author, if the condition is
-/// constant or differs from the original.
+/// A condition in rule syntax. The second text is a remark for the author if the condition is
+/// constant or differs from the original, otherwise `None`.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original Python module decides differently from the imported rules. Each reason
@@ -67,19 +67,21 @@ impl Difference {
 pub(super) struct ConditionFindings {
     /// Reasons why the Python module decides differently.
     pub(super) different: BTreeSet<Difference>,
-    /// JSON members that have no meaning to the importer, as keys and values.
+    /// JSON members that the importer does not use, written as `key: value`.
     pub(super) unknown: Vec<String>,
 }
 
 impl ConditionFindings {
-    /// Records the members of an object that were not read; the original ignores them.
+    /// Records the members of an object that were not read. The original system ignores such
+    /// members.
     fn record_unread(&mut self, object: &ObjectReader<'_>) {
         let rest = object.unread_members();
         self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
     }
 }
 
-/// Reads a condition; the inner error is the reason why the condition is left out.
+/// Reads a condition and returns it in rule syntax. The inner error is the reason why the condition
+/// is left out; the outer error ends the import.
 pub(super) fn read_condition(
     node: &JsonNode<'_>,
     findings: &mut ConditionFindings,
@@ -164,8 +166,9 @@ fn translate(
     Ok(write_condition(&left, left_type, operator, &right))
 }
 
-/// Reads one side of a condition that is a step's output, as a field access with a declared type.
-/// Returns `None` if the side names no step. The key `name` is accepted in place of `value`.
+/// Reads one side of a condition that is the output of a workflow step. Returns the access to the
+/// output in rule syntax, and the declared type of the output. Returns `None` if the side names no
+/// step. The key `name` is accepted in place of `value`.
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,
@@ -331,7 +334,8 @@ fn write_condition(
     (text, never_holds.or(remark))
 }
 
-/// Returns a condition that is never true, and unknown if the value of a side is missing.
+/// Returns a condition that is false, or unknown if the value of a side is missing. It is thus
+/// never true.
 fn never_true_condition(read: &str, right: &RightSide) -> String {
     match right {
         RightSide::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),

@@ -45,7 +45,8 @@ pub(super) enum JoinOperator {
 pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// Whether a condition reads the message's length (`length`) or its urgency (`urgency`).
+    /// Whether a condition reads the length of the message. The field `urgency` is the same for the
+    /// urgency of the message.
     pub(super) length: bool,
     pub(super) urgency: bool,
     /// Remarks on the current condition.
@@ -343,9 +344,9 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
     !text.contains('\n') && indent + text.chars().count() <= MAX_CONDITION_WIDTH
 }
 
-/// Returns the shortest equivalent condition. Routing does not distinguish unknown from false. So
-/// an unknown part becomes false under an even number of negations (`positive`), and true under an
-/// odd number.
+/// Returns a shorter condition that chooses the same routes. Routing does not distinguish unknown
+/// from false. An unknown part therefore becomes false under an even number of negations
+/// (`positive`), and true under an odd number.
 fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

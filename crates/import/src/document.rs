@@ -24,7 +24,8 @@ pub(super) struct RulesDocument {
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
     pub(super) notes: Vec<Message>,
-    /// Original names and patterns that had to change, by their new text in the file.
+    /// Original texts of the names and patterns that had to change. The key is the new text in the
+    /// file.
     pub(super) names: HashMap<String, String>,
 }
 
@@ -36,8 +37,8 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the members of an object that were not read, as comments. Also adds a note for the
-    /// author about each; `of` names the object.
+    /// Returns the members of an object that were not read, as comments. For each such member, also
+    /// adds a note for the author; `of` names the object.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -47,7 +48,7 @@ impl RulesDocument {
         comments
     }
 
-    /// Adds the document's members that were not read as comments at the top of the file.
+    /// Writes the document's members that were not read as comments at the top of the file.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -63,8 +64,9 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the file's text and the last line of each statement. Each statement is preceded by
-    /// comments that allow the given warning codes.
+    /// Returns the file's text and the number of the last line of each statement. `allows`
+    /// contains, by statement index, the warning codes that a comment before the statement
+    /// suppresses.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let mut text = write_comment("#", &self.header, 0);
         let mut ends = Vec::new();
@@ -122,7 +124,7 @@ impl RulesDocument {
     }
 }
 
-/// Maximum number of statements of a file for the analysis.
+/// Maximum number of statements of a file that is analysed. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
 /// Groups the codes of warnings by the index of the statement that causes them.

@@ -12,7 +12,8 @@ const EXECUTOR_NAME: &str = "flow_executor";
 /// Name of the tool's only parameter.
 const FLOW_ID_PARAMETER: &str = "flow_id";
 
-/// Returns the statement for the flow executor in `tools`; other tools are kept as comments.
+/// Returns the statement for the flow executor in `tools`, or `None` if there is no such tool.
+/// Other tools are kept as comments.
 pub(super) fn read_statement(
     object: &ObjectReader<'_>,
     document: &mut RulesDocument,

@@ -50,7 +50,8 @@ pub struct Imported {
     pub notes: Vec<Message>,
     /// The compiled file.
     pub rules: Rules,
-    /// Original names and patterns that had to change, by their new text in the file.
+    /// Original texts of the names and patterns that had to change. The key is the new text in the
+    /// file.
     names: HashMap<String, String>,
 }
 

@@ -1,8 +1,9 @@
 //! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
 //!
 //! This is a parser of literals, not an evaluator: names, sums and calls are no literals. Tuples,
-//! sets, bytes and non-string dict keys are literals without a JSON form. A list or dict that
-//! contains one of these is marked, because no message value equals it.
+//! sets, bytes and non-string dict keys are literals that JSON cannot represent. No value of a
+//! message equals a list or dict that contains one of these. Such a list or dict is returned as
+//! `Literal::OddList` or `Literal::OddDict`.
 
 use serde_json::{Map, Number, Value as Json};
 

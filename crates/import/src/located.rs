@@ -139,7 +139,8 @@ impl<'j> ObjectReader<'j> {
         self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
     }
 
-    /// Refuses unread members, where ignoring them would change decisions.
+    /// Returns an error if the object has members that were not read. Used where ignoring such
+    /// members would change decisions. `of` names the object in the error.
     pub(super) fn refuse_unread(&self, of: &Message) -> ReadResult<()> {
         match self.unread_members().first() {
             Some((key, node)) => node.refuse(message!("{of} has no `{key}`")),

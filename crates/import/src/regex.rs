@@ -134,7 +134,8 @@ struct RegexTranslator<'p> {
     out: String,
     flags: RegexFlags,
     depth: usize,
-    /// Whether an item has been read. Flags for the whole expression are an error after that.
+    /// Whether an item has been read. Flags for the whole expression are an error after the first
+    /// item.
     begun: bool,
     alternatives: bool,
     anchored: bool,
@@ -163,7 +164,7 @@ impl RegexTranslator<'_> {
         taken
     }
 
-    /// Reads up to the closing `)` of the group, or to the end.
+    /// Reads and translates the expression up to the closing `)` of the group, or to the end.
     fn translate_alternatives(&mut self) -> TranslateResult {
         let mut last = LastItem::Nothing;
         while let Some(&c) = self.chars.peek() {
@@ -292,7 +293,8 @@ impl RegexTranslator<'_> {
         self.translate_inner(outer)
     }
 
-    /// Reads the content and end of a group; flags set inside end with the group.
+    /// Reads the content and end of a group. Flags that are set inside the group apply only up to
+    /// its end.
     fn translate_inner(&mut self, outer: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {

@@ -78,7 +78,8 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
     Ok(Some(CompletionResponse::Array(items.collect())))
 }
 
-/// Returns the symbol at the position of a request, and the resolved position.
+/// Returns the symbol at the position of a request. Also returns the position as a byte offset in
+/// an analysed file.
 fn symbol_at(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
     let at = resolve_position(workspace, at)?;
     let found = at.known.analysis.index.occurrence_at(at.file, at.offset)?;

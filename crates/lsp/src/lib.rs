@@ -5,7 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `lines` | positions as the protocol counts them: lines, and UTF-16 code units in a line |
-//! | `workspace` | files (open documents first), the main file of each fragment, analyses |
+//! | `workspace` | the files of the workspace, the main file that imports each of them, analyses |
 //! | `answers` | one handler for each kind of request |
 //! | `kept` | findings of the last analysis, shown until the next one is complete |
 //! | `server` | the main loop: receives messages, sends answers and diagnostics |

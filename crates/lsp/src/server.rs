@@ -344,9 +344,9 @@ impl Server<'_> {
         }
     }
 
-    /// Returns the diagnostics by document URI. With `analysed`, also returns the new analysis
-    /// findings, which should be kept. Without it, the diagnostics include the kept findings of the
-    /// last analysis.
+    /// Returns two maps by document URI: all diagnostics, and the new analysis findings to keep. If
+    /// `analysed` is false, the diagnostics include the kept findings of the last analysis, and the
+    /// second map is empty.
     fn collect_diagnostics(
         &self,
         analysed: bool,

@@ -170,7 +170,8 @@ impl Workspace {
         self.open.iter().map(|(path, document)| (path.as_path(), document))
     }
 
-    /// Returns the analysis in which a file is analysed, and the id of the file in this analysis.
+    /// Returns the analysis that contains a file, and the id of the file in this analysis. `None`
+    /// if no analysis contains the file.
     pub fn find_analysis(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
         let main = self.find_main_file(path);
         let judged = self.analyse_cached(&main);
@@ -232,6 +233,7 @@ impl Workspace {
 
     /// Returns the main file with which a file is analysed. A main file imports the file directly
     /// or indirectly, and is imported by no file. If there are several, returns the first by path.
+    /// If no file imports the file, returns the file itself.
     fn find_main_file(&self, path: &Path) -> PathBuf {
         self.with_import_graph(|imports| {
             let importers = |path: &Path| {

@@ -1,4 +1,5 @@
-//! The syntax tree: the source text with spans, before names are resolved and types are checked.
+//! The syntax tree that the parser creates. Its nodes have spans in the source text. Names are not
+//! yet resolved, and types are not yet checked.
 
 #![allow(missing_docs, reason = "most names say what they stand for")]
 
@@ -95,8 +96,8 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Returns the keyword of the statement and its name, which together identify the statement for
-    /// edits. The name of an import is its path. The name is empty for statement kinds without a
+    /// Returns the keyword of the statement and its name. Editing tools find a statement by this
+    /// pair. The name of an import is its path. The name is empty for statement kinds without a
     /// name; a file or table contains at most one statement of each such kind.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
@@ -130,7 +131,8 @@ impl StatementKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub name: Ident,
-    /// A question that a language model answers to choose a branch. It replaces the conditions.
+    /// A question that a language model answers to choose a branch. If present, the branches have
+    /// no conditions.
     pub question: Option<Spanned<String>>,
     /// Whether the choice and its reason should be shown to the user.
     pub to_user: bool,
@@ -142,7 +144,7 @@ pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// What the branch means, as a hint for a language model.
+    /// The description of the branch for a language model.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
@@ -251,7 +253,8 @@ pub struct Route {
     pub target: Target,
 }
 
-/// The local names of one rule with their values: `where a = x > 3, b = y`.
+/// The local names that the `where` of a route, branch or case defines, with their values: `where a
+/// = x > 3, b = y`.
 pub type Locals = Vec<(Ident, Expr)>;
 
 /// The target of a route: a handler or another table.

@@ -12,8 +12,9 @@
 //!
 //! The style indents two spaces per level and limits lines to 100 columns. A *group* is a part of a
 //! statement that is either written on one line or broken at all of its possible line breaks. A
-//! group that the author wrote over several lines stays broken. If nested groups do not fit, the
-//! outer group is broken first. Lists without nested brackets fill their lines.
+//! group that the author wrote over several lines stays broken. If a group and a group inside it do
+//! not fit on the line, the outer group is broken first. In a list without nested brackets, each
+//! line takes as many elements as fit.
 
 mod block;
 mod build;
@@ -88,7 +89,8 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..until]).count() + 1
 }
 
-/// Returns the index of a token near the first difference in tokens, comments or statements.
+/// Compares the tokens, comments and statements of the original and the formatted text. Returns the
+/// index of a token near the first difference, or `None` if they are equal.
 fn first_difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
     let after = outline(formatted);
     let (old, new) = (&before.tokens, &after.tokens);
@@ -119,8 +121,9 @@ struct FileFormatter<'a> {
 }
 
 impl FileFormatter<'_> {
-    /// Writes consecutive statements and the tokens between them. `next` is the first token that
-    /// has not been written. Returns the first token after the statements.
+    /// Writes consecutive statements, and the tokens between them that belong to no statement.
+    /// `next` is the first token that has not been written. Returns the index of the first token
+    /// after the statements.
     fn write_statements(
         &mut self,
         pieces: &[OutlineStatement],
@@ -180,8 +183,8 @@ impl FileFormatter<'_> {
         end
     }
 
-    /// Writes tokens that belong to no statement. A token stays on the line of the previous token,
-    /// unless the author began a line with it.
+    /// Writes tokens that belong to no statement, and returns the end of their range. A token stays
+    /// on the line of the previous token, unless the author began a line with it.
     fn write_loose_tokens(
         &self,
         tokens: Range<usize>,

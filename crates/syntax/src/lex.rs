@@ -85,10 +85,11 @@ pub enum TokenKind {
     Stray,
 }
 
-/// Maximum number of `#` on each side of a raw string. The grammar has one alternative per number.
+/// Maximum number of `#` on each side of a raw string. A raw string with more is an error.
 pub const MAX_HASHES: usize = 8;
 
-/// Finds the end of a raw string after its opening `r##"`.
+/// Consumes a raw string after its opening `r##"`. Returns an error if the string is unclosed or
+/// has more than [`MAX_HASHES`] `#`.
 fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
     let rest = lexer.remainder();

@@ -1,5 +1,6 @@
-//! Converts text to a syntax tree, and formats and writes rule text. The stages are lossless
-//! tokens, splitting into statements, the grammar, and building the tree.
+//! Converts rule text to a syntax tree, formats rule text, and writes it. A text is split into
+//! tokens, and the tokens into statements. The grammar parses each statement, and a builder creates
+//! its syntax tree.
 
 #![forbid(unsafe_code)]
 

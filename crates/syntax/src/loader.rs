@@ -110,7 +110,7 @@ pub struct ParsedFile {
     pub imports: Vec<FileId>,
     /// The statements of the file, in source order.
     pub statements: Vec<Statement>,
-    /// The names that statements with errors would have declared.
+    /// The names that the file's statements with errors would have declared.
     pub broken: Vec<Ident>,
     /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
     pub lists: HashMap<String, Vec<String>>,
@@ -151,7 +151,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum FileState {
     Open,
-    /// The file is finished. The id is `None` if the file could not be read.
+    /// Loading of the file has ended. The id is `None` if the file could not be read.
     Done(Option<FileId>),
 }
 
@@ -297,7 +297,7 @@ impl ImportLoader<'_> {
     }
 
     /// Reads a list file: one element per line, without surrounding white space. Empty lines are
-    /// skipped.
+    /// skipped. If the file cannot be read, reports an error and returns `None`.
     fn load_list_file(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read = || {
             let path = resolve_path(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;

@@ -53,7 +53,7 @@ mod grammar {
 use grammar::{Grammar, Rule};
 pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
-/// Maximum number of tokens that are parsed in one pest call, if their statements have no errors.
+/// Maximum number of tokens of the statements that one pest call parses together.
 const MAX_TOKENS_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
@@ -146,15 +146,15 @@ struct ParsedAhead {
     /// The index of the tree node of the next statement.
     next: usize,
     /// The index of the first token of these statements. Token positions in the tree are relative
-    /// to it.
+    /// to this token.
     from: usize,
 }
 
 impl ParsedAhead {
-    /// Returns the parsed statement with these tokens, and the token that its positions are
-    /// relative to. If the statement is not parsed yet, parses it together with the next ones.
-    /// Returns `None` if it has an error. Statements that may be nested too deep are not parsed
-    /// ahead.
+    /// Returns the tree node of the statement with these tokens. The first result is the index of
+    /// the token to which positions in the node are relative. If the statement is not parsed yet,
+    /// parses it together with the next ones. Returns `None` if it has an error. Statements that
+    /// may be nested too deep are not parsed together with others.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
@@ -301,7 +301,8 @@ impl<'a> FileParser<'a> {
         kind
     }
 
-    /// Parses tokens with a grammar rule and builds their syntax tree. Errors are reported.
+    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Errors are
+    /// reported.
     fn parse_alone<T>(
         &mut self,
         rule: Rule,

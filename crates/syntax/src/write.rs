@@ -5,7 +5,8 @@ use super::parse::is_reserved;
 use rulec_base::text::printable::{escape_char, is_display_control};
 use serde_json::Value as Json;
 
-/// True if a text is a valid name without backquotes after a dot or before a colon.
+/// True if the text can be written without backquotes as a name that follows a dot or precedes a
+/// colon.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
@@ -17,7 +18,8 @@ pub fn quote_name(name: &str) -> String {
     if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
 }
 
-/// Returns a path into the message, such as `steps.parse["a b"]`.
+/// Returns the path of a message field, such as `steps.parse["a b"]`, from its first name `root`
+/// and the keys after it.
 pub fn format_path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
     let mut path = root.to_owned();
     for key in keys {

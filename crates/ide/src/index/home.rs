@@ -6,9 +6,10 @@ use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, TypeKind};
 
-/// The name whose fields are the results of request analysis.
+/// The built-in name whose fields are the results of analysing the message text, such as the
+/// intent.
 const REQUEST_NAME: &str = "request";
-/// The path element that leads from a list or dict to its elements.
+/// The path element that represents the elements of a list or dict.
 pub(super) const ELEMENT_SEGMENT: &str = "[]";
 /// Maximum number of `let` and type definitions that are followed, because an erroneous definition
 /// may refer to itself.
@@ -17,8 +18,8 @@ pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The value has a declared type. The fields are declared in the symbol with this kind and
-    /// path.
+    /// The value has a declared type, which is the third part. The fields are declared in the
+    /// symbol with this kind and path.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is an undeclared field of the input message, with this path.
     Field(Vec<&'a str>),
@@ -94,6 +95,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Returns where the fields of a `let`'s value are declared. Adds no occurrences to the index.
+    /// `deep` is the number of definitions that may still be followed.
     fn fields_of_let(&self, name: &str, deep: usize) -> FieldsSource<'a> {
         match self.lets.get(name) {
             Some(value) if deep > 0 => self.fields_of_expr(value, deep - 1),
@@ -102,7 +104,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Returns where the fields of an expression's value are declared. Adds no occurrences to the
-    /// index.
+    /// index. `deep` is the number of definitions that may still be followed.
     pub(super) fn fields_of_expr(&self, expr: &'a Expr, deep: usize) -> FieldsSource<'a> {
         match &expr.kind {
             ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => self.fields_of_let(name, deep),
@@ -199,7 +201,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns the field `name` of a value whose type is a group.
+    /// Returns where the fields of the field `name` are declared, and the symbol of `name`. The
+    /// field belongs to a value whose type is the group.
     fn field_of_group(&self, group: &'a str, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {

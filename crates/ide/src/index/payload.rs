@@ -48,6 +48,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Adds the fields of a payload or group to the scope, including the fields of included groups.
+    /// `open` lists the groups whose fields are being added, because a group may include itself.
     fn bring_fields_into_scope(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {

@@ -115,8 +115,8 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Resolves the names in a statement. Returns its kind and its name for the outline, and adds
-    /// nested outline entries to `inner`. Statements that make decisions are passed on to
-    /// `resolve_deciding`.
+    /// nested outline entries to `inner`. `resolve_deciding` handles statements that choose or
+    /// check results, such as `route`, `workflow` or `test`.
     fn resolve_declaration(
         &mut self,
         kind: &'a StatementKind,
@@ -184,8 +184,9 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Resolves the names in a statement that takes part in decisions. Returns its kind and its
-    /// name.
+    /// Resolves the names in a statement that chooses or checks results, such as `route`,
+    /// `workflow` or `test`. Returns its kind and its name, and adds nested outline entries to
+    /// `inner`.
     fn resolve_deciding(
         &mut self,
         kind: &'a StatementKind,
@@ -332,7 +333,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Resolves the expected result of a test: `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or
-    /// a payload with its verdict. Then resolves the expected target.
+    /// a payload with its verdict. Also resolves the expected target.
     fn resolve_expectation(&mut self, expect: &'a Expectation) {
         let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
         let known = match path.as_slice() {

@@ -1,4 +1,4 @@
-//! Python literals and their values.
+//! Tests that Python literals are converted to the expected values.
 
 use super::{Literal, parse_literal};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Python expressions and their translations.
+//! Tests that Python regular expressions are translated as expected.
 
 use super::translate;
 

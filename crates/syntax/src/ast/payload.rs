@@ -3,7 +3,7 @@
 use super::{Expr, Field, Ident, TypeExpr};
 use rulec_base::span::{Span, Spanned};
 
-/// A `payload` statement: the requirements on objects of one kind.
+/// A `payload` statement: the rules that the JSON objects (payloads) of one kind must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
@@ -44,7 +44,7 @@ pub struct Item {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// A field with its requirements: `response: string not blank`.
+    /// A field of the payload, with the rules for its value: `response: string not blank`.
     Field(FieldItem),
     /// A rule: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
     /// `compiles "id" at PATH when COND`.
@@ -54,7 +54,7 @@ pub enum ItemKind {
         /// The id of the `closed` rule. By default, the name of the payload or group followed by
         /// `.unsupported`.
         id: Option<Spanned<String>>,
-        /// The message and correction for an undeclared field.
+        /// The message and the correction if a payload has an undeclared field.
         notice: Notice,
     },
     /// A named value: `let workflow = context.workflows[workflow_id]`.
@@ -82,8 +82,8 @@ pub struct FieldItem {
     pub limits: Option<Limits>,
     /// The only allowed value of the field: `const VALUE`.
     pub exactly: Option<Expr>,
-    /// The message and correction for a violation of the field's type, limits or other
-    /// requirements.
+    /// The message and the correction if a payload violates the type, the limits or another rule of
+    /// the field.
     pub notice: Notice,
 }
 
@@ -103,11 +103,11 @@ pub struct RuleItem {
     /// true, the rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
-    /// The message and correction for a violation of this rule.
+    /// The message and the correction if a payload violates this rule.
     pub notice: Notice,
 }
 
-/// The test that a payload rule applies.
+/// The keyword of a payload rule, with the condition that the rule tests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTest {
     /// `require`: the condition must be true.
@@ -118,22 +118,23 @@ pub enum RuleTest {
     Compiles,
 }
 
-/// The message about a violated payload rule, with its correction.
+/// The message that reports a violated payload rule, and how to correct the payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     pub message: Option<Spanned<String>>,
     pub repair: Option<Spanned<String>>,
     pub correction: Option<Spanned<Correction>>,
-    /// Whether a violation is only a warning, reported without affecting the verdict.
+    /// Whether a violation is only a warning, which is reported but does not make the payload
+    /// invalid.
     pub warning: bool,
 }
 
 /// How to correct a violation of a payload rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// Replaces the value of the field by another one: `default VALUE`.
+    /// Replaces the value of the field by this value: `default VALUE`.
     Default(Expr),
-    /// Limits the value of the field: `clamp VALUE`.
+    /// Replaces a value that is out of range by this value: `clamp VALUE`.
     Clamp(Expr),
     Remove,
 }
@@ -161,19 +162,20 @@ pub struct IncludeItem {
 pub struct IncludeArg {
     pub name: Ident,
     pub value: Expr,
-    /// The path after `at`. Violations of the group's rules for this argument are reported at this
-    /// path.
+    /// The path after `at`. If the argument violates a rule of the group, the violation is reported
+    /// at this path.
     pub place: Option<PathExpr>,
 }
 
-/// A block repeated for each element: `each KEY, VALUE in LIST when COND { … }`.
+/// An `each` block, whose items apply to each element of a list or dict: `each KEY, VALUE in LIST
+/// when COND { … }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
     /// The names that the block binds: the element alone, or the index or key followed by the
     /// element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// The condition after `when`. Elements for which it is not true are skipped.
+    /// The condition after `when`. Elements for which the condition is not true are skipped.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

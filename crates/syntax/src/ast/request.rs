@@ -10,11 +10,11 @@ pub struct Intent {
     pub name: Ident,
     /// The description of the intent's subject, as one sentence.
     pub description: Option<Spanned<String>>,
-    /// The lists after `keywords`, one per use of the word. Each is a list literal or the name of a
-    /// list.
+    /// The lists after the word `keywords`, which can be written several times, with one list each.
+    /// A list is a literal or the name of a list.
     pub keywords: Vec<Expr>,
-    /// The lists after `examples`, one per use of the word. Each is a list literal or the name of a
-    /// list.
+    /// The lists after the word `examples`, which can be written several times, with one list each.
+    /// A list is a literal or the name of a list.
     pub examples: Vec<Expr>,
 }
 

@@ -1,4 +1,5 @@
-//! Brackets and their contents: arguments, lists, records, types, and the blocks of statements.
+//! Creates the layout events for brackets and their contents: arguments, lists, records, types, and
+//! the blocks of statements.
 
 use super::build::LayoutBuilder;
 use super::gap::BreakKind;
@@ -147,7 +148,8 @@ impl LayoutBuilder<'_> {
         cut
     }
 
-    /// Splits a range of tokens before each of `words` that begins an item.
+    /// Splits a range of tokens before each token that is one of `words`. The `branch` of `default
+    /// branch` does not count.
     fn split_before_words(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let begins = |at: &usize| {
             let inner = self.gaps.token_text(*at) == "branch" && self.is_word(*at - 1, &["default"]);

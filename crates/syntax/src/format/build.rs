@@ -1,6 +1,6 @@
 //! Converts a statement into layout events. The events describe which tokens form a group, and
-//! where a line may break. A condition breaks before its joining operators, the loosest first. A
-//! route breaks before `when`, `where` and `->`.
+//! where a line may break. The lines of a condition break before its operators of lowest
+//! precedence. The lines of a route break before `when`, `where` and `->`.
 
 use super::gap::{BreakKind, Gaps};
 use super::layout::LayoutEvent;
@@ -73,7 +73,7 @@ pub(super) struct LayoutBuilder<'a> {
     events: Vec<LayoutEvent>,
     /// The open groups, as indices of their `Begin` events.
     open: Vec<usize>,
-    /// Whether the gap before the next token still has to be written.
+    /// Whether `add_token` must first add an event for the gap before the token.
     glued: bool,
     start: usize,
     closers: Vec<usize>,
@@ -187,8 +187,8 @@ impl LayoutBuilder<'_> {
         self.gaps.is_plain_word(at) && words.contains(&self.gaps.token_text(at))
     }
 
-    /// True for a quantifier such as `any x in …: …`, and for `if … then … else …`. Both extend to
-    /// the end of the range.
+    /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
+    /// Both extend to the end of the range that contains them.
     fn extends_to_end(&self, at: usize, end: usize) -> bool {
         self.is_word(at, &["if"]) || self.quantifier_colon(at, end).is_some()
     }

@@ -74,8 +74,8 @@ impl<'a> Gaps<'a> {
         begins.then(|| self.gap_text(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
     }
 
-    /// Returns the comments before a token. The flag is true for a comment on the same line as the
-    /// previous token.
+    /// Returns the comments between a token and the previous token. The flag of a comment is true
+    /// if the comment is on the same line as the previous token.
     pub(super) fn comments_before(&self, next: usize) -> Vec<(bool, &'a str)> {
         if !self.has_comment_before(next) {
             return Vec::new();
@@ -155,7 +155,8 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if the sign belongs to a number, as in `priority -5` or `rank -1`.
+    /// True if the `+` or `-` at `at` is the sign of a number, as in `priority -5` or `rank -1`,
+    /// and not a binary operator.
     fn is_signed(&self, at: usize) -> bool {
         matches!(self.token_text(at - 1), "priority" | "rank") && self.is_plain_word(at - 1)
     }
@@ -186,8 +187,8 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if a `[` directly follows this token and is its index, or follows `clamp` or `const`.
-    /// Other keywords cannot be followed by an index.
+    /// True if there should be no space between this token and the `[` after it. The author wrote
+    /// no space there, and the token is a value that may be indexed, or `clamp` or `const`.
     fn is_indexed(&self, at: usize) -> bool {
         let is_value = !self.is_plain_word(at) || !is_operator_or_connective(self.token_text(at));
         self.gap_text(at + 1).is_empty() && (is_value || matches!(self.token_text(at), "clamp" | "const"))

@@ -1,5 +1,5 @@
-//! The items of payloads and groups: fields, requirements, `each` blocks, and the consequences of a
-//! violation.
+//! Creates the layout events for the items of payloads and groups: fields, rules, `each` blocks,
+//! and what happens after a violation.
 
 use super::build::{LayoutBuilder, PartStarts};
 use super::gap::BreakKind;
@@ -35,7 +35,7 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the positions of the words that introduce consequences of a violation, such as
+    /// Returns the indices of the words that introduce what happens after a violation, such as
     /// `else` or `clamp`. The `else` of an `if` is excluded.
     fn consequence_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
         let (mut chosen, mut starts) = (0_usize, Vec::new());

@@ -1,6 +1,7 @@
-//! Converts layout events into lines. A group of tokens that fits is written on one line. In other
-//! groups, a line begins at every possible break. A filling group breaks only where the next piece
-//! does not fit. Outer groups are decided before inner ones.
+//! Converts layout events into lines. A group of tokens that fits on one line is written on one
+//! line. In any other group, each possible break becomes a line break. Only a filling group
+//! differs: it breaks only before tokens that do not fit on the current line. The layout of a group
+//! is decided before the layout of the groups inside it.
 
 use super::gap::{BreakKind, Gaps, bom_len};
 use super::{INDENT_WIDTH, MAX_LINE_WIDTH};
@@ -24,8 +25,8 @@ pub(super) enum LayoutEvent {
         space: bool,
         place: BreakKind,
     },
-    /// The start of a group of tokens. A group that is `broken` never fits on one line. A group
-    /// that `fills` breaks only before pieces that do not fit.
+    /// The start of a group of tokens. A group that is `broken` is always written on several lines.
+    /// A group that `fills` breaks only before tokens that do not fit on the current line.
     Begin {
         fills: bool,
         broken: bool,
@@ -33,7 +34,8 @@ pub(super) enum LayoutEvent {
     End,
     Indent,
     Dedent,
-    /// Indents the lines that follow if the group whose `Begin` event has this index is broken.
+    /// Indents the next lines if the group whose `Begin` event has this index is written on several
+    /// lines.
     IndentIf(usize),
     DedentIf(usize),
 }
@@ -55,8 +57,8 @@ pub(super) struct LayoutWriter<'a> {
 }
 
 impl<'a> LayoutWriter<'a> {
-    /// Creates an empty output, with the byte order mark if the old text has one. The line ending
-    /// is the first one of the old text that is not inside a token.
+    /// Creates an empty output, with the byte order mark if the old text has one. Lines end like
+    /// the first line of the old text whose line ending is not inside a token.
     pub(super) fn new(text: &'a str) -> Self {
         let mark = bom_len(text);
         let first = lex::tokenize(text, 0).find(|token| token.kind == TokenKind::Newline);
@@ -95,9 +97,9 @@ impl<'a> LayoutWriter<'a> {
         self.push_text(gaps.token_text(token), 0);
     }
 
-    /// Writes a statement that does not parse, moved from one column to another. Its later lines
-    /// move by the same distance, or less if the least indented line has less space. No line moves
-    /// to a column where it would begin a statement.
+    /// Writes a statement that does not parse, moved from column `from` to column `to`. Its other
+    /// lines move by the same distance, or by less if the least indented line has fewer columns. No
+    /// line moves to a column where it would begin a statement.
     pub(super) fn write_moved_statement(
         &mut self,
         gaps: &Gaps<'_>,
@@ -139,8 +141,8 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Breaks the line before a token. A comment in the gap stays after the previous token if it
-    /// was there. Otherwise the comment gets its own line.
+    /// Breaks the line before a token. A comment in the gap stays on the line of the previous token
+    /// if the author wrote it there. Any other comment gets its own line.
     pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: BreakKind) {
         let gap = gaps.gap_text(next);
         let comments_at = if place == BreakKind::Last { indent + INDENT_WIDTH } else { indent };
@@ -175,7 +177,8 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes a statement, or a part of one, from the current position.
+    /// Writes a statement, or a part of one, at the current position of the output. `base` is the
+    /// indentation of the statement.
     pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
         let sizes = EventWidths::new(gaps, events);
         let (mut modes, mut indent) = (vec![GroupMode::Broken], base);
@@ -232,7 +235,8 @@ impl<'a> LayoutWriter<'a> {
 
 /// The widths of layout events, computed as if all of them were on one line.
 struct EventWidths {
-    /// Columns before each event; the last entry is the total.
+    /// For each event, the total width in columns of the events before it. The last entry is the
+    /// width of all events.
     before: Vec<usize>,
     /// For each event, the index of the first possible break at or after the event.
     next_break: Vec<usize>,

@@ -213,8 +213,8 @@ fn each_node_of_a_workflow_begins_a_line() {
     );
 }
 
-/// `difference` compares the formatted text with the original, and detects a comment that is lost
-/// or moved to another token.
+/// `first_difference` compares the formatted text with the original. It detects a comment that is
+/// lost or moved to another token.
 #[test]
 fn a_comment_that_is_lost_or_moved_is_a_difference() {
     let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
@@ -267,8 +267,8 @@ fn a_carriage_return_that_ends_no_line_stays() {
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
-/// If a bracket is unclosed, only columns decide where statements begin. After formatting, `route`
-/// would have begun a separate statement next to the table.
+/// A file with an unclosed bracket stays unchanged. Only columns decide where its statements begin.
+/// In the formatted text, `route` would begin a statement outside the table.
 #[test]
 fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
@@ -277,8 +277,8 @@ fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     }
 }
 
-/// Regression test: of two carriage returns before a line feed, one was kept, and the next run
-/// treated it as part of the line ending.
+/// Regression test: the formatter kept one of two carriage returns before a line feed. Formatting
+/// the result again treated the carriage return as part of the line ending.
 #[test]
 fn carriage_returns_at_a_line_s_end_go() {
     check("n\n\r\r\n\"", "n\n\n\"\n");
@@ -295,8 +295,8 @@ fn a_comment_stays_apart_from_what_is_not_closed() {
     }
 }
 
-/// Regression test: a statement with errors was moved right without its later lines. These lines
-/// then began statements.
+/// Regression test: the first line of a statement with errors was moved to the right without its
+/// other lines. The other lines then began statements.
 #[test]
 fn what_cannot_be_read_moves_as_a_whole() {
     check("table s{\ns\n h}", "table s {\n  s\n   h\n}\n");

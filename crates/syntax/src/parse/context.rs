@@ -23,17 +23,17 @@ pub(super) struct StatementContext<'a> {
     pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The token that positions of tree nodes are relative to, as an index into `sigs`.
+    /// The index into `sigs` of the token to which positions of tree nodes are relative.
     from: usize,
-    /// The code characters of the tokens from the token `from` on.
+    /// The codes (one character per token) of the tokens from the token `from` on.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> StatementContext<'a> {
-    /// Creates the context for a statement or item of at least one token. `from` is the token that
-    /// positions of tree nodes are relative to.
+    /// Creates the context for a statement or item of at least one token. Positions of tree nodes
+    /// are relative to the token `from`.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, from: usize) -> Self {
         let FileParser { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[from..];
@@ -253,8 +253,9 @@ pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// Returns a part that the grammar always produces. `invariant` describes why the part exists. If
-/// the part is missing in a release build, only this statement fails.
+/// Returns a part of a parse tree that the grammar always produces. `invariant` describes why the
+/// part exists. If the part is missing, debug builds panic, and release builds fail only for this
+/// statement.
 pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");
@@ -262,12 +263,13 @@ pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<
     })
 }
 
-/// Returns the child that matched this grammar rule. The grammar always produces such a child.
+/// Returns the child of a tree node that matched this grammar rule. The grammar always produces
+/// such a child.
 pub(super) fn required_child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     expect_part(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }
 
-/// Returns the first child. The grammar always produces one.
+/// Returns the first child of a tree node. The grammar always produces one.
 pub(super) fn first_child<'p>(pair: &Pair<'p>) -> Built<Pair<'p>> {
     expect_part(pair.into_inner().next(), format_args!("{:?} has a child", pair.as_rule()))
 }
@@ -280,7 +282,8 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the name that a statement with errors would have declared.
+/// Returns the name that a statement with errors would have declared. `None` if its keyword
+/// declares no name or no valid name follows.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
     // `extern fn NAME`

@@ -1,5 +1,6 @@
-//! Converts the furthest failure of the grammar into a helpful message: the expected tokens, the
-//! token found instead, and the usual meaning of such text.
+//! Creates the diagnostic for text that the grammar rejects, at the furthest position that parsing
+//! reached. The message names the expected tokens and the token found instead. It may also explain
+//! what the author probably meant.
 
 mod habits;
 mod missing;
@@ -166,8 +167,8 @@ impl<'a> ParseFailure<'_, 'a> {
         nearest(self.found, words).map(str::to_owned)
     }
 
-    /// True for a bracket, string or number that belongs to the statement rather than to an
-    /// expression.
+    /// True if the expected `rule` is a bracket, string or number that belongs to the statement
+    /// rather than to an expression.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)
@@ -401,7 +402,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 }
 
-/// True for the rule of an item between the braces of a `payload` or `group`.
+/// True for a grammar rule that matches an item between the braces of a `payload` or `group`.
 pub(super) fn is_item(rule: Rule) -> bool {
     use Rule as R;
     matches!(

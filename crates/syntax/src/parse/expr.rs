@@ -1,6 +1,6 @@
-//! Expressions. The grammar produces a flat list of pieces, and precedence climbing over the
-//! operator table builds the tree. Only the operator table defines what a word between operands
-//! means.
+//! Builds the trees of expressions. The grammar produces a flat list of pieces, and precedence
+//! climbing over the operator table builds the tree. Only the operator table defines what a word
+//! between operands means.
 
 use super::context::{Built, Failed, StatementContext, required_child, unexpected_token};
 use super::foreign::{self, foreign_operator, is_condition_operator};
@@ -45,8 +45,8 @@ pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pai
     climb.expect_end(node).map(|node| node.expr)
 }
 
-/// The kinds of pieces of an expression. Pieces of one token, and `.name`, are recognized by their
-/// codes. All other kinds are pairs of the grammar.
+/// The kinds of pieces of an expression. A piece of one token, or a `.name`, is recognized by its
+/// token codes. A piece of any other kind is a node of the parse tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExprPieceKind {
     Word,
@@ -75,7 +75,7 @@ pub(super) struct ExprPiece {
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) pieces: SmallVec<[ExprPiece; 8]>,
-    /// The tree nodes of those pieces that have inner nodes.
+    /// The parse tree nodes of the pieces that `ExprPiece::at` refers to by index.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
     pub(super) end: u32,
@@ -135,8 +135,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.pairs[piece.at].into_inner()
     }
 
-    /// Returns the unquoted word or symbol `ahead` pieces after the current one. `None` for other
-    /// pieces.
+    /// Returns the word without backquotes or the symbol that is `ahead` pieces after the current
+    /// piece. `None` if that piece is of another kind.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
         let piece = *self.pieces.get(self.at + ahead)?;
         match piece.kind {
@@ -290,8 +290,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.make_node(ExprKind::Binary(Box::new(binary)), span, height)
     }
 
-    /// Returns the modifier `any`, `all` or `none`, if the word precedes an operand and begins no
-    /// block or quantifier.
+    /// Returns the modifier `any`, `all` or `none` at the current position. `None` for another
+    /// word, or if the word has no operand after it or begins a block or quantifier.
     fn peek_quantity(&self) -> Option<Quantity> {
         let quantity = match self.word_ahead(0)? {
             "any" => Quantity::Any,

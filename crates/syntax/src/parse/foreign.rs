@@ -20,8 +20,8 @@ pub(super) fn is_condition_operator(op: Op) -> bool {
         && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
 }
 
-/// Returns the operator for a symbol of another language with a clear meaning, and the message. The
-/// symbol is reported and then parsed as that operator.
+/// Returns the operator that a symbol of another language clearly means, and the message that
+/// reports the symbol. The parser then treats the symbol as that operator.
 pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
@@ -49,8 +49,8 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
-/// Joins the words before `when` into one name, if the author wrote a name of several words. `at`
-/// is the offset of the second word.
+/// Joins the words before `when` into one name, in case the author wrote a name of several words.
+/// `at` is the offset of the second word. `None` if the words do not end at a `when`.
 pub(super) fn joined_name(text: &str, at: usize) -> Option<String> {
     let (before, behind) = text.split_at_checked(at)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -187,7 +187,8 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     })
 }
 
-/// Returns the infix operator for a word of this language or of another language.
+/// Returns the infix operator for a word of this language or of another language. The word is in
+/// lower case.
 pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
     let row = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)

@@ -53,7 +53,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator())
     }
 
-    /// True if the word at the current position is used like an operator: an operand follows.
+    /// True if the word at the current position is probably meant as an operator. Either an operand
+    /// follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
             ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,

@@ -332,8 +332,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
-    /// Reads the expressions of a list, index, group or call, and returns them with their maximum
-    /// height.
+    /// Reads the expressions of a list, index, group or call. Returns them with the maximum height
+    /// of their trees.
     fn parse_elements(&mut self, piece: ExprPiece) -> Built<(Vec<Expr>, usize)> {
         self.parse_expressions(self.inner_pairs(piece))
     }
@@ -349,7 +349,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Ok((elements, height))
     }
 
-    /// Reads the arguments of a call, and returns them with their maximum height.
+    /// Reads the arguments of a call. Returns them with the maximum height of their trees.
     fn parse_arguments(&mut self, group: ExprPiece) -> Built<(Vec<Arg>, usize)> {
         let (mut args, mut most) = (Vec::new(), 0);
         for pair in self.inner_pairs(group) {
@@ -367,7 +367,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Ok((args, most))
     }
 
-    /// Reads `{ key: value }`, and returns the entries with the height of the record.
+    /// Reads `{ key: value }`. Returns the entries and the height of the record's tree.
     fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inner_pairs(piece).nth(1) {

@@ -1,6 +1,6 @@
-//! The outline of a file: its tokens, and which tokens form which statement. Formatting tools use
-//! the outline, so that they need no parser of their own and agree with the compiler on statements
-//! with errors.
+//! The outline of a file: its tokens, and which tokens form which statement. The formatter uses the
+//! outline instead of a parser of its own. It therefore finds the same statements as the compiler,
+//! even in a file with errors.
 
 use super::{parse, splitter, stream};
 use crate::ast::{Item, ItemKind, Statement, StatementKind};
@@ -48,14 +48,14 @@ impl OutlineStatement {
     }
 }
 
-/// True for a word that may begin a statement or an item, at the start of a line.
+/// True for a word that may begin a statement or an item if the word is the first of a line.
 pub fn may_begin(word: &str) -> bool {
     super::terminals::find_word(word).is_some_and(|word| word.starts_statement())
         || super::terminals::find_word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
-/// True for a word that cannot be a value: an operator, or a word that begins or joins a part of a
-/// statement.
+/// True for a word that cannot be a value: an operator, the first word of a statement or clause, or
+/// a word that joins their parts.
 pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
@@ -87,7 +87,8 @@ pub fn outline(text: &str) -> Outline {
     Outline { tokens, statements, items }
 }
 
-/// Collects the statements by their start offsets, and the start offsets of their items.
+/// Adds each statement to `read` by its start offset, and the start offset of each of its items to
+/// `items`.
 fn collect_starts<'a>(
     statements: &'a [Statement],
     read: &mut HashMap<u32, &'a Statement>,

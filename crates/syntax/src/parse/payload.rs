@@ -1,5 +1,5 @@
-//! `payload` and `group` statements. The tokens of the body are split into items, as a file is
-//! split into statements. An error in one item does not affect the others.
+//! Parses `payload` and `group` statements. The tokens between the braces are split into items, as
+//! the tokens of a file are split into statements. An error in one item does not affect the others.
 
 use super::context::{
     Built, StatementContext, children, expect_part, has_child, required_child, unexpected_token,
@@ -31,7 +31,8 @@ impl FileParser<'_> {
         Some(kind)
     }
 
-    /// Splits the tokens of a block into those before its braces and those between its braces.
+    /// Splits the tokens of a block into those before its braces and those between its braces. If
+    /// the braces are missing, reports an error and returns `None`.
     fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The block is the last pair of braces. A record may precede it, for example in the list of
         // an `each`.
@@ -185,7 +186,8 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> 
     Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
-/// Reads a clause about a violation: `else`, `repair`, `default`, `clamp`, `remove` or `warning`.
+/// Reads a clause that describes how to report or correct a violation: `else`, `repair`, `default`,
+/// `clamp`, `remove` or `warning`.
 fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -214,7 +216,8 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
     Ok(())
 }
 
-/// Reads the message, correction and severity of an item.
+/// Reads the clauses of an item that describe how to report or correct a violation: its message,
+/// correction and severity.
 fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {

@@ -124,8 +124,8 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token has the spelling of a terminal in the table. The code alone does not say
-    /// so: `==` has the code of `=`, and `=>` has the code of `->`.
+    /// True if the token is spelled like the terminal with this code. Comparing codes is not
+    /// enough: `==` has the code of `=`, and `=>` has the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text
     }
@@ -230,7 +230,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if a block follows the word, or if the word cannot continue the current statement.
+    /// True if the word begins a statement: a name and a brace follow, or the word cannot continue
+    /// the current statement.
     fn starts_block(&self, index: usize) -> bool {
         let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base_bracket_count());
         self.is_followed_by_named_block(index)
@@ -310,7 +311,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Reports all open brackets except the outermost `keep`, and removes them from `open`.
+    /// Reports all open brackets except the outermost `keep`, and removes them from `open`. `next`
+    /// is the token that begins the next statement, if any.
     fn report_open_brackets(&mut self, keep: usize, next: Option<usize>) {
         while self.open.len() > keep {
             let bracket = self.open[self.open.len() - 1];

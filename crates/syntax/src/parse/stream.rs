@@ -1,5 +1,5 @@
-//! The significant tokens of a file with their code characters. The splitter and the grammar read
-//! this stream.
+//! The significant tokens of a file, each with its code: one character that identifies the
+//! terminal. The splitter and the grammar read this stream.
 //!
 //! Several threads tokenize a large file, each from the start of a line. Only raw strings extend
 //! over line ends. If a raw string extends over the start of a part, that part is tokenized again
@@ -118,7 +118,7 @@ impl TokenizedPart {
     }
 
     /// Changes the code of the last token to `MEMBER_DOT` if that token is a dot before a plain
-    /// name.
+    /// name. `next` is the code of the token after the dot.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::is_member(next)

@@ -5,8 +5,8 @@
 //!
 //! pest reads a statement as a string of *codes*: one ASCII character per token, without white
 //! space and comments. A route with two hundred characters thus has about thirty codes, and the
-//! grammar skips nothing. Codes are assigned by class, in the order of [`TerminalClass`], so that
-//! "any name" and "any key" are ranges of codes.
+//! grammar needs no rules for white space. Codes are assigned by class, in the order of
+//! [`TerminalClass`], so that "any name" and "any key" are ranges of codes.
 
 use super::Rule;
 use crate::lex::{Token, TokenKind};
@@ -27,13 +27,13 @@ pub(super) enum TerminalClass {
     Statement,
     /// A word that begins a clause, and must be in backquotes to be a name.
     Clause,
-    /// A word that begins statements, and is a name within expressions.
+    /// A word that begins statements, and is a plain name within expressions.
     InnerStatement,
     /// `as`, which is never a name in an expression.
     Cast,
-    /// A word that may begin a quantifier, and is a name elsewhere.
+    /// A word that may begin a quantifier, and is a plain name in all other positions.
     Quantity,
-    /// A word with a meaning in some positions, and a name elsewhere.
+    /// A word with a special meaning in some positions, and a plain name in all others.
     Contextual,
     /// A name without a special meaning.
     Name,
@@ -70,7 +70,7 @@ const CONTINUES_STATEMENT: u8 = 8;
 /// Flag of a terminal that has a second grammar rule, `bare_…`, which produces no tree node.
 /// Messages never list that second rule as expected.
 const HAS_BARE_RULE: u8 = 16;
-/// Flag of a word that begins an item of a payload at the start of a line.
+/// Flag of a word that, at the start of a line, begins an item of a payload.
 const BEGINS_ITEM: u8 = 32;
 
 /// The role of a word with a special meaning.
@@ -80,7 +80,7 @@ pub enum WordRole {
     Statement,
     /// The word begins a clause, and must be in backquotes to be a name.
     Clause,
-    /// The word has a meaning in some positions, and is a name elsewhere.
+    /// The word has a special meaning in some positions, and is a plain name in all others.
     Word,
 }
 
@@ -425,7 +425,7 @@ pub(super) fn is_reserved(text: &str) -> bool {
     find_word(text).is_some_and(quoted)
 }
 
-/// True for the code of a word that is a field name after a dot.
+/// True for the code of a word that is a field name if it follows a dot.
 pub(super) fn is_member(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
@@ -463,7 +463,7 @@ pub(super) fn code_range(from: TerminalClass, to: TerminalClass) -> (u8, u8) {
     (codes().min().unwrap_or_default(), codes().max().unwrap_or_default())
 }
 
-/// Returns each terminal with its code.
+/// Returns all terminals, each with its code.
 #[cfg(test)]
 pub(super) fn terminals_with_codes() -> impl Iterator<Item = (&'static Terminal, u8)> {
     TERMINALS.iter().zip(TERMINAL_CODES)

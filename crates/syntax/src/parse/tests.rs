@@ -166,7 +166,8 @@ fn keywords() -> Vec<&'static str> {
     reserved.chain(rulec_lang::operators::reserved_words()).chain(others).collect()
 }
 
-/// `workflow` became a keyword late: rules that use it as a name still work without backquotes.
+/// `workflow` became a keyword when rules already used it as a name. Such rules still work without
+/// backquotes.
 #[test]
 fn workflow_is_a_name_where_it_begins_no_graph() {
     let graph = "workflow w { node a echo }\n";
@@ -198,8 +199,8 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
     }
 }
 
-/// Regression test: the target at the end of a flow was taken for the description before an
-/// `intent`.
+/// Regression test: the target of a `flow` statement was parsed as a description if an `intent`
+/// statement followed.
 #[test]
 fn an_intent_begins_behind_a_flow_of_keywords_and_goes_on_with_one_of_examples() {
     let keywords = "flow hi \"greets\" keyword exact [\"hi\"] -> \"hello\"\n";

@@ -1,6 +1,6 @@
 //! The parse tree of the grammar as a flat list of nodes. The builder of the syntax tree looks up
-//! the children of nodes very often. In this list the children are a slice, whereas pest updates
-//! reference counts at each step.
+//! the children of nodes very often. In this list the children are a slice. In pest's own tree,
+//! each step to a child updates reference counts.
 
 use super::{Grammar, Rule};
 use pest::error::Error;
@@ -56,7 +56,7 @@ impl ParseTree {
         Pairs(self.0.get(number..)?).next()
     }
 
-    /// Returns the first node. A rule that produces no node has none.
+    /// Returns the first node. `None` if the grammar rule produced no node.
     pub(super) fn root(&self) -> Option<Pair<'_>> {
         self.node_at(0)
     }

@@ -246,8 +246,8 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// Returns a diagnostic for a conditional, quantifier or time of day of another language in a
-    /// route without an arrow.
+    /// Returns a diagnostic for a route without an arrow that contains a conditional, quantifier or
+    /// time of day in the syntax of another language.
     pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];

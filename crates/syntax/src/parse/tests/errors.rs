@@ -261,7 +261,8 @@ fn what_is_not_too_deep_is_read() {
     parse_clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
 }
 
-/// Regression test: the list was written by hand, and lacked `payload` and `group`.
+/// Regression test: the help text lists the words that begin statements. The list was written by
+/// hand, and lacked `payload` and `group`.
 #[test]
 fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
     let help = first_help("zzzzzzzz a\n");

@@ -38,7 +38,7 @@ fn statement_codes(text: &str) -> Vec<(Rule, String)> {
     found
 }
 
-/// Formats a tree as text, without the unused end of its codes.
+/// Formats a tree as text: the grammar rule, the codes and the children of each node.
 fn format_tree(pair: Pair<'_>, codes: &str) -> String {
     let inside: Vec<_> = pair.into_inner().map(|inner| format_tree(inner, codes)).collect();
     format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
