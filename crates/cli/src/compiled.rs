@@ -33,7 +33,7 @@ pub struct Compiled {
     is_artifact: bool,
 }
 
-/// The path argument that stands for standard input.
+/// The path argument that means standard input.
 const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
 pub const STDIN: &str = "<stdin>";

@@ -101,8 +101,8 @@ impl ReportedDiagnostic<'_> {
         severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
-    /// Returns the primary location. If the finding has no location, returns a location that stands
-    /// for the whole file.
+    /// Returns the primary location. If the finding has no location, returns a location with only
+    /// the name of the file.
     pub fn primary_location(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file_location(), |span| self.locate(span))
     }
