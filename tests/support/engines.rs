@@ -1,7 +1,7 @@
 //! The engine configurations that tests compare with the reference evaluator.
 //!
-//! An engine that cannot decide a rule set is silently replaced by another one. Each column
-//! therefore asserts that its own engine decides.
+//! An engine that cannot decide a rule set is silently replaced by another engine. Each
+//! configuration therefore asserts which engine decides.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use rulec::{Backend, Indexing, Rules, Tier};
@@ -9,8 +9,8 @@ use rulec_eval::decision::Chosen;
 use rulec_vm::index::plan::AccessPath;
 use std::collections::BTreeSet;
 
-/// A column of the comparison: one engine configuration, with its tier, and whether the index is
-/// used.
+/// A column of the comparison: one configuration of the engines, with its tier and its use of the
+/// index.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub tier: Tier,
@@ -33,10 +33,10 @@ pub const COLUMNS: &[Column] =
     if cfg!(feature = "jit") { &[REFERENCE, VM, INDEX, JIT] } else { &[REFERENCE, VM, INDEX] };
 
 impl Column {
-    /// Returns the rules with the tier and the index setting of this column.
+    /// Returns the rules, configured with the tier and the index setting of this column.
     ///
     /// # Panics
-    /// If another engine than the column's decides any entry.
+    /// If another engine than the engine of this column decides an entry.
     #[track_caller]
     pub fn compile(&self, rules: &Rules) -> Rules {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
@@ -83,7 +83,7 @@ impl Findable {
         )
     }
 
-    /// True if the index found the chosen rule.
+    /// True if the chosen statement is a rule that the index can find.
     pub fn contains(&self, chosen: Option<Chosen>) -> bool {
         matches!(chosen, Some(Chosen::Rule(id)) if self.0.contains(&id.index()))
     }

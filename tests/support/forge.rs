@@ -15,7 +15,8 @@ route other when more.x == 1 or (more as string) == "y" or at > now -> other(mor
 default -> rest(ok: ok)
 "#;
 
-/// Replaces the content hash of an artifact by the right one, as a forger would.
+/// Corrects the content hash of a changed artifact, so that the artifact is accepted. A forger
+/// could do the same.
 pub fn rehash(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = hash_offset(&bytes);
     if bytes.len() >= at + 32 {
@@ -44,8 +45,8 @@ pub fn decide_to_json(rules: &Rules, entry: &str, message: &Json) -> Json {
     decision
 }
 
-/// Checks that every engine answers like the reference. If `thorough`, also checks the JIT, and
-/// that the explanation matches the decision.
+/// Checks that every engine decides and validates the messages like the reference evaluator. If
+/// `thorough`, also checks the JIT, and that the explanation matches the decision.
 pub fn assert_agree(rules: &Rules, messages: &[Json], thorough: bool) {
     let by = |tier: Tier, indexing: Indexing| rules.with_tier(tier).with_index(indexing);
     let reference = by(Tier::Reference, Indexing::Never);

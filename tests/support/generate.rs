@@ -146,8 +146,8 @@ impl<'r> Generator<'r> {
         this.write()
     }
 
-    /// Generates a random program and extra routes for its entries. Each extra route comes with the
-    /// name of its entry.
+    /// Generates a random program, and `spares` extra routes that tests can add to its tables. Each
+    /// extra route is returned with the name of its table.
     pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
         let mut this = Generator::new(random);
         let program = this.write();
@@ -252,8 +252,8 @@ impl<'r> Generator<'r> {
         format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
     }
 
-    /// Generates `where` names and calls `write` while they are in scope. Returns the `where`
-    /// clause (empty without names) and the text that `write` returned.
+    /// Generates definitions for a `where` clause, and calls `write` while their names are in
+    /// scope. Returns the clause (empty without definitions) and the text that `write` returned.
     fn with_locals<T>(&mut self, depth: usize, write: impl FnOnce(&mut Self) -> T) -> (String, T) {
         let locals = self.locals(depth);
         let written = write(self);
@@ -262,7 +262,7 @@ impl<'r> Generator<'r> {
         (names, written)
     }
 
-    /// Generates `where` names and adds them to the scope.
+    /// Generates definitions for a `where` clause, and adds their names to the scope.
     fn locals(&mut self, depth: usize) -> Vec<String> {
         let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
         let mut locals = Vec::new();
@@ -346,7 +346,8 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// Returns an expression for a value of the `request` analysis, if the kind has one.
+    /// Returns an expression that reads a value of this kind from `request`, the text analysis of
+    /// the message. `None` if the analysis has no value of this kind.
     fn analysed(&mut self, kind: Kind) -> Option<&'static str> {
         Some(match kind {
             Kind::Text => self.random.pick(&[
@@ -361,7 +362,7 @@ impl<'r> Generator<'r> {
         })
     }
 
-    /// Picks a variable, parameter or `let` of the kind that is in scope.
+    /// Picks a variable, parameter or `let` that is in scope and has this kind.
     fn use_of(&mut self, kind: Kind) -> Option<String> {
         let mut names: Vec<String> = Vec::new();
         for (name, other) in self.scope.iter().chain(&self.lets) {

@@ -13,15 +13,15 @@ mod statements;
 pub enum FindingCount {
     /// The source must compile.
     Right,
-    /// The source must have errors, in proportion to its size.
+    /// The source must have errors, whose number grows in proportion to the size of the source.
     Wrong,
 }
 
-/// A kind of statement or list: its name, a function that builds a source with n of them, and the
-/// expected result.
+/// A kind of source: its name, a function that builds a source with n statements or list elements,
+/// and the expected result.
 pub type Kind = (&'static str, fn(usize) -> String, FindingCount);
 
-/// Returns every kind of statement, every list that may be long, and repeated mistakes.
+/// Returns all kinds of sources: with many statements, with long lists, and with repeated mistakes.
 pub fn all_kinds() -> impl Iterator<Item = &'static Kind> {
     [statements::KINDS, lists::KINDS, mistakes::KINDS].into_iter().flatten()
 }

@@ -6,7 +6,8 @@ use rulec::{Code, Finding, Rules, Span};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Brute-force results: which routes match each input. The chosen route follows from this.
+/// Brute-force results: which routes match each input of a program. The first matching route is the
+/// chosen route.
 struct Table {
     names: Vec<String>,
     /// For each input, the matching routes in evaluation order.
@@ -32,7 +33,7 @@ impl Table {
     }
 }
 
-/// Evaluates the condition for each input; `None` if it does not compile.
+/// Returns for each input whether the condition is true; `None` if the condition does not compile.
 fn condition_results(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
     let text = format!("{INPUT}route r when {condition} -> h");
     let rules = Rules::from_text(&text).ok()?;
@@ -41,8 +42,8 @@ fn condition_results(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
 
 const NEVER: [Code; 4] = [Code::NeverMatches, Code::Contradiction, Code::EmptyRange, Code::OutOfRange];
 
-/// For each kind of fact, the number of facts that brute force finds, and how many of these the
-/// analysis finds.
+/// Counts by kind of fact, such as `never` (no input matches a route). The first number counts the
+/// facts that brute force finds. The second counts those that the analysis finds too.
 pub type Shares = BTreeMap<&'static str, (usize, usize)>;
 
 fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
@@ -59,7 +60,8 @@ struct SeedCheck<'p> {
     rules: Rules,
     table: Table,
     findings: Vec<Finding>,
-    /// For each route, the codes of all findings and compiler warnings in it.
+    /// For each route, the codes of the analysis findings and compiler warnings whose span is in
+    /// the route.
     codes: Vec<Vec<Code>>,
 }
 
@@ -125,8 +127,8 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks that no input satisfies all parts that a finding is about. The finding is about one
-    /// part that never holds, or about parts that exclude each other.
+    /// Checks that no input satisfies all parts of a condition that a finding refers to. Such a
+    /// finding says that one part is never true, or that several parts exclude each other.
     fn check_never(&self, finding: &Finding) {
         // A part after `unless` is negated, so it is not checked.
         if finding.diagnostic.message.contains("`unless ") {
@@ -141,7 +143,8 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks that replacing the part by a constant does not change the condition.
+    /// Checks that a part of a route's condition can be replaced by `true` or by `false` without
+    /// any change in the results of the condition.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
         let text = |from: u32, to: u32| &self.text[from as usize..to as usize];
@@ -159,7 +162,8 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Counts the facts that brute force finds, and how many of these the analysis finds.
+    /// Adds to `shares` the number of facts that brute force finds, and how many of these facts the
+    /// analysis finds.
     fn count(&self, shares: &mut Shares) {
         let text = &self.text;
         // The analysis handles functions of fields, arithmetic and quantifiers only in part.
@@ -183,7 +187,8 @@ impl<'p> SeedCheck<'p> {
     }
 }
 
-/// Compares the findings about a program with brute force over all inputs, and adds to the counts.
+/// Compares the findings about a program with brute force over all inputs, and adds the numbers of
+/// facts to `shares`.
 pub fn check_seed(seed: u64, program: &Program, shares: &mut Shares) {
     let held = SeedCheck::new(seed, program);
     // The programs declare fields that they do not read.

@@ -5,8 +5,8 @@ use super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// A message field, all values that the conditions on it can distinguish (`null` if missing), and
-/// these conditions.
+/// A message field with conditions on it, and all values that these conditions can distinguish. The
+/// value `null` means that the field is missing.
 pub struct Field {
     name: &'static str,
     values: Vec<Json>,
@@ -120,8 +120,8 @@ pub struct Program {
 /// The `input` block that declares the fields of each program.
 pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string> }\n";
 
-/// True if the analysis promises to handle the program text completely. The text then has no
-/// functions of fields, arithmetic or quantifiers.
+/// True if the program text contains no functions of fields, arithmetic or quantifiers. The
+/// analysis promises complete results only for such programs.
 pub fn is_plain(text: &str) -> bool {
     let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
     !words.iter().any(|word| text.contains(word))

@@ -1,7 +1,8 @@
-//! Statements of every kind, which the test of live rules inserts into and removes from two files.
+//! Statements of every kind for the test of live rules (rules that change while they are in use).
+//! The test inserts these statements into two files and removes them.
 
-/// A statement that edits insert, replace or remove, in several versions. `head` identifies the
-/// statement in its file or table.
+/// A statement that the edits of a test insert, replace or remove. `versions` are alternative texts
+/// of the statement. `head` identifies the statement in its file or table.
 pub struct Slot {
     pub file: &'static str,
     pub table: Option<&'static str>,

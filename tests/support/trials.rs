@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Distance between the first seeds of two consecutive values of `RULEC_SEED`.
+/// Number of seeds between the first seed of a run and the first seed of the next run.
 const RUN: u64 = 1 << 32;
 
 fn env_number(variable: &str, otherwise: u64) -> u64 {
@@ -22,12 +22,14 @@ pub fn seeds(usual: u64) -> Range<u64> {
     first..first + usual * env_number("RULEC_TIMES", 1)
 }
 
-/// True if more trials than the default run. Each trial may then take longer.
+/// True if `RULEC_TIMES` requests more trials than the default. In such a long run, each trial may
+/// also take longer.
 pub fn is_long() -> bool {
     env_number("RULEC_TIMES", 1) > 1
 }
 
-/// Runs a trial for each seed on two threads, and adds up their counts.
+/// Runs a trial for each seed, on two threads. Each thread counts in a value of its own; `add` adds
+/// up the two values.
 ///
 /// # Panics
 /// If a trial panics.

@@ -82,7 +82,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 struct DecisionTimes {
     decided: u64,
     mean: f64,
-    /// Times of individually measured decisions, in ascending order.
+    /// Times of the decisions that were timed one by one, in ascending order.
     single: Vec<u64>,
 }
 

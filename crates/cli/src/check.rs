@@ -76,8 +76,8 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// Limits the number of findings that are shown for one file. Errors use up the quota first; only
-/// the rest is available to warnings.
+/// The number of findings that may still be shown for one file. Warnings get only the part of the
+/// limit that errors do not need.
 struct FindingQuota {
     errors: usize,
     warnings: usize,
@@ -104,8 +104,8 @@ impl FindingQuota {
 }
 
 impl Args {
-    /// Merges the `rulec.toml` settings of a file with the command-line options, which take
-    /// precedence.
+    /// Merges the `rulec.toml` settings of a file with the command-line options. The command-line
+    /// options take precedence.
     fn merge_settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
         for denied in &self.deny {
             match denied {
@@ -186,8 +186,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Returns the findings to report, with the severities from the settings of their files. A finding
-/// in a shared file is returned once, even if several files import the shared file.
+/// Returns the findings that the settings do not allow, with denied findings marked. A finding in a
+/// shared file is returned once, even if several files import the shared file.
 fn reported_findings<'a>(
     analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {

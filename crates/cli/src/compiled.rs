@@ -20,8 +20,8 @@ pub struct CompileTarget {
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
-    /// Index of the command-line argument that is the folder in which the file was found. `None`
-    /// for a file that was named directly.
+    /// Index of the command-line argument that names the folder in which the file was found. `None`
+    /// if the command line names the file itself.
     pub folder: Option<usize>,
 }
 
@@ -33,8 +33,9 @@ pub struct Compiled {
     is_artifact: bool,
 }
 
-/// The path argument for standard input, and the display name of rules from standard input.
+/// The path argument that means standard input.
 const STDIN_ARG: &str = "-";
+/// The name under which messages show rules from standard input.
 pub const STDIN: &str = "<stdin>";
 
 /// True if a file contains compiled rules (an artifact). Read errors are reported later, by the

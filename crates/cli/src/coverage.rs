@@ -236,8 +236,8 @@ fn item_tooltip(item: &CoveredItem) -> Message {
     }
 }
 
-/// Returns the count of each line on which an item begins. If several items begin on a line, the
-/// item with the most evaluations counts.
+/// Returns how often the items that begin on each line were evaluated, by file and line number. If
+/// several items begin on a line, the largest count is returned.
 fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

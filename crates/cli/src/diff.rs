@@ -53,7 +53,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Maximum number of example messages shown for each changed pair of routes.
+/// Maximum number of example messages shown for each pair of old route and new route.
 const MAX_EXAMPLES: usize = 3;
 
 #[derive(Serialize)]
@@ -69,8 +69,8 @@ struct DiffReport<'a> {
 #[derive(Default, Serialize)]
 struct Replay {
     messages: usize,
-    /// Messages that the two versions decide differently, grouped by the routes chosen before and
-    /// after.
+    /// Messages that the two versions decide differently, grouped by the route of the old version
+    /// and the route of the new version.
     flips: Vec<DecisionFlip>,
     /// Number of input lines that are not messages.
     refused: usize,

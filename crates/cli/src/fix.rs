@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Maximum number of rounds of fixing and compiling. Several rounds are needed, because one fix may
-/// reveal another.
+/// Maximum number of rounds of fixing and compiling. Several rounds are needed, because further
+/// errors may appear after a fix.
 const MAX_ROUNDS: usize = 10;
-/// Maximum number of fixes that are tried one by one in a round, after all fixes together added
-/// errors.
+/// Maximum number of fixes that are tried one by one in a round. Single fixes are tried only if all
+/// fixes together would add errors.
 const MAX_SINGLE_FIXES: usize = 200;
 
 /// A replacement of a byte range in a file.
@@ -83,7 +83,8 @@ impl Fixes {
         false
     }
 
-    /// Applies edits unless a rule set has more errors afterwards.
+    /// Applies edits and compiles the new texts. Discards the edits and returns false if a rule set
+    /// would then have more errors.
     fn try_edits(
         &mut self,
         edits: &FileEdits,
@@ -194,8 +195,8 @@ fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String
     format!("{}{replacement}{}", if begins { " " } else { "" }, if ends { " " } else { "" })
 }
 
-/// Adds the edits of a fix to `all`, unless an edit overlaps or touches an edit that is already
-/// there. Returns whether the edits were added.
+/// Adds the edits of a fix to `all`, unless one of them overlaps or touches an edit in `all`.
+/// Returns whether the edits were added.
 fn add_edits(all: &mut FileEdits, repair: &FileEdits) -> bool {
     let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
     let free = repair.iter().all(|(path, edits)| {

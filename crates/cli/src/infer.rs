@@ -261,8 +261,8 @@ impl InferredRecord {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Returns the dict type if the keys are data instead of field names. The keys are data if one
-    /// of them is not a valid name, or if there are many keys and each is rare.
+    /// Returns the dict type if the keys are data instead of field names, otherwise `None`. The
+    /// keys are data if one is not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MAX_RECORD_KEYS
             && self.times >= MIN_SAMPLES_FOR_RARE
@@ -280,8 +280,8 @@ fn is_field_name(key: &str) -> bool {
         && letters.all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Returns a field name, in backquotes if it is not a valid name. Before a colon, reserved words
-/// need no backquotes.
+/// Returns a field name, in backquotes if it is not a valid name. Reserved words need no
+/// backquotes, because a colon follows the field name.
 fn quote_field_name(name: &str) -> String {
     if is_field_name(name) { name.to_owned() } else { format!("`{name}`") }
 }

@@ -1,5 +1,5 @@
-//! `rulec run --decision`: validates every payload of a stream of JSON lines. A payload is an
-//! object with requirements that the rules declare.
+//! `rulec run --decision`: validates every payload of a stream of JSON lines. A payload is a JSON
+//! object whose fields and rules are declared by a `payload` statement.
 
 #[cfg(feature = "columns")]
 use super::columns::AnswerMode;
@@ -82,7 +82,7 @@ impl StreamJudges {
         }
     }
 
-    /// Returns the validator for a payload, or the reason why there is none.
+    /// Returns the validator for a payload, or the reason why no validator fits the payload.
     fn select_judge(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
@@ -215,8 +215,8 @@ impl Worker for JudgingWorker<'_> {
     }
 }
 
-/// Returns the payload kind that the options select: from `--decision`, or from `--entry` if that
-/// names a payload kind.
+/// Returns the payload kind that the options select: the value of `--decision`, or the value of
+/// `--entry` if it names a payload kind.
 pub fn selected_kind<'n>(
     rules: &Rules,
     decision: Option<&'n str>,

@@ -79,7 +79,7 @@ impl<R: Read> LineReader<R> {
     }
 
     /// Returns all lines that are currently available, or `None` at the end of the input. Waits for
-    /// input only if no line is available, so that no line is delayed by the next line.
+    /// input only if no line is available, so complete lines are never delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
         let mut chunk = LineChunk { first: self.number + 1, ..LineChunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
@@ -134,7 +134,7 @@ impl<R: Read> LineReader<R> {
 mod tests {
     use super::*;
 
-    /// A reader that returns at most this many bytes per read.
+    /// A reader that returns at most the given number of bytes per read.
     struct SlowReader<'a>(&'a [u8], usize);
 
     impl Read for SlowReader<'_> {

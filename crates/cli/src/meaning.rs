@@ -1,5 +1,6 @@
-//! Decisions by meaning instead of by conditions. The built-in classifier finds intent flows. A
-//! choice may be made by a language model, whose answer is part of the message.
+//! Decisions by the meaning of a text instead of by conditions. The built-in classifier finds
+//! intent flows. A language model may decide a choice; the model's answer is a field of the
+//! message.
 
 use super::term::Term;
 use rulec::choice::Question;

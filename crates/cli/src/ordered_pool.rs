@@ -17,7 +17,7 @@ const JOBS_PER_WORKER: usize = 2;
 /// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// The future result of a job, or the error that ended the reading of jobs.
+/// A channel that will receive the result of a job, or the error that ended the reading of jobs.
 type PendingResult<A> = Result<Receiver<A>, CliError>;
 
 /// The results of the jobs, in the order in which the jobs were read.

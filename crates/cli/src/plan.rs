@@ -43,13 +43,13 @@ struct TableReport<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<RouteReport<'a>>,
-    /// The payload kind whose requirements the table contains; `None` for any other table.
+    /// The payload kind to whose rules the table belongs; `None` for any other table.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
 impl TableReport<'_> {
-    /// Merges another table of the same payload kind. The requirements of a kind are in several
+    /// Merges another table of the same payload kind. The rules of a payload kind are in several
     /// tables: one for the payload's fields, and one for the elements of each list.
     fn merge(&mut self, other: Self) {
         self.indexed |= other.indexed;

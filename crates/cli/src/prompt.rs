@@ -112,7 +112,7 @@ fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json 
 }
 
 /// Returns the prompt section and tool definition for the intent flows. The inner result is an
-/// error if the rules contain only flows triggered by keywords.
+/// error if all flows of the rules are triggered by keywords.
 fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {

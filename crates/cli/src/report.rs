@@ -101,8 +101,8 @@ impl ReportedDiagnostic<'_> {
         severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
-    /// Returns the primary location. If the finding has no location, returns the compiled file as a
-    /// whole.
+    /// Returns the primary location. If the finding has no location, returns a location with only
+    /// the name of the file.
     pub fn primary_location(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file_location(), |span| self.locate(span))
     }
@@ -242,8 +242,8 @@ pub fn format_github(found: &ReportedDiagnostic<'_>) -> String {
     format!("::{level} {properties},title={}::{}", diagnostic.code, escape_github(&message, false))
 }
 
-/// Escapes a text for a GitHub workflow command. Percent signs and line breaks would end or corrupt
-/// the command; in a property, so would colons and commas.
+/// Escapes a text for a GitHub workflow command, which percent signs and line breaks would end or
+/// corrupt. In a property of the command, colons and commas are escaped too.
 fn escape_github(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

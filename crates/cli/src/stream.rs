@@ -168,8 +168,8 @@ impl StreamArgs {
     }
 
     /// Writes one result line for every message of the stream. Stops at the end of the stream, when
-    /// the output closes, or at a signal. Returns the workers, with their counts, and the number of
-    /// lines that are not messages.
+    /// the output closes, or at a signal. Returns the workers, which contain their counts, and the
+    /// number of lines that are not messages.
     pub fn answer_stream<W: Worker>(
         &self,
         term: &Term,

@@ -15,7 +15,7 @@ const MAX_SHOWN_COUNTS: usize = 12;
 pub struct Summary {
     /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
-    /// Number of messages for which the intent classifier found a flow, by flow name.
+    /// Number of messages for which the classifier found an intent flow, by flow name.
     meant: HashMap<String, usize>,
     none: usize,
     breaches: usize,
@@ -36,8 +36,8 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a message that no keyword pattern matches. `name` is the intent flow that was found,
-    /// if any.
+    /// Counts a message that no keyword pattern matches. `name` is the intent flow that the
+    /// classifier found, if any.
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,

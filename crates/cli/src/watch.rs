@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// The modification time and length of each file. `None` if the file does not exist.
+/// The modification time and length of each file, by path. `None` if the path is not a file.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The watched files: the named files, all rules below the named folders, and the files in the
@@ -51,7 +51,7 @@ impl<'a> FileWatch<'a> {
         }
     }
 
-    /// Waits until a watched file is changed or new, compared with the recorded state.
+    /// Waits until a watched file differs from the recorded state, or a new file appears.
     pub fn wait_for_change(&self) {
         let mut now = self.current_stamps();
         // A file that was not watched when the state was recorded is not a change.

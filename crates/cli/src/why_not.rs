@@ -53,8 +53,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Formats the result as lines: the route that takes the message now, and the change that would
-/// lead to the wanted route.
+/// Formats the result as lines: the route that the message takes, and the change of the message
+/// that would lead to the wanted route.
 fn result_lines(found: &WhyNot) -> Vec<Message> {
     let route = to_one_line(&found.route);
     let taken = match &found.taken_by {

@@ -19,7 +19,7 @@ use rulec_syntax::parse::parse;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The name of the table that holds the routes outside any table.
+/// Name of the implicit table that contains the routes outside any `table` statement.
 const MAIN_TABLE: &str = "routes";
 /// Maximum number of characters of a condition's text that are shown.
 const MAX_SHOWN_CHARS: usize = 80;
@@ -29,18 +29,19 @@ const MAX_NAMED_ROUTES: usize = 3;
 /// Coverage counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
-    /// Number of decisions and of validated payloads that were counted.
+    /// Total number of counted decisions and validated payloads.
     decisions: usize,
     routes: Vec<RouteCounts>,
     tables: Vec<TableCounts>,
     conditions: ConditionIndex,
-    /// Number of decisions that evaluated the intent flows. `flows` counts how often each flow was
-    /// chosen.
+    /// Number of decisions in which the classifier ranked the intent flows (flows that are chosen
+    /// by the meaning of a text).
     intents: usize,
+    /// How often each intent flow was chosen, by flow name.
     flows: BTreeMap<String, usize>,
-    /// Number of validated payloads of each kind. `broken` counts how often each rule of a kind was
-    /// violated.
+    /// Number of validated payloads, by payload kind (the name of a `payload` statement).
     judged: BTreeMap<String, usize>,
+    /// Number of payloads that violated a rule, by payload kind and rule name.
     broken: BTreeMap<(String, String), usize>,
 }
 
@@ -48,15 +49,15 @@ pub struct Coverage<'r> {
 struct RouteCounts {
     tried: usize,
     chosen: usize,
-    /// How often the route was not tried because another route was chosen first, by the name of
-    /// that other route.
+    /// How often another route was chosen first, so that this route was not tried. The key is the
+    /// name of the other route.
     before: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Default)]
 struct TableCounts {
     times: usize,
-    /// How often the table's default was taken.
+    /// How often no route of the table matched, so that the table's default was taken.
     default: usize,
 }
 
@@ -107,13 +108,14 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Returns the counts of conditions, so that the caller can add those of a decision or payload.
+    /// Returns the counts of conditions, to which the caller adds the results of a decision or
+    /// payload.
     pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }
 
-    /// Counts the tables, routes and flows of a decision. The decision's conditions are counted
-    /// through `truths_mut`.
+    /// Adds the tables, routes and flows of an explained decision to the counts. The caller adds
+    /// the conditions through `truths_mut`.
     pub fn add_decision(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.add_table(&explanation.trace);
@@ -125,8 +127,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts the rules that a payload of this kind violates. The conditions of these rules are
-    /// counted through `truths_mut`.
+    /// Adds the rules that a validated payload of this kind violates to the counts. The caller adds
+    /// the conditions of these rules through `truths_mut`.
     pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged.entry(kind.to_owned()).or_default() += 1;
@@ -136,8 +138,9 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a decision of which only the outcome is known. `tables` are the names of the searched
-    /// tables, the entry first. `route` is the chosen route.
+    /// Counts a logged decision whose message is unknown, so that only the outcome counts. `tables`
+    /// names the searched tables in order, the entry table first. `route` is the chosen route, or
+    /// `default`.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -276,7 +279,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Returns the flows that are triggered by intent, with their counts.
+    /// Returns the intent flows (chosen by the meaning of a text, not by keywords), with their
+    /// counts.
     fn intent_flows(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
@@ -304,7 +308,7 @@ impl<'r> Coverage<'r> {
         self.judged.get(&*payload.name).copied().unwrap_or_default()
     }
 
-    /// Returns the rules of all payload kinds, with their counts.
+    /// Returns the rules of all payload kinds (`payload` statements), with their counts.
     fn requirement_items(&self) -> Vec<CoveredItem> {
         let program = self.rules.program();
         let mut items = Vec::new();
@@ -366,7 +370,8 @@ impl<'r> Coverage<'r> {
 }
 
 impl<'r> Coverage<'r> {
-    /// Runs the tests whose names `wanted` accepts, and returns the coverage by these tests.
+    /// Runs the tests whose names `wanted` accepts, and returns the coverage that these tests
+    /// reach.
     pub fn of_tests(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
         let (program, mut coverage) = (rules.program(), Coverage::new(rules));
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
@@ -389,7 +394,8 @@ impl<'r> Coverage<'r> {
     }
 }
 
-/// Returns the validator for the payload of a test, and the payload.
+/// Returns a validator for the payload kind `kind`, and the payload in a test message. The other
+/// fields of the message become inputs of the validator.
 fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
@@ -406,7 +412,7 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
     }
 }
 
-/// Returns the source spans of the default statements, by the name of their table.
+/// Returns the source spans of the `default` statements, by table name.
 pub fn default_spans(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
     for statement in parse_statements(rules) {

@@ -38,8 +38,8 @@ pub struct Edge {
     pub to: usize,
     /// The text to show next to the edge.
     pub label: String,
-    /// Whether the edge is dashed. Dashed edges lead back to an earlier node of a workflow, or to
-    /// the next condition of a table.
+    /// Whether the edge is dashed. In a workflow, a dashed edge leads back to an earlier node. In a
+    /// table, a dashed edge leads to the condition that is tried next.
     pub dashed: bool,
 }
 
@@ -148,7 +148,8 @@ struct TableDrawer<'r> {
     drawing: Drawing,
     /// Index of the start node of each table.
     heads: BTreeMap<TableId, usize>,
-    /// Index of the node for each different outcome, by label.
+    /// Index of the node for each outcome, by the label of the node. Outcomes with equal labels
+    /// share a node.
     ends: HashMap<String, usize>,
 }
 

@@ -13,7 +13,7 @@ use tempfile::{Builder, NamedTempFile};
 pub struct Replacement {
     path: PathBuf,
     beside: WriteTarget,
-    /// Whether `finish` must fail if a file exists at the path by then.
+    /// Whether `finish` must fail if a file has appeared at the path since the start of writing.
     is_new: bool,
 }
 

@@ -15,11 +15,12 @@ pub enum ParsedLine {
 /// A decision as the runtime router writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
-    /// Name of the entry table, with which the decision started.
+    /// Name of the entry: the table with which the decision started.
     pub entry: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
-    /// Names of the tables that were searched. If the log lists none, only the entry table.
+    /// Names of the tables that were searched, in order. Contains only the entry if the log line
+    /// lists no tables.
     pub path: Vec<String>,
     /// Time of the decision, as written in the log.
     pub time: Option<String>,
@@ -29,8 +30,8 @@ pub struct LoggedDecision {
     pub message: Option<Json>,
 }
 
-/// Parses a line that may be a message or a logged decision. The line is a logged decision if it
-/// has all the fields that every logged decision has.
+/// Parses a line that may be a message or a logged decision. A logged decision has a text field
+/// `entry` and the fields `route` and `generation`; any other line is a message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if line.contains_key("generation") && is_decision(&line) {
         return ParsedLine::LoggedDecision(read_logged(&mut line));
@@ -38,7 +39,8 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     ParsedLine::Message(Json::Object(line))
 }
 
-/// Parses a line of a decision log. Returns `None` if the line is not a logged decision.
+/// Parses a line of a file that is known to be a decision log. Returns `None` if the line lacks the
+/// text field `entry` or the field `route`.
 pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
     is_decision(&line).then(|| read_logged(&mut line))
 }

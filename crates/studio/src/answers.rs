@@ -28,7 +28,8 @@ pub(crate) fn to_entry_kind(kind: TableKind) -> EntryKind {
     }
 }
 
-/// Looks up an entry (such as a table) by name. An unknown name refuses the request as `missing`.
+/// Looks up an entry (such as a table) by name. If the name is unknown, returns an error of kind
+/// `missing`.
 pub(crate) fn find_entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
     rules.entry(name).map_err(|error| RequestError::missing(error.to_message()))
 }

@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// Runs work that may be slow on a blocking thread. A panic refuses the request as `broken`.
+/// Runs work that may be slow on a blocking thread. If the work panics, returns an error of kind
+/// `broken`.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {

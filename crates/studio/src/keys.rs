@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
 pub(crate) const NO_STATEMENT: &str = "none";
-/// Outcomes of a payload, as they are written in keys.
+/// Outcomes of validating a payload, as they are written in the key of a payload kind and an
+/// outcome.
 pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
 /// Builds the key of a statement from the name of its table and its own name.
@@ -79,7 +80,7 @@ impl StatementKeys {
         self.statements.len() - 1
     }
 
-    /// Returns the statement for a rule; `None` for a requirement of a payload.
+    /// Returns the statement for a rule; `None` for a rule of a payload kind.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
     }

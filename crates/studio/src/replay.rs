@@ -27,16 +27,17 @@ pub(crate) struct MessageFile {
     pub is_log: bool,
 }
 
-/// Cached result of a row query: the query, the number of rows that existed at the time, and the
-/// indices of the matching rows.
+/// Cached result of a row query: the query, the number of rows that existed when the query ran, and
+/// the indices of the matching rows.
 type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
 
 /// A replay of a file, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<MessageFile>,
-    /// Rules that decide the messages. `before` are the older rules whose results are compared.
+    /// Rules that decide the messages.
     pub known: Arc<ProjectSnapshot>,
+    /// Older rules whose results are compared with the results of the current rules.
     pub before: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     begun: Instant,
@@ -55,11 +56,12 @@ struct Row {
     line: u64,
     /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
     time: f64,
-    /// Index of the entry's name in [`ReplayResults::names`]. The fields `key` and `before` are
-    /// indices in the same list.
+    /// Name of the entry (such as a table) that decided, as an index into [`ReplayResults::names`].
     entry: u32,
+    /// Key of the chosen statement, as an index into [`ReplayResults::names`].
     key: u32,
-    /// Index of the key chosen by the older rules or the log; [`UNKNOWN_NUMBER`] if unknown.
+    /// Key of the statement that the older rules or the log chose, as an index into
+    /// [`ReplayResults::names`]. [`UNKNOWN_NUMBER`] if unknown.
     before: u32,
     flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.

@@ -27,10 +27,11 @@ use std::sync::Arc;
 pub(crate) const TEMPLATE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
 const PLACEHOLDER: &str = "\"REPORT\"";
-/// Maximum number of replayed messages that coverage counts (`MAX_COVERED_MESSAGES`), of sample
-/// decisions, and of slowest statements.
+/// Maximum number of replayed messages that coverage counts.
 const MAX_COVERED_MESSAGES: usize = 2_000;
+/// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
+/// Maximum number of slowest statements that a report lists.
 const MAX_SLOWEST: usize = 10;
 
 /// Options of a report: the rules, and optionally a log or messages.
@@ -224,8 +225,8 @@ fn coverage_of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<
     Ok(coverage)
 }
 
-/// Returns sample decisions with explanations: one for each of the most chosen statements of a
-/// replay. Without a replay, the messages come from tests.
+/// Returns sample decisions with explanations, one for each of the statements that a replay chose
+/// most often. Without a replay, the messages come from tests.
 fn sample_decisions(
     studio: &Studio,
     known: &ProjectSnapshot,

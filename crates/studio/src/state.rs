@@ -47,7 +47,8 @@ pub(crate) struct Studio {
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
-    /// Id of the newest slow request. Older slow requests are obsolete and stop.
+    /// Number of the newest slow request. Older slow requests stop, because their results are no
+    /// longer needed.
     newest: AtomicU64,
     /// Folder of the uploaded files.
     pub uploads: TempDir,
@@ -182,8 +183,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 
-    /// Registers a slow request as the newest one. The returned function returns true until a newer
-    /// request is registered.
+    /// Registers a slow request as the newest one. Returns a function that reports whether the
+    /// request is still the newest one.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let mine = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest.load(Ordering::Relaxed) == mine

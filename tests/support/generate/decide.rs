@@ -3,8 +3,8 @@
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
 
-/// Operands of choices, by the type as which the choice reads them. Message values often have
-/// another type. If there is an `input`, it declares the last operand of each row with another
+/// Operands that a choice compares, listed by the type that the choice expects. Message values
+/// often have another type. An `input` block declares the last operand of each row with another
 /// type.
 const READS: &[(&str, &[&str])] = &[
     ("number", &["ctx.n", "ctx.f", "ctx.extra", "ctx.s"]),
@@ -18,7 +18,8 @@ const READS: &[(&str, &[&str])] = &[
 pub(super) const ANSWERS: &[&str] = &["yes", "no", "查订单"];
 
 impl Generator<'_> {
-    /// Generates a few statements other than routes, and adds the names of their entries.
+    /// Generates some choices, flows, routers and workflows. Adds the names of their entries (the
+    /// tables that can decide a message) to `entries`.
     pub(super) fn statements(&mut self, entries: &mut Vec<String>) {
         if self.random.chance(40) {
             self.choice();
@@ -63,7 +64,8 @@ impl Generator<'_> {
         self.out.push_str("}\n");
     }
 
-    /// Generates a choice that a language model answers. The answer is part of the message.
+    /// Generates a choice that is made by a language model. The message contains the model's
+    /// answer, so no model is called.
     fn asked(&mut self) {
         let shown = self.shown();
         let _ = writeln!(self.out, "choice c1 ask \"which one is it?\"{shown} {{");

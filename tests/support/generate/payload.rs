@@ -217,8 +217,8 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    /// Writes a rule about some of the fields. The rule reports violations at `place`, or else at a
-    /// field.
+    /// Writes a rule with conditions on some of the fields. The rule reports violations at the path
+    /// `place` or, without `place`, at a field.
     fn rule(&mut self, fields: &[Field], place: Option<&str>) {
         let field = fields[self.random.below(fields.len())].clone();
         let at = match (place, field.kind) {
@@ -327,7 +327,7 @@ impl Writer<'_> {
         forms[self.random.below(forms.len())].clone()
     }
 
-    /// Writes a `let` and two rules that read it.
+    /// Writes a `let` definition, and two rules that read the defined value.
     fn made(&mut self, scope: &[Field], place: &str) {
         let field = scope[self.random.below(scope.len())].clone();
         let (value, kind) = match field.kind {

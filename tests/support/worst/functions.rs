@@ -5,13 +5,13 @@ use super::{Case, Size, Task, ask, each, indexed, list, pairs, text};
 use rulec_lang::limits::{Limit, QUANTIFIER_VALUE_BYTES_FACTOR};
 use serde_json::{Map, Value as Json, json};
 
-/// Builds a task on a message with a long text `text`.
+/// Builds a task whose message is as large as possible and has one field, the text `text`.
 fn long(size: &Size, condition: &str, letters: &str) -> Task {
     ask(condition, json!({ "text": letters.repeat(size.bytes / letters.len()) }))
 }
 
-/// Builds a task whose result is `grown` times as long as the text, and as long as the limit
-/// allows.
+/// Builds a task whose condition computes a value that is as long as the limit allows. The value is
+/// `grown` times as long as the text from which it is computed.
 fn built(size: &Size, condition: &str, letters: &str, grown: usize) -> Task {
     let bytes = size.get(Limit::ValueBytes) / grown;
     ask(condition, json!({ "text": letters.repeat(bytes / letters.len()) }))
@@ -22,8 +22,8 @@ fn elements(size: &Size) -> usize {
     size.get(Limit::ValueBytes) / 8
 }
 
-/// Returns the maximum number of bytes of a value that may be built for each pair of two nested
-/// quantifiers.
+/// Returns the maximum size in bytes of a value that may be built for each pair of elements in two
+/// nested quantifiers.
 fn bytes_of_pair(size: &Size) -> usize {
     (size.get(Limit::ValueBytes) * QUANTIFIER_VALUE_BYTES_FACTOR as usize / size.nest(2).pow(2))
         .min(size.work_of_pair())

@@ -5,8 +5,8 @@ use super::{Case, Size, Task, ask, each, indexed, list, pairs, searched_bytes, t
 use rulec_lang::limits::Limit;
 use serde_json::json;
 
-/// Returns the number of letters per text if a message has two lists that are as long as two nested
-/// quantifiers may read.
+/// Returns the number of letters of each text in a message with two lists of texts. The lists are
+/// as long as two nested quantifiers may read.
 fn letters(size: &Size) -> usize {
     (size.bytes / size.nest(2) / 2).saturating_sub(4)
 }
@@ -25,20 +25,21 @@ fn pairs_of_lists(size: &Size, condition: &str) -> Task {
     pairs(size, condition, json!([[ones, 2]]), json!([[ones, 3]]))
 }
 
-/// Builds a task with two nested quantifiers that searches every text for another text, up to the
-/// search-work limit.
+/// Builds a task that searches each text of one list for each text of another list. The searched
+/// texts have `bytes` letters; the other texts are `wanted`.
 fn searched_pairs(size: &Size, condition: &str, bytes: usize, wanted: &str) -> Task {
     pairs(size, condition, text(bytes), wanted)
 }
 
-/// Builds a task that searches one text for another. The search reads the text `passes` times, up
-/// to the search-work limit.
+/// Builds a task that searches one text for another. A search that reads the text `passes` times
+/// reaches the search-work limit.
 fn searched(size: &Size, condition: &str, passes: usize, wanted: String) -> Task {
     let bytes = (size.get(Limit::SearchWork) / passes).min(size.bytes / 2);
     ask(condition, json!({ "text": text(bytes), "u": wanted }))
 }
 
-/// Builds a task that searches a text for a regex, up to the regex-work limit.
+/// Builds a task that searches a text for a regex. The text is so long that the search reaches the
+/// regex-work limit.
 fn matched(size: &Size, pattern: &str, letters: &str) -> Task {
     let bytes = searched_bytes(size, pattern);
     let letters: String = letters.repeat(bytes / letters.len());

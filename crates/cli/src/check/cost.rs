@@ -13,8 +13,8 @@ use rulec_base::text::to_one_line;
 use rulec_config::Settings;
 use serde::Serialize;
 
-/// Prints the worst-case cost of decisions if requested. Returns the number of tables over the
-/// allowed cost.
+/// Prints the worst-case cost of decisions if requested. Returns the number of tables whose cost
+/// exceeds the allowed maximum.
 pub fn report_costs(
     args: &Args,
     compiled: &Compiled,

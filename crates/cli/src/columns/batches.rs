@@ -23,8 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the results of messages are computed: what makes plain decisions, and which output columns
-/// the results have.
+/// Selects how the results of messages are computed: as plain decisions directly on columns, or by
+/// workers. Also creates the output columns.
 pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router), if each result is a plain decision. Plain
     /// decisions are made directly on columns, without conversion to JSON. `None` if workers
@@ -54,10 +54,10 @@ impl<'a> AnswerMode<'a> {
 /// number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
-/// Unit of work of a thread: a batch of lines or a batch of rows.
+/// The input of one job of a worker thread: a batch of lines or a batch of rows.
 enum InputBatch {
     Lines(LineChunk),
-    /// A batch of rows, and the number that its first row has in the input.
+    /// A batch of rows. The number is the position of its first row in the input.
     Rows(Part, u64),
 }
 

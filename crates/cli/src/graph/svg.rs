@@ -1,24 +1,27 @@
-//! Draws an SVG picture. The layout is simple and stable: a node is one row below the first node
-//! that leads to it, in source order. Edges to the same row or a higher row bend around the side.
+//! Draws an SVG picture. The layout is simple and stable: each node is one row below the first node
+//! that has an edge to it. Edges to the same row or a higher row bend around the side.
 
 use crate::escape::escape_xml;
 use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Width of a character, height of a line, and padding around the text of a node, in pixels.
+/// Width of a character in pixels.
 const CHAR_WIDTH: usize = 8;
+/// Height of a line in pixels.
 const LINE_HEIGHT: usize = 18;
+/// Distance between the text of a node and the outline of the node, in pixels.
 const TEXT_PADDING: usize = 10;
 /// Maximum characters per line of a label.
 const MAX_LABEL_COLUMNS: usize = 44;
-/// Distance between the nodes of a row (`NODE_GAP`) and between rows (`ROW_GAP`), in pixels.
+/// Distance between the nodes of a row, in pixels.
 const NODE_GAP: usize = 40;
+/// Distance between rows, in pixels.
 const ROW_GAP: usize = 56;
 
 struct PlacedNode {
     lines: Vec<String>,
-    /// The centre and the size, in pixels.
+    /// Horizontal position of the node's centre, in pixels.
     x: usize,
     y: usize,
     width: usize,
@@ -156,7 +159,7 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
     (placed, widest + 3 * NODE_GAP, top)
 }
 
-/// Returns the row of each node: the row below the first node that leads to it.
+/// Returns the row of each node: the row below the first node that has an edge to it, or row 0.
 fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut next = vec![Vec::new(); drawing.nodes.len()];

@@ -11,10 +11,11 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The statement that contains a condition: a rule, a default, a payload kind, or another item.
+/// The element of a program that uses a condition, directly or through a `let`. This is a rule, the
+/// outcome of a rule, a table's default, or a payload kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionOwner {
-    /// The condition belongs to a rule's own condition.
+    /// The condition is the condition of this rule, or a part of it.
     Rule(RuleId),
     /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
     /// is chosen.
@@ -25,21 +26,21 @@ pub enum ConditionOwner {
     Payload(usize),
 }
 
-/// All conditions of a program by source span, each with its owners: the parts that evaluate it. A
-/// condition in a `let` or `def` can have several owners.
+/// All conditions of a program by source span, each with its owners: the elements of the program
+/// that use the condition. A condition in a `let` or `def` can have several owners.
 #[derive(Default)]
 pub struct ConditionIndex {
     owners: BTreeMap<Span, BTreeSet<ConditionOwner>>,
     pub truths: ConditionCoverage,
 }
 
-/// Traversal that collects the conditions of one owner.
+/// Traversal that collects the conditions that one owner (such as a rule) uses.
 struct OwnerWalk<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,
     owner: ConditionOwner,
-    /// Spans to which the traversal is restricted; conditions outside are not collected. Empty for
-    /// no restriction.
+    /// Spans to which the traversal is restricted; conditions outside these spans are not
+    /// collected. Empty if all conditions should be collected.
     written: &'c [Span],
     lets: BTreeSet<LetId>,
 }
@@ -79,9 +80,9 @@ impl ConditionIndex {
         OwnerWalk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
     }
 
-    /// Returns each condition in source order: its span, text and counts, and what is not covered,
-    /// if anything. `reached` returns how often an owner was reached, and the reason to report if
-    /// it never was.
+    /// Returns the conditions in source order. Each item is the condition's span, its text, its
+    /// counts, and the reason why it is not fully covered. `reached` returns how often an owner was
+    /// reached, and the reason to report if it never was.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,
@@ -139,8 +140,8 @@ impl OwnerWalk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
-    /// True for a condition that has counts of its own: a test, a quantifier, or a `let` that names
-    /// a value.
+    /// True for a condition that is counted itself: a predicate, a quantifier, or a `let` that
+    /// names a value. Other conditions, such as `and`, are combinations of these.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,

@@ -146,7 +146,7 @@ fn outline_item(known: &ProjectSnapshot, entry: &OutlineEntry) -> Option<Outline
     })
 }
 
-/// Stores the text of a request as the draft of its file. Returns the analysis with the draft, the
+/// Stores the text of a request as the draft of its file. Returns the new analysis, the id of the
 /// file, and the cursor position in bytes.
 fn store_draft(studio: &Studio, asked: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
     let known = studio.project(asked.rules)?.set_draft(&asked.file, Some(asked.text))?;

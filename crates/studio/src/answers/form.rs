@@ -59,7 +59,7 @@ impl ComparedTexts {
     }
 }
 
-/// Returns the form fields for a record type, whose path in the message is `around`.
+/// Returns the form fields for a record type. `around` is the path of the record in the message.
 pub(crate) fn record_fields(record: &RecordType, around: &str, compared: &ComparedTexts) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
         let path =
@@ -115,7 +115,7 @@ fn control_for_type(ty: &Ty) -> Control {
 }
 
 /// Returns the message with which a form is initially filled. This is the message of the first test
-/// of `routes`, otherwise a message with a default value for each field.
+/// of the main routes or, without such a test, a message with default values.
 pub(crate) fn example_message(program: &Program, fields: &[FormField]) -> Json {
     let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(decides) {

@@ -91,9 +91,9 @@ pub(crate) fn findings_in_span(known: &ProjectSnapshot, span: Span) -> Vec<MapFi
 struct MapBuilder<'k> {
     known: &'k ProjectSnapshot,
     rules: &'k Rules,
-    /// Access path of each rule, which says how the index finds it. `indexed` contains the tables
-    /// that have an index.
+    /// Access path of each rule: how the index finds the rule.
     found: HashMap<RuleId, HowFound>,
+    /// Tables that have an index.
     indexed: BTreeSet<TableId>,
     /// Worst-case number of evaluation steps of each statement, by table name and statement name.
     steps: HashMap<(String, String), u64>,
@@ -192,7 +192,7 @@ impl<'k> MapBuilder<'k> {
         }
     }
 
-    /// Returns the flows that the intent classifier finds, as statements of a map table.
+    /// Returns the intent flows, which a classifier chooses, as statements of a map table.
     fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };

@@ -16,11 +16,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Maximum number of statements for which a change is searched (`MAX_SEARCHED`), and of near misses
-/// that are returned (`MAX_RETURNED`).
+/// Maximum number of statements for which a change of the message is searched.
 const MAX_SEARCHED: usize = 12;
+/// Maximum number of near misses that are returned.
 const MAX_RETURNED: usize = 6;
-/// Time after which no change is searched for further statements, because a user waits.
+/// Time limit of the search, because a user waits. After this time, no further statement is
+/// searched for a change.
 const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 
 pub(crate) fn near_misses(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
@@ -56,8 +57,8 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Ne
     Ok(found)
 }
 
-/// Returns the names of the statements that the message did not match. Statements with the fewest
-/// failed conditions come first.
+/// Returns the names of the statements for which a change of the message should be searched.
+/// Statements with the fewest failed predicates come first.
 fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut tried = Vec::new();
     collect_failed(trace, &mut tried);
@@ -73,8 +74,8 @@ fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<Stri
     names
 }
 
-/// Adds the statements that were tried and failed to `found`, each with the number of its
-/// predicates that are false or unknown.
+/// Adds to `found` the statements that were tried but did not match. Each comes with the number of
+/// its predicates that are false or unknown.
 fn collect_failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

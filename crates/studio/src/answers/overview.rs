@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Parameters of a request that has none.
+/// The query parameters of a request without parameters.
 #[derive(Deserialize)]
 pub(crate) struct NoParameters {}
 

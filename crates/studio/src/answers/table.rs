@@ -127,8 +127,8 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
     }
 }
 
-/// Returns one column for each field that a conjunct reads alone. Fields that the most rows test
-/// come first.
+/// Returns a column for each field that is the only field of some conjunct (part of an `and`).
+/// Fields that the most rows test come first.
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
@@ -150,7 +150,8 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// Returns the cells of a row, and the texts of the conjuncts that fit no column.
+/// Returns the cells of a row, and the texts of the conjuncts (parts of an `and`) that fit no
+/// column.
 fn row_cells(
     conjuncts: &[Conjunct],
     places: &HashMap<&str, usize>,

@@ -59,8 +59,8 @@ pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTes
     })
 }
 
-/// Returns messages to try in the test, the most complete one first, each with the expected outcome
-/// in rule syntax.
+/// Returns candidate messages for the test, the most complete one first. Each comes with the
+/// outcome that the test should expect, in rule syntax.
 fn candidate_messages(
     known: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,

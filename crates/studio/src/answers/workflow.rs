@@ -96,11 +96,11 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
     })
 }
 
-/// Decisions of routers since the list was last emptied.
+/// The router decisions of the current step. After each step, the list is emptied.
 type RecordedDecisions = Arc<Mutex<Vec<RouterDecision>>>;
 
-/// A router of the rules that records its decisions, so that each decision can be opened and turned
-/// into a test.
+/// Wrapper of a router from the rules that records each decision. The page can open a recorded
+/// decision or turn it into a test.
 struct RecordingRouter {
     node: String,
     name: String,

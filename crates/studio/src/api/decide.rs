@@ -80,7 +80,7 @@ pub struct Decision {
     pub left_out: Vec<LeftOut>,
     /// Question that a language model must answer; null if no model makes this choice.
     pub question: Option<String>,
-    /// Reason why no answer of the language model can be used.
+    /// Reason why the message contains no usable answer of the language model.
     pub question_failure: Option<String>,
     /// Names of the host functions of the rules. Only an embedding program provides these
     /// functions, so the studio treats their results as missing.

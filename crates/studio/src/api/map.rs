@@ -63,7 +63,7 @@ pub struct MapRoute {
     /// Worst-case number of steps for evaluating the statement's condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
-    /// Findings of the analysis about the statement.
+    /// Findings of the analysis whose span lies in the statement.
     pub findings: Vec<MapFinding>,
     /// Source span of the statement.
     pub place: Option<SourceRange>,
@@ -73,7 +73,8 @@ pub struct MapRoute {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HowFound {
-    /// Kind of the access path: `key`, `bits` or `always`.
+    /// Kind of the access path: `key` (an index key), `bits` (a bitmap index) or `always` (tried
+    /// for every message).
     pub by: String,
     /// The keys or bits that find the statement, or the reason why the statement is always tried.
     pub what: String,
@@ -145,7 +146,7 @@ pub struct MapNode {
     pub kind: String,
     /// Whether the next nodes of this node run in parallel.
     pub parallel: bool,
-    /// Name of the router that chooses the next nodes.
+    /// Name of the router that chooses the next nodes; null if the node has no router.
     pub router: Option<String>,
 }
 
@@ -178,7 +179,7 @@ pub struct DecisionTable {
     pub gaps: Vec<Gap>,
     /// Pairs of rows that can match the same message.
     pub overlaps: Vec<Overlap>,
-    /// Whether some pairs of rows were not checked for a message that both match.
+    /// Whether there may be further overlaps, because not all pairs of rows were checked.
     pub more_overlaps: bool,
 }
 

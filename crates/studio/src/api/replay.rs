@@ -83,20 +83,19 @@ pub struct ReplaySums {
     pub refusals: Vec<LineMistake>,
     /// Number of log lines whose entry (table, choice or router) the rules do not have.
     pub foreign: usize,
-    /// Number of log lines without a message; their logged results are counted, but nothing is
-    /// decided.
+    /// Number of log lines without a message. Their logged results are counted, but they cannot be
+    /// decided again.
     pub bare: usize,
     /// Number of messages that contain values masked by the log.
     pub masked: usize,
     /// Number of logged decisions for which these rules now choose another statement.
     pub otherwise: usize,
-    /// Counts per statement (such as a route) of all tables that messages reach, most often chosen
-    /// first.
+    /// Counts per statement (such as a route), most often chosen first. All tables that messages
+    /// reach are included.
     pub counts: Vec<StatementCount>,
     /// Counts per statement over time.
     pub timeline: Timeline,
-    /// Changed results, grouped by the statements chosen before and after. The largest groups come
-    /// first.
+    /// Changed results, grouped by the old and the new statement. The largest groups come first.
     pub flips: Vec<Flip>,
     /// Whether the replay compares its results with another version of the rules.
     pub compares: bool,
@@ -172,7 +171,8 @@ pub struct Series {
 pub struct Flip {
     /// Key of the statement chosen by the older version or the log.
     pub before: String,
-    /// Key of the statement chosen now; equals `before` if only arguments or targets differ.
+    /// Key of the statement that the replay chose; equals `before` if only arguments or targets
+    /// differ.
     pub after: String,
     /// Number of messages in the group.
     pub count: usize,
@@ -216,7 +216,7 @@ pub enum RowSort {
     Line,
     /// By time of the message.
     Time,
-    /// By key of the statement chosen now.
+    /// By key of the statement that the replay chose.
     Route,
     /// By key of the statement chosen by the older version or the log.
     Before,
@@ -245,12 +245,12 @@ pub struct Row {
     pub time: Option<f64>,
     /// Name of the entry (such as a table) that decided.
     pub entry: String,
-    /// Key of the statement chosen now.
+    /// Key of the statement that the replay chose.
     pub key: String,
-    /// Key of the statement chosen before: by the older version if one is given, otherwise by the
-    /// log.
+    /// Key of the statement chosen by the older version of the rules or, without an older version,
+    /// by the log.
     pub before: Option<String>,
-    /// Whether the result differs from the result before.
+    /// Whether the result differs from the result of the older version or of the log.
     pub flipped: bool,
     /// Duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]

@@ -86,7 +86,7 @@ struct ReplayJob<'r> {
     entry: &'r str,
     after: ReplayDecider<'r>,
     before: Option<ReplayDecider<'r>>,
-    /// Results that are not yet merged into the replay's tally.
+    /// Results that are not yet merged into the results of the replay.
     batch: ReplayResults,
 }
 
@@ -246,8 +246,8 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Merges the current batch of results into the tally, and reports the progress. `read` is the
-    /// number of bytes read.
+    /// Merges the current batch of results into the results of the replay, and reports the
+    /// progress. `read` is the number of bytes read.
     fn publish_rows(&mut self, read: u64) {
         let batch = mem::take(&mut self.batch);
         let mut tally = self.replay.lock_results();
@@ -276,7 +276,7 @@ impl<'r> ReplayJob<'r> {
     }
 }
 
-/// A row that still contains names, before these are replaced by indices.
+/// A row of the replay before its names are replaced by indices.
 struct DecidedMessage<'d> {
     offset: u64,
     line: u64,
@@ -288,8 +288,8 @@ struct DecidedMessage<'d> {
     elapsed: Option<u64>,
 }
 
-/// True if two versions of the rules decide a message differently: by statement, or by a part of
-/// the decision that a service acts on.
+/// True if the two results differ in the chosen statement or in a part that a service acts on. Also
+/// true if `before` is `None`.
 fn is_different_result(before: Option<&MessageResult>, after: &MessageResult) -> bool {
     before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
 }

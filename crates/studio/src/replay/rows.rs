@@ -13,9 +13,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of rows in a response (`MAX_ROWS`), and of characters in the preview of a row
-/// (`MAX_TEXT_CHARS`).
+/// Maximum number of rows in a response.
 const MAX_ROWS: usize = 200;
+/// Maximum number of characters in the preview of a row.
 const MAX_TEXT_CHARS: usize = 240;
 
 impl Replay {
@@ -84,7 +84,8 @@ impl Replay {
         Ok(found)
     }
 
-    /// Returns those of the rows `among` whose lines in the file contain a text, ignoring case.
+    /// Returns the indices in `among` whose rows have a line with the text in the file, ignoring
+    /// case.
     fn rows_with_text(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let wanted = text.to_lowercase();
         let mut file = self.open_file()?;
@@ -168,7 +169,7 @@ impl Replay {
         Ok(tally.rows[at])
     }
 
-    /// Returns the line numbers of messages that are evenly spaced over the replay, at most `most`.
+    /// Returns the line numbers of at most `most` messages that are evenly spaced over the replay.
     pub fn evenly_spaced_lines(&self, most: usize) -> Vec<u64> {
         let tally = self.lock_results();
         let step = tally.rows.len().div_ceil(most).max(1);

@@ -8,9 +8,9 @@ use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of buckets of the timeline (`BUCKET_COUNT`), and of statements that have a series of
-/// their own (`MAX_SERIES`).
+/// Number of buckets of the timeline.
 const BUCKET_COUNT: usize = 60;
+/// Maximum number of statements that have a series of their own in the timeline.
 const MAX_SERIES: usize = 8;
 
 impl Replay {
