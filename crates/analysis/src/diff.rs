@@ -105,8 +105,8 @@ pub enum ChangeKind {
 pub struct Example {
     /// The message.
     pub message: Json,
-    /// The decision of the old version, as `rulec::Decision` serializes; null if the old version has
-    /// no such table.
+    /// The decision of the old version, as `rulec::Decision` serializes; null if the old version
+    /// has no such table.
     pub before: Json,
     /// The decision of the new version.
     pub after: Json,

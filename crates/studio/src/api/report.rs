@@ -89,7 +89,7 @@ pub struct CoverageItem {
     pub yes: usize,
     /// Number of times that the statement was tried but not chosen, or the condition not true.
     pub no: usize,
-    /// Description of what is not covered; null if fully covered.
+    /// Description of the missing coverage; null if fully covered.
     pub gap: Option<String>,
 }
 

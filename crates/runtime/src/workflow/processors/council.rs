@@ -17,8 +17,8 @@ pub struct Council(Vec<(String, Arc<dyn Processor>)>);
 
 impl Council {
     /// Returns the factory of council nodes, for `WorkflowBuilder::kind`. In a node's `config`, the
-    /// field `members` maps the name of each member to a constant text, or to a value from which
-    /// `member` creates a processor, such as an endpoint.
+    /// field `members` maps the name of each member to a constant text or to another value. From
+    /// such a value, `member` creates a processor, for example one that calls an endpoint.
     pub fn factory(
         member: impl Fn(&Value) -> Result<Arc<dyn Processor>, Message> + Send + Sync,
     ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {

@@ -43,8 +43,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the index of the normalized text of the predicate's slot; `NO_ENTRY` if the predicate
-    /// needs no normalized text.
+    /// Returns the index of the normalized text of the predicate's slot; `NO_ENTRY` if the
+    /// predicate needs no normalized text.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {
