@@ -6,7 +6,7 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * The explanation of a decision.
  *
  * The JSON format is stable: fields are added but never renamed. Empty or absent fields are
- * omitted, except in the first two lines of the example.
+ * omitted, except for the fields in the first two lines of the example.
  *
  * ```json
  * {
@@ -41,26 +41,26 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * `not`, `unless`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. For a choice's branch the
  * `kind` is `all_usable` or `any_usable`, and an unusable condition has `"note": "left_out"`.
  *
- * A route that jumped has a `table` with the search of the target table. An operand has a `value`,
- * or `missing`, or `masked` with `•••` as its value. `length` is the full length of a truncated
- * value. The `elements` of a quantifier have `shown` (each with `index`, `element` and `when`),
- * `more` and `skipped`.
+ * A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
+ * `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
+ * truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
+ * `when`), `more` and `skipped`.
  */
 export type Explanation = {
 /**
- * The entry table of the decision.
+ * Name of the entry table, in which the search began.
  */
 entry: string,
 /**
- * The chosen route, or `default`; `None` if nothing was chosen.
+ * Name of the chosen route, or `default`; `None` if nothing was chosen.
  */
 chosen: string | null,
 /**
- * The chosen handler.
+ * Name of the chosen handler; `None` if no handler was chosen.
  */
 target: string | null,
 /**
- * The arguments of the handler; private values are masked.
+ * Arguments for the handler; private values are masked.
  */
 args: { [key in string]: JsonValue },
 /**
@@ -72,15 +72,15 @@ metadata: { [key in string]: JsonValue },
  */
 requires?: Array<string>,
 /**
- * The tables from the entry to the one with the chosen statement.
+ * Names of the tables from the entry to the table with the chosen statement.
  */
 tables: Array<string>,
 /**
- * The routes whose `goto` was taken, outermost first.
+ * Names of the routes whose `goto` led to the chosen statement, outermost first.
  */
 path: Array<string>,
 /**
- * Required arguments that are missing; they are null in `args`.
+ * Names of the required arguments whose value is missing; in `args` they are null.
  */
 missing_args?: Array<string>,
 /**
@@ -92,21 +92,22 @@ message?: Array<Operand>,
  */
 host_failures?: Array<HostFailed>,
 /**
- * The search, step by step.
+ * Trace of the search, step by step.
  */
 trace: TableTrace,
 /**
- * The scores of the intent flows, if no keyword pattern matched.
+ * Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
+ * they were not evaluated.
  */
 intents?: IntentTrace, };
 
 /**
- * The result of a step.
+ * The result of a step of the decision, such as the evaluation of a condition.
  */
 export type Mark = "true" | "false" | "unknown" | "skipped";
 
 /**
- * The search of a table.
+ * Trace of the search through one table of routes.
  */
 export type TableTrace = {
 /**
@@ -127,7 +128,7 @@ searched_before?: boolean,
  */
 routes: Array<RouteTrace>,
 /**
- * The number of routes after the chosen one.
+ * Number of enabled routes that were not tried, because an earlier route was chosen.
  */
 not_tried: number,
 /**
@@ -135,12 +136,12 @@ not_tried: number,
  */
 disabled?: Array<string>,
 /**
- * The default, if the table has one.
+ * The table's default; `None` if the table has no default.
  */
 default?: DefaultTrace, };
 
 /**
- * A route that was tried.
+ * Trace of a route that was tried.
  */
 export type RouteTrace = {
 /**
@@ -160,7 +161,8 @@ chosen: boolean,
  */
 priority: number,
 /**
- * The handler, or `goto TABLE`.
+ * The route's target, such as a handler's name or `goto TABLE`; empty for a branch of a
+ * choice.
  */
 to: string,
 /**
@@ -176,12 +178,12 @@ place?: Location,
  */
 when: TraceNode,
 /**
- * The search of the target table, if the route is a `goto` that was taken.
+ * The search of the target table, if the route is a `goto` and its condition was true.
  */
 table?: TableTrace, };
 
 /**
- * The default of a table.
+ * Trace of a table's default.
  */
 export type DefaultTrace = {
 /**
@@ -189,16 +191,16 @@ export type DefaultTrace = {
  */
 result: Mark,
 /**
- * The handler, or `goto TABLE`.
+ * The default's target, such as a handler's name or `goto TABLE`.
  */
 to: string,
 /**
- * The search of the target table, if the default is a `goto` that was taken.
+ * The search of the target table, if the default is a `goto` and was reached.
  */
 table?: TableTrace, };
 
 /**
- * A location in a rules file, for people.
+ * A position in a rules file, as shown to users.
  */
 export type Location = {
 /**
@@ -215,25 +217,25 @@ line: number,
 column: number, };
 
 /**
- * The form of a condition node.
+ * The form of a condition, such as `and`.
  */
 export type NodeKind = "constant" | "not" | "unless" | "and" | "or" | "test" | "any" | "all" | "let" | "call" | "all_usable" | "any_usable";
 
 /**
- * The reason why a node shows no details.
+ * The reason why the node of a condition shows no details.
  */
 export type Note = "decided" | "shown_above" | "left_out";
 
 /**
- * A condition, or a part of one.
+ * Trace of a condition, or of a part of a condition. The parts are the children of the node.
  */
 export type TraceNode = {
 /**
- * The form of the node.
+ * The form of the node's condition.
  */
 kind: NodeKind,
 /**
- * The source text, on one line.
+ * Source text of the condition, on one line.
  */
 text: string,
 /**
@@ -241,7 +243,7 @@ text: string,
  */
 result: Mark,
 /**
- * The name of the `let` or `def`.
+ * Name of the `let` or `def` that the node uses; `None` for other nodes.
  */
 name?: string,
 /**
@@ -249,16 +251,16 @@ name?: string,
  */
 place?: Location,
 /**
- * The operands of a predicate with their values; for a quantifier, its list.
+ * The operands of a predicate with their values; for a quantifier, the list.
  */
 operands?: Array<Operand>,
 /**
- * The text that an operator found: the keyword of a list, or the match of a regular
- * expression.
+ * The text that a text operator found: the matching keyword of a list, or the match of a
+ * regular expression.
  */
 found?: string,
 /**
- * Sentences that explain why a predicate is unknown.
+ * Sentences that explain why the result is unknown.
  */
 because?: Array<string>,
 /**
@@ -266,11 +268,11 @@ because?: Array<string>,
  */
 note?: Note,
 /**
- * The parts of the node.
+ * Trace nodes of the condition's parts.
  */
 children?: Array<TraceNode>,
 /**
- * The elements of a quantifier.
+ * Elements that a quantifier evaluated; `None` for other nodes.
  */
 elements?: Elements, };
 
@@ -279,7 +281,7 @@ elements?: Elements, };
  */
 export type Operand = {
 /**
- * The path of a field, or the source text of a value.
+ * The name of the value: the path of a field, or the source text of an expression.
  */
 text: string,
 /**
@@ -287,7 +289,8 @@ text: string,
  */
 value?: JsonValue,
 /**
- * Whether the value is missing, or counts as missing.
+ * Whether the value is missing, or counts as missing because its kind is wrong or it exceeds a
+ * limit.
  */
 missing?: boolean,
 /**
@@ -299,7 +302,7 @@ masked?: boolean,
  */
 length?: number,
 /**
- * The elements counted by `count x in L: C`.
+ * The elements that were evaluated, if the operand is `count x in L: C`.
  */
 elements?: Elements, };
 
@@ -308,28 +311,30 @@ elements?: Elements, };
  */
 export type Elements = {
 /**
- * The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
+ * The first evaluated elements (at most twenty, or five in a nested quantifier), and the
+ * element that decided the result.
  */
 shown: Array<ElementTrace>,
 /**
- * The number of other evaluated elements.
+ * Number of evaluated elements that are not in `shown`.
  */
 more: number,
 /**
- * The number of elements skipped by short-circuiting.
+ * The number of elements that were not evaluated, because an earlier element decided the
+ * result.
  */
 skipped: number, };
 
 /**
- * One element of a quantifier.
+ * Trace of the condition of a quantifier or `count` for one element.
  */
 export type ElementTrace = {
 /**
- * The index in the list, from 0.
+ * Index of the element in the list, from 0.
  */
 index: number,
 /**
- * The element, under the name of the quantifier's variable.
+ * Value of the element; its name is the quantifier's variable.
  */
 element: Operand,
 /**
@@ -355,11 +360,12 @@ message: string, };
  */
 export type IntentTrace = {
 /**
- * The lowest score of an intent that can be chosen.
+ * Minimum score that an intent must have to be chosen.
  */
 threshold: number,
 /**
- * The lowest accepted difference to the second-best score.
+ * Minimum difference between the best and the second-best score. If the difference is smaller,
+ * no intent is chosen.
  */
 margin: number,
 /**
@@ -376,11 +382,11 @@ export type RankedIntent = {
  */
 name: string,
 /**
- * The id that a decision returns.
+ * The flow's id, which a decision returns.
  */
 id: string,
 /**
- * The score, from 0 to 1.
+ * The classifier's score for the flow, from 0 to 1.
  */
 score: number,
 /**

@@ -1,6 +1,6 @@
-//! Gives each predicate of a program an index (an *atom*), for the SAT solver. The *term* of an
-//! atom is the operand that the predicate compares with a constant. The *paths* of an atom are the
-//! message fields that it reads.
+//! Gives each predicate of a program an index (an *atom*) for the SAT solver. The *term* of an atom
+//! is the operand that the predicate compares with a constant. The *paths* of an atom are the
+//! message fields that the predicate reads.
 
 use super::lift::{self, NormalToHir};
 use super::shape::{PredicateShape, predicate_shape};
@@ -32,7 +32,8 @@ pub(super) fn truth_bit(truth: Tri) -> TruthSet {
     }
 }
 
-/// The requirement that the truth value of an atom is in the set `allowed`.
+/// The requirement that the truth value of an atom (a predicate or quantifier) is in the set
+/// `allowed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AtomLiteral {
     pub atom: usize,
@@ -45,15 +46,15 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// Index of the term, the operand that is compared with the constant; and a condition that
-    /// tests the term's value without a message.
+    /// Index of the atom's term, the operand that is compared with a constant. The condition tests
+    /// a value of the term without a message.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the atom reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
-    /// Whether the truth also depends on host functions or on bindings of a payload, not only on
-    /// the message.
+    /// Whether the truth value depends on more than the message: on host functions, or on bindings
+    /// of a payload.
     pub outside: bool,
     /// Slot that the atom tests with `is missing`; `None` for any other atom.
     pub missing: Option<SlotId>,
@@ -69,10 +70,10 @@ pub(super) struct TermInfo {
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
     pub paths: SmallVec<[usize; 2]>,
-    /// Slot that is missing exactly when the term is missing; `None` if there is no such slot.
+    /// Slot that is missing exactly when the operand is missing; `None` if there is no such slot.
     pub missing_with: Option<SlotId>,
-    /// Slot of the field `$value`, which replaces the term when its value is tested without a
-    /// message.
+    /// Slot of the field `$value`, which replaces the operand when a value of the operand is tested
+    /// without a message.
     value: SlotId,
 }
 
@@ -81,23 +82,24 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The idempotent function, such as `lower`, of which the expression is a call. Its results are
-    /// the texts that the function leaves unchanged.
+    /// The idempotent function, such as `lower`, that the expression calls. Its results are the
+    /// texts that the function leaves unchanged.
     pub fixed_by: Option<Function>,
 }
 
-/// A message field that some atom reads.
+/// A message field that some atom (a predicate or quantifier) reads.
 pub(super) struct ReadPath {
     pub keys: Vec<Arc<str>>,
     /// Union of the kinds of all slots at this path.
     pub kinds: KindSet,
 }
 
-/// Name of an artificial message field. It contains a term's value while conditions on that value
-/// are evaluated.
+/// Name of an artificial message field. The field contains the value of a term (an operand) while
+/// conditions on that value are evaluated.
 const TERM_VALUE_FIELD: &str = "$value";
 
-/// The atoms of a program, with their terms and paths. All of them are created on demand.
+/// The atoms (predicates and quantifiers) of a program, with their terms (compared operands) and
+/// paths. The table grows when an atom is first needed.
 pub(super) struct AtomTable {
     pub atoms: Vec<Atom>,
     pub terms: Vec<TermInfo>,
@@ -107,8 +109,8 @@ pub(super) struct AtomTable {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program for the evaluator. It contains only slots: the slots of the real program, and a slot
-    /// for each kind of term value.
+    /// Program that is passed to the evaluator. It contains only slots: the slots of the real
+    /// program, and a slot for each set of kinds that a term's value may have.
     fields: Program,
     externs: Vec<KindSet>,
 }
@@ -234,8 +236,9 @@ impl AtomTable {
         self.terms.len() - 1
     }
 
-    /// Returns the slot that is missing exactly when a term is missing. The term is the slot
-    /// itself, or a function of the slot that has a result for every argument.
+    /// Returns the slot that is missing exactly when the value of an expression is missing. The
+    /// expression must be the slot itself, or a function of the slot that has a result for every
+    /// argument.
     fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
@@ -299,12 +302,14 @@ impl AtomTable {
         }
     }
 
-    /// Evaluates an atom for a message; returns the truth value as a set of one bit.
+    /// Evaluates an atom (a predicate or quantifier) for a message. Returns the truth value as a
+    /// set of one bit.
     pub fn truth_of_atom(&self, atom: usize, message: &Json) -> TruthSet {
         self.evaluate(&self.atoms[atom].cond, message)
     }
 
-    /// True if a message satisfies the literal: its atom has one of the allowed truth values.
+    /// True if a message satisfies the literal: the literal's atom has one of the allowed truth
+    /// values.
     pub fn holds(&self, literal: AtomLiteral, message: &Json) -> bool {
         self.truth_of_atom(literal.atom, message) & literal.allowed != 0
     }
@@ -314,8 +319,8 @@ impl AtomTable {
         &self.atoms[atom].cond
     }
 
-    /// True if the literal is satisfied when the term of its atom has this value. Also true if the
-    /// atom has no term.
+    /// True if the literal is satisfied when the term (compared operand) of its atom has this
+    /// value. Also true if the atom has no term.
     pub fn holds_for(&self, literal: AtomLiteral, value: &Json) -> bool {
         let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
         let message = match value {
@@ -330,7 +335,7 @@ impl AtomTable {
         truth_bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).eval_cond(cond))
     }
 
-    /// True if two paths are equal, or one is a prefix of the other.
+    /// True if two message paths are equal, or one is a prefix of the other.
     pub fn paths_overlap(&self, path: usize, other: usize) -> bool {
         let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
         a.starts_with(b) || b.starts_with(a)

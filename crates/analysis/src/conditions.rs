@@ -27,7 +27,7 @@ pub(super) struct ConditionFacts {
 type Replacements = Vec<(*const Cond, bool)>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `told` is true if
-/// compilation already reported that the condition is constant.
+/// the compiler already warned that the condition is constant.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -67,7 +67,7 @@ pub(super) fn analyse_condition(
 }
 
 /// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
-/// exclude each other.
+/// cannot be true together.
 fn report_never_true(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -123,7 +123,8 @@ fn report_never_true(
     }
 }
 
-/// Builds the diagnostic for a part that can never be true on its own.
+/// Builds the diagnostic for a part of a condition that can never be true, whatever the other parts
+/// are.
 fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Test(test) = &cond.kind {
         if let Some(found) = empty_range_error(report, test, cond.span) {
@@ -188,8 +189,8 @@ fn describe_function_results(test: &Predicate) -> Option<Message> {
     })
 }
 
-/// True for a presence test. A redundant presence test is not reported, because the test documents
-/// what its author relies on.
+/// True for a presence test. The analysis does not report a redundant presence test, because the
+/// test documents what its author relies on.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
@@ -198,7 +199,7 @@ fn is_presence(cond: &Cond) -> bool {
     }
 }
 
-/// Search for redundant parts of one rule's condition.
+/// The search for redundant parts of one rule's condition.
 struct RedundancySearch<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
     report: &'s mut AnalysisReport<'r>,
@@ -231,8 +232,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
         }
     }
 
-    /// True if the rule's condition is true for the same messages before and after the
-    /// replacements.
+    /// True if the replacements of some parts do not change for which messages the rule's condition
+    /// is true.
     fn is_equivalent_with(&mut self, replaced: &Replacements) -> bool {
         let other = build_with_replacements(self.solver, self.root, true, replaced);
         other == self.holds
@@ -286,7 +287,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 }
 
-/// Builds the normal form of "`cond` is definitely `want`", with some parts replaced by constants.
+/// Builds the normal form of "`cond` is definitely `want`", in which constants replace some parts.
 /// An unknown condition is neither definitely true nor definitely false.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,

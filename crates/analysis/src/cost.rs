@@ -1,7 +1,7 @@
-//! The worst-case work of a decision, in steps: one comparison, or one byte or element read. The
-//! estimate assumes that no condition is skipped or shared and that the index excludes no rule.
-//! Values are assumed to be as large as the limits allow. The result is an upper bound for any
-//! message, not the typical cost.
+//! The worst-case work of a decision, in steps. A step is one comparison, or one byte or element
+//! read. The estimate assumes that no condition is skipped or shared and that the index excludes no
+//! rule. Values are assumed to be as large as the limits allow. The result is an upper bound for
+//! any message, not the typical cost.
 
 use hashbrown::HashMap;
 use rulec_base::text;
@@ -19,9 +19,9 @@ use serde_json::Value as Json;
 pub struct TableCost {
     /// The name of the table; `routes` for the routes outside any table.
     pub table: String,
-    /// Steps of all statements in the table and in the tables that it reaches by `goto`.
+    /// Steps of all statements in the table, and in the tables that it reaches by `goto`.
     pub steps: u64,
-    /// The number of host function calls.
+    /// The number of host function calls of these statements.
     pub calls: u64,
     /// The statements, the most expensive first.
     pub statements: Vec<StatementCost>,
@@ -33,9 +33,10 @@ pub struct TableCost {
 pub struct StatementCost {
     /// The name of the statement.
     pub name: String,
-    /// The steps of the condition; a `goto` target is counted in its own table.
+    /// The steps of the statement's condition. The table to which a `goto` leads is counted
+    /// separately.
     pub steps: u64,
-    /// The number of host function calls.
+    /// The number of host function calls in the statement's condition.
     pub calls: u64,
 }
 
@@ -100,7 +101,7 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], from:
     all
 }
 
-/// A traversal of conditions and values, with the work of each node cached.
+/// Computes the work of conditions and values recursively. Caches the work of each node.
 struct CostWalk<'a> {
     program: &'a Program,
     normal: &'a Normal,
@@ -140,7 +141,7 @@ impl CostWalk<'_> {
         work
     }
 
-    /// Returns the work of a node without the work of its children.
+    /// Returns the work of one node; the work of its children is not included.
     fn own_work(&self, part: Part) -> Work {
         let steps = |steps| Work { steps, calls: 0 };
         match part {

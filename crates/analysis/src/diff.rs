@@ -1,11 +1,11 @@
 //! Compares two versions of rules by meaning: which routes were added, removed or changed. Each
-//! difference has an example message, which both versions were run on. Two versions are only called
-//! equal if there is a proof.
+//! difference has an example message, which both versions were run on. Two versions are called
+//! equal only if there is a proof.
 //!
-//! Only routes without an equal counterpart are examined; a counterpart is equal if its condition,
-//! outcome and order are equal. The two versions agree on every message that matches only routes
-//! with equal counterparts. For each examined route, the solver searches for a message that selects
-//! the route and that the other version decides differently.
+//! Routes with an equal counterpart in the other version are not examined. A counterpart is equal
+//! if its condition, outcome and order are equal. The two versions agree on every message that
+//! matches only routes with equal counterparts. For each examined route, the solver searches for a
+//! message that selects the route and that the other version decides differently.
 
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
@@ -24,15 +24,16 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The differences by entry point. Entry points are the routes outside any table, choices,
-    /// routers, flows, and tables without an incoming `goto`. Other tables are compared where a
-    /// `goto` reaches them.
+    /// The differences, one element for each entry point. Entry points are the routes outside any
+    /// table, choices, routers, flows, and tables without an incoming `goto`. Other tables are
+    /// compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
     /// Notes on the parts that were not compared.
     pub notes: Vec<Message>,
 }
 
-/// The difference in one entry point.
+/// The difference between the two versions of one entry point (a table with which a decision
+/// starts).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EntryDiff {
@@ -43,16 +44,17 @@ pub struct EntryDiff {
     /// Number of statements in the old and in the new version. Statements of tables that are
     /// reached by `goto` also count.
     pub statements: (usize, usize),
-    /// The added, removed and changed statements, in the order of the new rules; removed ones come
-    /// last.
+    /// The added, removed and changed statements. They are in the order of the new rules, and the
+    /// removed ones come last.
     pub changes: Vec<Change>,
     /// Number of solver queries that this comparison used.
     pub asked: usize,
-    /// Number of searches that found neither a difference nor a proof of equality.
+    /// Number of statements for which the solver found neither a difference nor a proof of
+    /// equality.
     pub open: usize,
 }
 
-/// The result of comparing how two versions decide a set of messages.
+/// The result of comparing how two versions decide the same messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -60,7 +62,8 @@ pub enum Verdict {
     Same,
     /// The versions decide at least one message differently.
     Different,
-    /// No message with different decisions was found, but there is no proof that none exists.
+    /// No message with different decisions was found, but there is no proof that no such message
+    /// exists.
     Undecided,
 }
 
@@ -76,10 +79,10 @@ pub struct Change {
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Messages that the versions decide differently: at most one that selects the old statement,
-    /// and one that selects the new statement.
+    /// Messages that the two versions decide differently. At most one of them selects the old
+    /// statement, and at most one selects the new statement.
     pub examples: Vec<Example>,
-    /// The verdict on all messages that select the old or the new statement.
+    /// The verdict on the messages that select the old or the new statement.
     pub verdict: Verdict,
 }
 
@@ -148,7 +151,7 @@ fn is_nothing(value: &Json) -> bool {
     }
 }
 
-/// One version of the rules, with the reference evaluator that decides by it.
+/// One version of the rules, with a function that decides messages by the reference evaluator.
 #[doc(hidden)]
 pub struct Version<'p> {
     /// The typed program.
@@ -203,7 +206,8 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
 /// The name and kind of a table, and its id in the old and in the new version.
 type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
 
-/// Returns the tables of either version that can be an entry point.
+/// Returns the tables of both versions that can be an entry point, a table with which a decision
+/// starts.
 fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let ids = |program: &Program| {
         let all = (0..program.tables.len() as u32).map(TableId);
@@ -225,8 +229,8 @@ fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     found
 }
 
-/// Compares the declarations of flows that are found by intent. Their decisions cannot be compared,
-/// because the classifier selects flows by similarity.
+/// Compares the declared intent flows. Their decisions cannot be compared, because the classifier
+/// selects such flows by similarity.
 fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     let all = |program: &Program| -> Vec<(String, Trigger, String)> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
@@ -283,7 +287,7 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     }
 }
 
-/// The old or the new version of a table, with its sequence of statements.
+/// One of the two versions of a table, as a sequence of statements.
 struct VersionSide<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
@@ -301,7 +305,7 @@ impl VersionSide<'_, '_> {
     }
 }
 
-/// The comparison of the old with the new version of a table.
+/// The comparison of the old version of a table with the new version.
 struct TableComparison<'c, 'v, 'p, 's> {
     questions: LimitedSolver<'c, 's>,
     sides: [VersionSide<'v, 'p>; 2],
@@ -365,8 +369,9 @@ impl TableComparison<'_, '_, '_, '_> {
         &self.sides[side].own.leaves[at]
     }
 
-    /// Finds messages that the versions decide differently: one that selects the old statement, and
-    /// one that selects the new statement. Also returns the verdict on all such messages.
+    /// Searches for messages that the versions decide differently: one that selects the old
+    /// statement, and one that selects the new statement. Also returns the verdict on the messages
+    /// that select either statement.
     fn find_examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
@@ -388,9 +393,9 @@ impl TableComparison<'_, '_, '_, '_> {
         (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
     }
 
-    /// Finds a message that selects a statement of one side and that the other side decides
-    /// differently. Returns `Some(None)` if it is proven that there is no such message, and `None`
-    /// if undecided.
+    /// Finds a message that selects statement `at` of version `side` and that the other version
+    /// decides differently. Returns `Some(None)` if it is proven that there is no such message, and
+    /// `None` if undecided.
     fn find_difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
         let mut goals: Vec<SolverGoal> = vec![(self.leaf_at(side, at).cond, true)];
         let mut proves = true;
@@ -426,10 +431,10 @@ impl TableComparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds the condition under which the other side does not give the same answer as statement
-    /// `at`. This is so if statement `other` does not match, an earlier statement with another
-    /// answer matches, or arguments differ. The returned bool is false if the condition misses some
-    /// messages with different answers; the condition then proves nothing.
+    /// Builds a condition for messages that the other version answers differently from statement
+    /// `at`. It is true if statement `other` does not match, an earlier statement with another
+    /// answer matches, or arguments differ. The bool is false if the condition misses some messages
+    /// with different answers. The condition then proves nothing.
     fn answers_differently(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
         let own = self.leaf_at(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
@@ -446,7 +451,7 @@ impl TableComparison<'_, '_, '_, '_> {
     }
 }
 
-/// Builds the conditions under which the arguments of two decisions differ.
+/// Builds conditions of which at least one is true if the arguments of two decisions differ.
 fn arguments_differ(
     builder: &mut NormalBuilder<'_>,
     one: &[ComputedValue],
@@ -474,7 +479,7 @@ fn arguments_differ(
     ways
 }
 
-/// Builds the condition under which a decision contains this argument.
+/// Builds the condition that a decision contains this argument.
 fn contains_argument(builder: &mut NormalBuilder<'_>, given: &ComputedValue) -> CondId {
     if given.optional { builder.build_present(given.value) } else { builder.constant_cond(true) }
 }

@@ -5,8 +5,8 @@ use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
 };
 
-/// The merged old and new program. Ids of the old program are unchanged; nodes of the new program
-/// are renumbered.
+/// The old and the new program, merged. The ids of the old program are unchanged; the ids in the
+/// new program's conditions are renumbered.
 pub(super) struct MergedPrograms {
     /// The fields, `let`s and functions of both programs.
     pub program: Program,
@@ -14,7 +14,8 @@ pub(super) struct MergedPrograms {
     pub conditions: Vec<Cond>,
     /// The values of the old program, followed by the renumbered values of the new program.
     pub values: Vec<Expr>,
-    /// Whether equal conditions have equal meanings in both programs; false if the limits differ.
+    /// Whether equal conditions mean the same in both programs. False if the limits of the programs
+    /// differ.
     pub comparable: bool,
 }
 
@@ -66,7 +67,8 @@ impl MergedPrograms {
     }
 }
 
-/// Returns the index of the element that `is_like` accepts; appends the value if there is none.
+/// Returns the index of the first element that `is_like` accepts. If there is none, appends `value`
+/// and returns its index.
 fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
     let at = list.iter().position(is_like).unwrap_or_else(|| {
         list.push(value.clone());
@@ -75,7 +77,8 @@ fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> 
     at as u32
 }
 
-/// The ids in the merged program of one program's fields, functions and `let`s.
+/// For one of the merged programs, the ids that its fields, functions and `let`s have in the merged
+/// program.
 struct MergedIds {
     slots: Vec<SlotId>,
     externs: Vec<ExternId>,

@@ -41,14 +41,14 @@ use rulec_sema::hir::{Program, RuleId, TableId, TableKind};
 use serde_json::Value as Json;
 use solver::Solver;
 
-/// A finding about rules, with an input that demonstrates it.
+/// A finding about the rules, with a message that demonstrates it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The diagnostic, with its span and remedy.
     pub diagnostic: Diagnostic,
     /// A message that demonstrates the finding, checked by the reference evaluator. `None` if the
-    /// finding is about every message, or about no message.
+    /// finding is about every message, or if no message is involved.
     pub witness: Option<Json>,
 }
 
@@ -119,7 +119,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// True if compilation already reported the finding, or reported its cause within the same span.
+/// True if the compiler already reported the finding, or reported its cause within the same span.
 fn is_already_reported(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
     let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];

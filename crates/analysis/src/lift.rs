@@ -1,5 +1,6 @@
 //! Converts conditions of the normal form back to typed conditions, which the reference evaluator
-//! can evaluate. An operand may be replaced by a slot, so that its value can be tested alone.
+//! can evaluate. The conversion may replace an operand by a slot, so that conditions on the
+//! operand's value can be tested alone.
 
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;

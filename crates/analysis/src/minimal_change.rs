@@ -1,7 +1,7 @@
 //! Finds the message nearest to a given one that selects a statement: the one with the fewest
-//! changed fields. Each failed attempt yields a set of fields, of which at least one must change.
-//! The next attempt changes the smallest set of fields that intersects all those sets (a minimum
-//! hitting set), so no smaller change is possible.
+//! changed fields. Each failed attempt yields a set of fields, at least one of which must change.
+//! The next attempt changes the smallest set of fields that intersects all these sets (a minimum
+//! hitting set). So no smaller change is possible.
 
 use super::sequence::Sequence;
 use super::solver::{Solver, SolverAnswer, SolverGoal};
@@ -22,10 +22,10 @@ pub(super) struct NearestMessage {
     pub message: Json,
     /// The changed paths, as indexes into `AtomTable::paths`.
     pub changed: Vec<usize>,
-    /// Whether it is proven that no smaller change is enough.
+    /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of the earlier statements that the message would select, so that their conditions
-    /// must become false.
+    /// Indexes of the earlier statements whose conditions must become false, because they would
+    /// match the message otherwise.
     pub beaten: Vec<usize>,
 }
 
@@ -84,8 +84,8 @@ pub(super) fn find_nearest_message(
     NearestResult::Unknown
 }
 
-/// Returns the smallest set of paths that intersects each core. A core is a set of paths of which
-/// at least one must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
+/// Returns the smallest set of paths that intersects each core. A core is a set of paths, at least
+/// one of which must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
 fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
     let hits = |chosen: &[usize], core: &[usize]| {

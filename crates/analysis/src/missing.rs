@@ -11,8 +11,8 @@ use rulec_lang::ty::{RecordType, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
-/// Reports a message that a rule does not match only because a field is missing. A negated
-/// condition reads the field.
+/// Reports a message that a rule does not match only because a field is missing that a negated
+/// condition reads.
 pub(super) fn report_missing_in_negations(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -39,7 +39,7 @@ pub(super) fn report_missing_in_negations(
 }
 
 /// Reports a message for which a branch of a choice matches although one of its conditions was
-/// skipped. The condition was skipped because an optional field is missing.
+/// skipped. The condition was skipped because a field that it reads is missing.
 pub(super) fn report_skipped_conditions(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -79,7 +79,7 @@ pub(super) fn report_skipped_conditions(
     }
 }
 
-/// Reports the rule if a message demonstrates the effect of the missing field; returns whether it
+/// Reports the rule if some message shows the effect of the missing field. Returns true if the rule
 /// was reported.
 fn report_missing_field(
     solver: &mut Solver<'_>,
@@ -118,8 +118,8 @@ fn report_missing_field(
     true
 }
 
-/// Collects the outermost negated parts. Parts inside a `NotTrue` are skipped, because they do not
-/// fail if a field is missing.
+/// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` are skipped,
+/// because a missing field does not make them fail.
 fn collect_negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => found.push(cond),
@@ -146,7 +146,8 @@ pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
     program.field_reads(cond_part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }
 
-/// True if the input declares a field, or a record that contains it, as optional.
+/// True if the input declares the field at `path`, or a record that contains this field, as
+/// optional.
 fn is_optional(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };

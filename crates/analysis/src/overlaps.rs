@@ -1,6 +1,6 @@
 //! Finds the pairs of routes in a table that match the same message, so that their order decides.
 //! Also finds a message that no route matches. The decision-table view shows both next to its rows.
-//! The engine has checked each example message.
+//! Each example message was checked with the engine.
 
 use super::AnalysisSubject;
 use super::routes::{find_unmatched_message, have_different_targets};
@@ -95,7 +95,7 @@ struct OverlapCollector<'s, 'p> {
 }
 
 impl OverlapCollector<'_, '_> {
-    /// Records every pair of statements that both match this message.
+    /// Records every pair of statements that both match `message`.
     fn record_pairs(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);

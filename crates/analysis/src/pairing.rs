@@ -7,20 +7,21 @@ use super::solver::LimitedSolver;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// The old counterparts of the new version's statements. Each vector is indexed by new statement.
+/// For each new statement, its counterpart in the old version. Each vector is indexed by new
+/// statement.
 pub(super) struct StatementPairs {
-    /// Index of the old statement of equal meaning, or else of equal name; `None` if there is
+    /// Index of the old statement with equal meaning, or else with equal name; `None` if there is
     /// neither.
     pub of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same: Vec<bool>,
-    /// Whether the statement is in the longest subsequence of statements with equal meaning and
-    /// unchanged order.
+    /// Whether the statement kept its order. Such statements form a longest subsequence with equal
+    /// meanings and the same order in both versions.
     pub kept: Vec<bool>,
 }
 
-/// Finds the old counterpart of each new statement: first by meaning and name, then by meaning,
-/// then by name.
+/// Finds the old counterpart of each new statement. First compares both meaning and name, then only
+/// the meaning, then only the name.
 pub(super) fn pair_statements(
     old: &[SequenceLeaf],
     new: &[SequenceLeaf],
@@ -67,7 +68,8 @@ pub(super) fn pair_statements(
     StatementPairs { kept: longest_increasing(&places), of_new, same }
 }
 
-/// Marks the elements of a longest increasing subsequence; `None` elements are never marked.
+/// Returns which elements form a longest increasing subsequence. `None` elements are never part of
+/// it.
 fn longest_increasing(places: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.

@@ -1,6 +1,6 @@
-//! Builds messages from values. The value of a term is converted to a value of the field that the
-//! term is computed from. The fields are then combined into a message that satisfies the `input`
-//! contract as far as possible.
+//! Builds messages from values. The value of a term (an operand that is compared) is converted to a
+//! value of the field from which the term is computed. The fields are combined into a message that
+//! satisfies the `input` contract as far as possible.
 
 use super::atoms::{AtomLiteral, AtomTable};
 use rulec_base::broken_invariant;
@@ -13,8 +13,8 @@ use rulec_sema::normal::{ExprId, NExpr, Normal};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
-/// Returns a value of the message field for which the term has this value; `None` if the term
-/// cannot be inverted.
+/// Returns a value of the message field for which the expression `term` has the value `value`.
+/// `None` if the expression cannot be inverted.
 pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
@@ -93,8 +93,8 @@ fn json_number(number: f64) -> Option<Json> {
     }
 }
 
-/// Returns field values for a function that cannot be inverted, such as `hour`. Each result of the
-/// function occurs for at least one of the values.
+/// Returns field values for a call of a function that cannot be inverted, such as `hour`. Each
+/// result of the function occurs for at least one of the values.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
@@ -111,8 +111,8 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     values.into_iter().filter_map(|value| invert_term(normal, *inner, value)).collect()
 }
 
-/// Returns candidate lists for a quantifier. Each list has one element: a constant from the
-/// quantifier's body, or a neighbour of a constant.
+/// Returns lists that are tried as the list of a quantifier. Each list has one element: a constant
+/// from the quantifier's body, a neighbour of a constant, or null.
 pub(super) fn candidate_lists(atoms: &AtomTable, atom: usize) -> Vec<Json> {
     let mut found = Vec::new();
     if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
@@ -144,7 +144,7 @@ fn collect_element_constants(part: Part<'_>, found: &mut Vec<Json>) {
     part.parts().into_iter().for_each(|part| collect_element_constants(part, found));
 }
 
-/// Sample values of the required fields of `input`, which complete a generated message.
+/// Sample values of the required fields of `input`, with which a generated message is completed.
 pub(super) struct MessageSketch {
     required: Json,
 }
@@ -154,7 +154,8 @@ impl MessageSketch {
         MessageSketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
     }
 
-    /// Writes values at some paths of a message. Shorter paths are written first.
+    /// Writes values into a message. Each value has the index of its path; shorter paths are
+    /// written first.
     pub fn write_values<'v>(
         &self,
         atoms: &AtomTable,
@@ -170,8 +171,8 @@ impl MessageSketch {
         message
     }
 
-    /// Adds the missing required fields to a message. Returns the message unchanged if the added
-    /// fields would violate a literal.
+    /// Adds the missing required fields to a message. If the added fields would violate a literal,
+    /// returns the message without them.
     pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
         let mut whole = message.clone();
         add_missing_fields(&mut whole, &self.required);

@@ -36,8 +36,8 @@ impl<'p> AnalysisReport<'p> {
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
 
-    /// Returns the source text of a part of a condition. The text of an exception begins with
-    /// `unless`.
+    /// Returns the source text of a part of a condition. The text of an exception after `unless`
+    /// includes the word `unless`.
     pub fn quote_part(&self, cond: &Cond) -> String {
         match &cond.kind {
             CondKind::NotTrue(inner) => format!("unless {}", self.quote(inner.span)),

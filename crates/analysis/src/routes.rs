@@ -1,5 +1,5 @@
-//! Compares routes with each other: routes that are hidden by others, routes of equal priority of
-//! which one implies the other, and messages that no route matches.
+//! Compares routes with each other. Finds routes that other routes hide, routes of equal priority
+//! of which one implies the other, and messages that no route matches.
 
 use super::AnalysisSubject;
 use super::conditions::ConditionFacts;
@@ -14,10 +14,10 @@ use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
 use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
-/// Maximum number of routes that are considered together, for example as the routes that hide
+/// Maximum number of routes in one solver query, for example of the routes that together hide
 /// another route.
 const MAX_ROUTES_TOGETHER: usize = 40;
-/// The greatest number of pairs of routes that are compared for strict ties.
+/// The greatest number of pairs of routes that are compared if `strict_ties` is set.
 const MAX_COMPARED_PAIRS: usize = 20_000;
 
 /// Analyses the routes of a table.
@@ -91,8 +91,8 @@ fn hiding_routes(
     }
 }
 
-/// Returns the route of the table that a message selects. If the route is a `goto`, the decision
-/// itself may come from another table.
+/// Returns the route of this table that a message selects. If the route is a `goto`, the final
+/// decision may come from another table.
 fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
@@ -102,8 +102,8 @@ fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json)
     })
 }
 
-/// True if the search always ends at this outcome. The search may continue after a `goto` to a
-/// table without a default.
+/// True if a search that reaches this outcome surely ends there. After a `goto` to a table without
+/// a default, the search may continue.
 fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Goto(table) => program.tables[table.index()]
@@ -286,7 +286,7 @@ fn report_missing_default(
     report.add_finding(found, Some(message));
 }
 
-/// Finds a message that selects no statement. `takes` returns the statement that a message selects;
+/// Finds a message that selects no statement. `takes` returns the statement that a message selects.
 /// `holds` returns the condition of a statement.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,

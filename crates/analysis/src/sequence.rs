@@ -1,7 +1,7 @@
-//! Flattens a table into one sequence of conditions, each with the answer (the outcome) that it
-//! selects. `goto`s are inlined, a default has a condition that is always true, and the last leaf
-//! is "nothing is chosen". Rules can then be compared even if the two versions divide them into
-//! different tables.
+//! Flattens a table into one sequence of leaves. A leaf is a condition with the answer (the
+//! outcome) that it selects. `goto`s are inlined, a default has a condition that is always true,
+//! and the last leaf is "nothing is chosen". Rules can then be compared even if the two versions
+//! divide them into different tables.
 
 use super::solver::Solver;
 use hashbrown::HashMap;
@@ -12,8 +12,8 @@ use rulec_sema::hir::{
 use rulec_sema::normal::{CondId, ExprId};
 use smallvec::SmallVec;
 
-/// Maximum number of leaves in a sequence. A statement counts once for each path of `goto`s that
-/// reaches it.
+/// Maximum number of leaves (conditions with an answer) in a sequence. A statement counts once for
+/// each path of `goto`s that reaches it.
 const MAX_LEAVES: usize = 100_000;
 
 /// A statement that can be chosen, with the `goto`s that lead to it.
@@ -25,14 +25,13 @@ pub(super) struct SequenceLeaf {
     /// The id of the answer, the outcome with its arguments. Leaves with equal ids give equal
     /// answers.
     pub answer: u32,
-    /// The id of the answer without its computed values. Assume that two leaves have equal ids and
-    /// give equal answers to one message. They then give equal answers to every message for which
-    /// their `args` are equal.
+    /// The id of the answer without its computed values. Two leaves with equal ids give equal
+    /// answers to a message if their `args` have equal values for this message.
     pub form: u32,
     pub args: Vec<ComputedValue>,
 }
 
-/// A computed value in an answer, such as an argument of a handler.
+/// A value in an answer that is computed for each message, such as an argument of a handler.
 #[derive(Clone, Debug)]
 pub(super) struct ComputedValue {
     /// The name of the argument, or the index of a value without a name.
@@ -42,8 +41,8 @@ pub(super) struct ComputedValue {
     pub value: ExprId,
 }
 
-/// The key of a statement: the `goto` rules that lead to it, and the statement itself. `None` means
-/// that nothing is chosen.
+/// Identifies a statement in a sequence: the `goto` rules that lead to it, and the statement
+/// itself. `None` means that nothing is chosen.
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 #[derive(Default)]
@@ -72,7 +71,8 @@ impl Sequence {
     }
 }
 
-/// Ids of answers. All sequences that are compared share one instance.
+/// Ids of distinct answers (outcomes with arguments). All sequences that are compared with each
+/// other share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
     numbers: HashMap<String, u32>,
@@ -85,7 +85,8 @@ impl AnswerIds {
     }
 }
 
-/// Flattens tables of a program into sequences. The program may be one of two merged programs.
+/// Flattens tables of a program into sequences. The program may be one of the two programs in a
+/// merged program.
 pub(super) struct SequenceBuilder<'r, 'p> {
     pub program: &'r Program,
     /// The renumbered conditions of a merged program; `None` to use the program's own conditions.
@@ -180,8 +181,8 @@ impl SequenceBuilder<'_, '_> {
         Some(())
     }
 
-    /// Returns the fixed part of an answer as a text, and the values in the answer that are
-    /// computed.
+    /// Returns a text that identifies the fixed part of an answer, and the values in the answer
+    /// that are computed for each message.
     fn answer_form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<ComputedValue>) {
         let mut given: Vec<ComputedValue> = Vec::new();
         let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {

@@ -1,5 +1,6 @@
-//! How a predicate with one constant operand depends on its other operand: the values at which its
-//! truth changes, and the texts for which it is true. A property is only claimed if it is certain.
+//! How a predicate with one constant operand depends on its other operand. Computes the values at
+//! which the predicate's truth changes, and the texts for which the predicate is true. A property
+//! is only reported if it is certain.
 
 use super::string_theory::{TextLanguage, parse_language};
 use regex_syntax::hir::Hir;
@@ -13,13 +14,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use time::Duration;
 
-/// How a predicate depends on one operand if the other operand is constant.
+/// How the truth of a predicate depends on one operand if the other operand is constant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PredicateShape {
     /// The constants that the predicate compares the operand with.
     pub constants: Vec<Json>,
-    /// Whether the predicate is true only for exactly these constants, without case folding or
-    /// similar.
+    /// Whether the predicate is true for exactly these constants and for no other value, such as a
+    /// text in another case.
     pub finite: bool,
     pub on_text: TextDependence,
     /// The elements that the predicate searches a list for.
@@ -45,7 +46,7 @@ pub(super) enum TextDependence {
     Opaque,
 }
 
-/// The texts for which a predicate with keywords is true.
+/// The texts for which a predicate with constant keywords is true.
 #[derive(Clone, Debug)]
 pub(super) struct MatchedTexts {
     /// How a keyword is searched in the text; `None` if text and keyword are compared for equality.
@@ -69,8 +70,8 @@ const MAX_KEYWORD_BYTES: usize = 2_000;
 /// Maximum number of keywords of one predicate that are compiled to automata.
 const MAX_KEYWORDS: usize = 3_000;
 
-/// Returns how a predicate depends on its other operand; `None` if that is unknown. `reversed` is
-/// true if the constant is the left operand.
+/// Returns how a predicate depends on its operand that is not constant; `None` if that is unknown.
+/// `reversed` is true if the constant is the left operand.
 pub(super) fn predicate_shape(
     op: Option<Op>,
     mode: TestMode,
@@ -153,7 +154,8 @@ fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> Predi
     PredicateShape { constants, on_text, elements, nested, ..PredicateShape::default() }
 }
 
-/// Returns how a predicate with keywords depends on a text operand.
+/// Returns how a predicate with keywords depends on its text operand. `search` is how a keyword is
+/// searched; `None` means equality.
 fn text_dependence<'k>(
     search: Option<Search>,
     keywords: impl Iterator<Item = &'k str>,
@@ -167,8 +169,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// Returns languages (sets of texts). The predicate is true for a text that is in all of them.
-    /// `None` if they are too large for automata.
+    /// Returns the texts for which the predicate is true, as languages (sets of texts). These texts
+    /// are in all of the languages. `None` if the languages are too large for automata.
     pub fn languages(&self) -> Option<Vec<TextLanguage>> {
         let of = |keyword: &String| match self.search {
             Some(search) => search_language(search, keyword, self.mode),
@@ -186,8 +188,8 @@ fn parse_regex(pattern: &str) -> Option<Hir> {
     parse_language(pattern).map(|language| (*language.0).clone())
 }
 
-/// Returns the language of the texts that consist of `before`, the keyword and `behind`. The
-/// keyword is literal; the other two are regular expressions.
+/// Returns the language (set of texts) that `before`, the keyword `text` and `behind` form when
+/// joined. The keyword is literal; the other two are regular expressions.
 fn keyword_language(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
@@ -198,7 +200,7 @@ fn keyword_language(text: &str, mode: TestMode, before: &str, behind: &str) -> O
 
 const ANY_TEXT: &str = "(?s:.*)";
 
-/// Returns the language of the texts in which a keyword or pattern is found.
+/// Returns the language of the texts in which the keyword or pattern `text` is found.
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {
@@ -233,7 +235,7 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     }
 }
 
-/// Returns the language of the texts that a pattern of `like` matches.
+/// Returns the language (set of texts) that a pattern of `like` matches.
 fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > MAX_KEYWORD_BYTES {
         return None;
@@ -259,8 +261,9 @@ fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
 }
 
 impl PredicateShape {
-    /// Adds candidate values: the constants and their nearest neighbours. For predicates on
-    /// numbers, date-times or the order of texts, one candidate is a solution if there is any.
+    /// Adds values that are likely to satisfy the predicate or its negation: the constants and
+    /// their nearest neighbours. For predicates on numbers, date-times or the order of texts, one
+    /// of them is a solution if there is any.
     pub fn add_candidates(&self, found: &mut Vec<Json>) {
         for constant in &self.constants {
             found.push(constant.clone());

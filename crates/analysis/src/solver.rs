@@ -1,8 +1,8 @@
 //! Searches for messages for which given conditions are true or false together. A SAT solver
-//! proposes truth values for predicates. The module `theory` then finds a message with these truth
-//! values, or returns predicates that exclude each other, which the solver learns. A proposal that
-//! `theory` cannot decide is excluded under an assumption. A result that depends on the assumption
-//! is not a proof.
+//! proposes truth values for predicates. The module `theory` finds a message with these truth
+//! values, or returns predicates that exclude each other. The SAT solver learns the returned
+//! predicates. A proposal that `theory` cannot decide is excluded under an assumption. A result
+//! that depends on the assumption is not a proof.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::theory::{BaseMessage, LiteralConflict, MessageTheory};
@@ -13,7 +13,8 @@ use rulec_sema::normal::{CondId, NCond, Normal, NormalBuilder};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// A condition of the normal form, and whether the condition must be true or must not be true.
+/// A condition of the normal form. The bool is true if the condition must be true, and false if the
+/// condition must not be true.
 pub(super) type SolverGoal = (CondId, bool);
 
 /// The answer to the query whether all goals can be satisfied together.
@@ -21,8 +22,7 @@ pub(super) type SolverGoal = (CondId, bool);
 pub(super) enum SolverAnswer {
     /// A message that satisfies all goals.
     Yes(Json),
-    /// No message satisfies all goals. The indexes are a subset of the goals that exclude each
-    /// other.
+    /// No message satisfies all goals. The indexes select goals that exclude each other.
     Never(Vec<usize>),
     Unknown,
 }
@@ -36,12 +36,13 @@ impl SolverAnswer {
 /// Maximum number of proposals of the SAT solver per query.
 const MAX_PROPOSALS: usize = 60;
 
-/// The conditions of a program in normal form, and the search for messages that satisfy them.
+/// Finds messages that satisfy conditions of a program. Contains the normal forms of these
+/// conditions.
 pub(super) struct Solver<'p> {
     pub builder: NormalBuilder<'p>,
     pub theory: MessageTheory,
-    /// Sets of literals that no message satisfies together, indexed by the atom of the first
-    /// literal.
+    /// Sets of literals that no message satisfies together. The key is the atom (predicate) of the
+    /// first literal.
     lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
 }
 
@@ -59,9 +60,9 @@ impl<'p> Solver<'p> {
         self.search(goals, None).0
     }
 
-    /// Searches for a message that satisfies all goals and differs from the base only in its free
-    /// paths. If there is none, also returns a set of other paths of which at least one must
-    /// change.
+    /// Searches for a message that satisfies all goals and differs from the base message only in
+    /// the base's free paths. If there is none, also returns a set of other paths, at least one of
+    /// which must change.
     pub fn solve_near(&mut self, goals: &[SolverGoal], base: &BaseMessage<'_>) -> (SolverAnswer, Vec<usize>) {
         self.search(goals, Some(base))
     }
@@ -138,10 +139,11 @@ struct SatQuery {
     conds: HashMap<CondId, Lit>,
     /// For each atom, the SAT literals "the atom is true" and "the atom is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// The atom of each SAT variable in `atoms`.
+    /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
+    /// belongs to.
     owners: HashMap<u32, usize>,
-    /// SAT literal that every query assumes to be true. Clauses that exclude undecided sets of
-    /// literals apply only if it is true.
+    /// SAT literal that every query assumes to be true. Clauses that exclude sets of literals
+    /// without a proof apply only under this assumption.
     certain: Lit,
 }
 
@@ -160,7 +162,8 @@ impl SatQuery {
         self.solver.add_clause_reuse(&mut lits.into_iter().collect());
     }
 
-    /// Returns the SAT literal of a condition; the first call adds its clauses.
+    /// Returns the SAT literal of a condition. The first call for a condition adds the clauses that
+    /// define the literal.
     fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
         if let Some(known) = self.conds.get(&cond) {
             return *known;
@@ -209,8 +212,8 @@ impl SatQuery {
         (holds, fails)
     }
 
-    /// Adds clauses for missing fields. A predicate that reads only a missing field has the same
-    /// truth as for an empty message.
+    /// Adds clauses for fields that may be missing. If a predicate reads only a missing field, its
+    /// truth value is the same as for an empty message.
     fn add_missing_field_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
@@ -245,8 +248,8 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses that fix the truth of atoms whose paths may not change. Returns each such path
-    /// with the SAT literal "the path is unchanged".
+    /// Adds clauses that fix the truth of the atoms (predicates) that read only paths that may not
+    /// change. Returns each of these paths with the SAT literal "the path is unchanged".
     fn fix_unchanged_paths(&mut self, theory: &MessageTheory, base: &BaseMessage<'_>) -> Vec<(usize, Lit)> {
         let all = &theory.values.atoms;
         let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
@@ -270,7 +273,8 @@ impl SatQuery {
         held.into_iter().collect()
     }
 
-    /// Returns the lemmas whose atoms all occur in the query.
+    /// Returns the lemmas (sets of literals that no message satisfies together) whose atoms all
+    /// occur in the query.
     fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
         let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
         about
@@ -279,8 +283,8 @@ impl SatQuery {
             .collect()
     }
 
-    /// Adds a clause that excludes messages that satisfy all of these literals. If that is not
-    /// proven, the clause applies only under the assumption `certain`.
+    /// Adds a clause that excludes messages that satisfy all of these literals. If `proven` is
+    /// false, the clause applies only under the assumption `certain`.
     fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
@@ -304,8 +308,8 @@ impl SatQuery {
         self.add_clause(clause);
     }
 
-    /// Returns the indexes of goals that exclude each other. Returns `Unknown` if the proof depends
-    /// on the assumption `certain`.
+    /// Returns the indexes of goals that exclude each other, after the SAT solver found no
+    /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
     fn unsatisfiable_goals(&self, wanted: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return SolverAnswer::Unknown;
@@ -315,7 +319,8 @@ impl SatQuery {
         SolverAnswer::Never(core.map(|(at, _)| at).collect())
     }
 
-    /// Extracts from the SAT model a subset of literals that is sufficient to satisfy the goals.
+    /// Extracts from the SAT solver's solution a subset of literals that is sufficient to satisfy
+    /// the goals.
     fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
         let mut found: HashMap<usize, TruthSet> = HashMap::new();
         let mut seen = HashSet::new();
@@ -357,7 +362,7 @@ impl SatQuery {
     }
 
     /// Returns the atom of a condition. The bool is true if the condition is "the atom is true",
-    /// and false if it is "the atom is false".
+    /// and false if the condition is "the atom is false".
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))

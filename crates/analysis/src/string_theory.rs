@@ -1,6 +1,6 @@
 //! Finds texts that are in some languages (sets of texts) and not in others. The search is
-//! breadth-first over the product of their automata, so that it finds the shortest text. Beyond the
-//! step limit the result is unknown.
+//! breadth-first over the product of the languages' automata, so it finds a shortest text. Beyond
+//! the step limit the result is unknown.
 
 use hashbrown::{HashMap, HashSet};
 use regex_automata::hybrid::LazyStateID;
@@ -21,7 +21,8 @@ const MAX_TOTAL_STEPS: usize = 10_000_000;
 /// The greatest memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
 
-/// The set of texts that a whole regular expression matches. Languages are compared by address.
+/// A language: the set of texts that a regular expression matches from start to end. Languages are
+/// compared by address.
 #[derive(Clone, Debug)]
 pub(super) struct TextLanguage(pub Rc<Hir>);
 
@@ -48,7 +49,8 @@ pub(super) enum TextSolution {
     Unknown,
 }
 
-/// The automata of languages, cached, and the number of steps that are left for all searches.
+/// The automata that were built for languages, and the number of steps that are left for all
+/// searches.
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
     left: usize,
@@ -63,7 +65,8 @@ impl Default for AutomatonCache {
     }
 }
 
-/// Returns the language of a regular expression; `None` if the expression is invalid.
+/// Returns the language (set of texts) of a regular expression; `None` if the expression is
+/// invalid.
 pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
@@ -79,7 +82,8 @@ pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     }
 }
 
-/// Returns the language of the texts in which `case` leaves every character unchanged.
+/// Returns the language of the texts in which the case conversion `case` leaves every character
+/// unchanged.
 fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut open: Option<(char, char)> = None;
@@ -97,8 +101,8 @@ fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLang
     TextLanguage(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
 }
 
-/// Returns a short text that probably is in a language; look-around is ignored. Of an alternation,
-/// the alternative with index `alternative` is used.
+/// Returns a short text that the expression probably matches. Look-around assertions are ignored.
+/// Of an alternation, the alternative with index `alternative` is used.
 pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => String::new(),
@@ -134,7 +138,7 @@ impl AutomatonCache {
             .clone()
     }
 
-    /// Finds a text that is in the languages marked true and in none of the others.
+    /// Finds a text that is in the languages marked true and in none of the languages marked false.
     pub fn find_text(&mut self, languages: &[(TextLanguage, bool)]) -> TextSolution {
         let every = (self.every.clone(), true);
         let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
@@ -160,24 +164,26 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
-/// Returns `None` if an automaton exceeded its memory and evicted states that are in use.
+/// Returns `None` if an automaton exceeded its memory limit and evicted states that the search
+/// still uses.
 fn ensure_not_evicted(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }
 
-/// One search of a product automaton.
+/// One search through the product of several automata.
 struct ProductSearch<'a> {
     automata: &'a [Rc<DFA>],
     wanted: &'a [bool],
     caches: Vec<Cache>,
-    /// For each state, the previous state and the byte that leads from there to this state.
+    /// For each state, the index of the previous state and the byte that leads from the previous
+    /// state to this state.
     steps: Vec<(usize, u8)>,
     states: Vec<ProductState>,
     seen: HashSet<ProductState>,
     /// The number of steps taken so far; `most` is their limit.
     taken: usize,
     most: usize,
-    /// Whether an automaton quit at some byte, so that the search is incomplete.
+    /// Whether an automaton could not handle some byte and quit, so that the search is incomplete.
     gave_up: bool,
 }
 
@@ -188,7 +194,7 @@ impl<'a> ProductSearch<'a> {
         ProductSearch { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
     }
 
-    /// Returns one byte of each class; no automaton distinguishes the bytes of a class.
+    /// Returns one byte of each equivalence class. No automaton distinguishes the bytes of a class.
     fn byte_representatives(&self) -> Vec<u8> {
         let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
         let group =
@@ -228,8 +234,9 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Returns the state after a byte. The outer `None` means that an automaton failed. The inner
-    /// `None` means that an automaton quit, or that no wanted text continues with this byte.
+    /// Returns the state that follows state `at` after a byte. The outer `None` means that an
+    /// automaton failed. The inner `None` means that an automaton quit, or that no wanted text
+    /// continues with this byte.
     fn next_state(&mut self, at: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();
         self.taken += self.automata.len();

@@ -1,7 +1,7 @@
-//! Finds a message for a set of literals, or a small subset that no message satisfies. First each
-//! term is solved alone, which is exact for known
-//! [`PredicateShape`](super::shape::PredicateShape)s. Then the values are combined into one
-//! message, which the reference evaluator checks. A failure of that last step proves nothing.
+//! Finds a message for a set of literals, or a small subset of literals that no message satisfies.
+//! First each term (an operand that is compared) is solved alone. This is exact for known
+//! [`PredicateShape`](super::shape::PredicateShape)s. Second, the values are combined into one
+//! message, which the reference evaluator checks. If only the second step fails, nothing is proven.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::place::{MessageSketch, invert_term};
@@ -15,14 +15,15 @@ use serde_json::{Value as Json, json};
 /// Literals for which no common message was found.
 pub(super) struct LiteralConflict {
     pub literals: Vec<AtomLiteral>,
-    /// Whether it is proven that no message satisfies all of them.
+    /// Whether it is proven that no message satisfies all of the literals.
     pub proven: bool,
 }
 
 /// A message of which only some paths may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The paths that may change. The fields that contain them or are inside them may change too.
+    /// The paths that may change, as indexes. A path that contains such a path, or that is inside
+    /// it, may change too.
     pub free: &'m [usize],
 }
 
@@ -32,13 +33,14 @@ impl BaseMessage<'_> {
     }
 }
 
-/// The search for messages, with its caches.
+/// Searches for messages that satisfy literals. Caches the results for single values.
 pub(super) struct MessageTheory {
     pub values: ValueSearch,
     sketch: MessageSketch,
 }
 
-/// Maximum number of combinations of candidate values that are tried over several paths.
+/// Maximum number of combinations that are tried, if several paths have several candidate values
+/// each.
 const MAX_COMBINATIONS: usize = 600;
 
 impl MessageTheory {
@@ -47,7 +49,7 @@ impl MessageTheory {
     }
 
     /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
-    /// returned message differs from the base message only in the free paths.
+    /// returned message differs from the base message only in the base's free paths.
     pub fn find_message(
         &mut self,
         normal: &Normal,
@@ -88,8 +90,8 @@ impl MessageTheory {
         self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
     }
 
-    /// Builds the message from the current value of each path; `None` if it does not satisfy the
-    /// literals.
+    /// Builds a message from the current candidate value of each path. `None` if the message does
+    /// not satisfy the literals.
     fn build_message(
         &self,
         literals: &[AtomLiteral],
@@ -106,8 +108,9 @@ impl MessageTheory {
         Some(if base.is_some() { message } else { self.sketch.complete_required(atoms, message, literals) })
     }
 
-    /// Finds a conflict between two terms that are missing exactly when the same field is missing:
-    /// one term must be present, and the other must be missing.
+    /// Finds two terms (compared operands) that contradict each other: one must be present, the
+    /// other must be missing. Both are missing exactly when the same field is missing. Returns the
+    /// literals in conflict.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         for (a, needing) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
@@ -130,7 +133,8 @@ impl MessageTheory {
         None
     }
 
-    /// Returns, for each path, the candidate values that satisfy the literals on that path alone.
+    /// Returns for each path the candidate values that satisfy those literals that read no other
+    /// path.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -211,7 +215,7 @@ impl MessageTheory {
     }
 
     /// True if a literal allows a text field only a finite number of texts. All of these texts were
-    /// tried, so the conflict is proven.
+    /// tried before, so the conflict is proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
@@ -223,7 +227,8 @@ impl MessageTheory {
         }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].outside)
     }
 
-    /// Tries combinations of the candidate values of several paths.
+    /// Tries combinations of the candidate values of several paths until a message satisfies the
+    /// literals.
     fn try_combinations(
         &self,
         literals: &[AtomLiteral],
@@ -253,7 +258,8 @@ impl PathChoices {
         &self.values[self.at]
     }
 
-    /// Advances to the next value; returns false if it wraps around.
+    /// Advances to the next candidate value. Returns false if this starts again with the first
+    /// value.
     fn advance(&mut self) -> bool {
         self.at = (self.at + 1) % self.values.len();
         self.at != 0

@@ -1,6 +1,6 @@
-//! Finds a value of one term that satisfies given literals; exact for known
-//! [`PredicateShape`](super::shape::PredicateShape)s. Likely candidates are tried first. If no
-//! candidate fits, each kind of value, such as text or list, is searched.
+//! Finds a value of one term (an operand that is compared) that satisfies given literals. Likely
+//! candidates are tried first. If no candidate fits, each kind of value, such as text or list, is
+//! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::shape::{ElementSet, TextDependence};
@@ -22,18 +22,20 @@ pub(super) enum SolvedValue {
     Unknown,
 }
 
-/// The search for values, with its caches.
+/// Searches for values that satisfy literals. Caches the results.
 pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For each atom on texts, the languages of the texts for which the atom is true.
+    /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
+    /// true.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
     /// For each function on texts, the language of its possible results.
     fixed: HashMap<Function, Option<TextLanguage>>,
 }
 
-/// Key of a cached query: the index of a term, its literals, and whether the term must be present.
+/// Key of a cached query: the index of a term (compared operand), its literals, and whether the
+/// term must be present.
 type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 
 /// Conflicts of more literals than this are not minimised.
@@ -50,7 +52,8 @@ impl ValueSearch {
         }
     }
 
-    /// Removes the literals that are not needed for the conflict.
+    /// Reduces a set of literals that no value satisfies together to the literals that are needed
+    /// for this conflict.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -71,7 +74,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Returns a value of a term that satisfies the literals; the value is not null if `present`.
+    /// Returns a value of a term (an operand that is compared) that satisfies the literals. If
+    /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let key = (term, literals.to_vec(), present);
         if let Some(known) = self.solved.get(&key) {
@@ -120,7 +124,7 @@ impl ValueSearch {
         solved
     }
 
-    /// Searches for a value of one kind, after the usual candidates failed.
+    /// Searches for a value of one kind. Called if no likely candidate satisfies the literals.
     fn find_value_of_kind(&mut self, term: usize, kind: Kind, literals: &[AtomLiteral]) -> SolvedValue {
         // For numbers and date-times, the candidates are exhaustive if all shapes are known.
         let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
@@ -283,8 +287,8 @@ impl ValueSearch {
         SolvedValue::Unknown
     }
 
-    /// Returns candidate values for a term. For predicates that compare numbers, date-times, or the
-    /// order of texts, one candidate is a solution if there is any.
+    /// Returns values that a term (compared operand) is likely to need. For predicates that compare
+    /// numbers, date-times, or the order of texts, one of them is a solution if there is any.
     pub fn candidate_values(&self, term: &TermInfo, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut found = vec![Json::Null];
         for literal in literals {
@@ -315,7 +319,8 @@ impl ValueSearch {
         found
     }
 
-    /// Builds candidate texts. Each text joins one sample for every predicate that must be true.
+    /// Builds candidate texts. Each text consists of one sample text for every predicate that must
+    /// be true.
     fn joined_samples(&mut self, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut parts: SmallVec<[&TextLanguage; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
@@ -338,7 +343,8 @@ impl ValueSearch {
         found
     }
 
-    /// Returns the languages of the texts for which an atom is true; `None` if they are not known.
+    /// Returns the languages (sets of texts) for which an atom is true; `None` if they are not
+    /// known.
     fn required_languages(&mut self, atom: usize) -> Option<&[TextLanguage]> {
         let TextDependence::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else {
             return None;
@@ -347,7 +353,7 @@ impl ValueSearch {
     }
 }
 
-/// True if a predicate cannot distinguish two list elements.
+/// True if the predicate of `elements` cannot distinguish the two list elements.
 fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),

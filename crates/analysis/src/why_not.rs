@@ -1,6 +1,6 @@
 //! Explains why a message does not select a route. The explanation names the route that the message
-//! selects now, and the smallest change with which the message would select the requested route.
-//! The reference evaluator checks the change before it is reported.
+//! selects now. It also shows the smallest change with which the message would select the requested
+//! route. The reference evaluator checks the change before it is reported.
 
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
@@ -26,7 +26,7 @@ pub struct WhyNot {
     pub route: String,
     /// The statement that the message selects now; `None` if the message selects none.
     pub taken_by: Option<String>,
-    /// The change that would select the statement.
+    /// The change with which the message would select the requested statement.
     pub remedy: Remedy,
 }
 
@@ -71,7 +71,7 @@ pub enum Remedy {
     Unknown,
 }
 
-/// A field that must change.
+/// A field that must change so that the message selects the requested statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FieldChange {
@@ -227,17 +227,17 @@ fn describe_change(
     }
 }
 
-/// The requirements of tests in conditions, described in words.
+/// Describes in words what the tests in conditions require of fields.
 struct RequirementWords<'w> {
     report: &'w AnalysisReport<'w>,
     before: &'w Json,
     after: &'w Json,
-    /// Each requirement, with the fields that it is about.
+    /// Each requirement in words, with the fields that its test reads.
     found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl RequirementWords<'_> {
-    /// Returns the requirements about a field.
+    /// Returns the requirements of tests that read the field `keys`.
     fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.found {
@@ -249,7 +249,7 @@ impl RequirementWords<'_> {
         needs
     }
 
-    /// Collects the tests that have the wanted result after the change but not before it.
+    /// Collects the tests that get the wanted result only by the change of the message.
     fn collect_wanted(&mut self, cond: &Cond, want: bool) {
         self.for_each_test(cond, want, &mut |words, unit, want| {
             if !has_result(words, unit, words.before, want) && has_result(words, unit, words.after, want) {
@@ -259,7 +259,7 @@ impl RequirementWords<'_> {
         });
     }
 
-    /// Collects the tests of an earlier statement whose result the change affects.
+    /// Collects the tests of an earlier statement whose result the change of the message affects.
     fn collect_excluding(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, &mut |words, unit, want| {
             if has_result(words, unit, words.before, want) != has_result(words, unit, words.after, want) {
@@ -296,7 +296,7 @@ impl RequirementWords<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// Describes the requirement of a test: in words for a simple comparison, otherwise by its
+    /// Describes what a test requires: in words for a simple comparison, otherwise by the test's
     /// source text.
     fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
         let comparison = match &cond.kind {
@@ -337,7 +337,7 @@ impl RequirementWords<'_> {
     }
 }
 
-/// True if a test has the wanted result. Unknown counts as neither true nor false.
+/// True if a test has the wanted result for a message. Unknown counts as neither true nor false.
 fn has_result(words: &RequirementWords<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
     words.report.evaluate(unit, message) == Tri::from(want)
 }

@@ -52,9 +52,8 @@ pub struct Details {
 }
 
 impl Details {
-    /// Adds the failed host calls in `calls`, the time of host functions, and the exceeded limits
-    /// of `arena`. If another engine already added its failures, a failure of both engines is
-    /// listed once.
+    /// Adds to `details` the failed host calls in `calls`, the time of host functions, and the
+    /// exceeded limits in `arena`. A failure that `details` already lists is not added again.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -112,11 +111,11 @@ impl Choice {
     }
 }
 
-/// The tables that lead from an entry table to the chosen statement.
+/// The tables that a decision searched on its path from the entry table to the chosen statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables from `entry` to `last`. `jumps` are the `goto`s of rules, as pairs of source
-/// and target table. The `goto`s of defaults are looked up in the program.
+/// Returns the tables on the path from `entry` to `last`. `jumps` are the `goto`s of rules, as
+/// pairs of source and target table. The `goto`s of defaults are looked up in the program.
 #[inline]
 pub fn build_trail(
     program: &Program,
@@ -135,8 +134,8 @@ pub fn build_trail(
     tables
 }
 
-/// Follows the `goto`s of defaults from the last table, and appends each target table up to
-/// `wanted`.
+/// Follows the `goto`s of defaults, starting at the last table in `tables`. Appends each target
+/// table, until the table `wanted` is reached.
 fn follow_defaults(program: &Program, tables: &mut TableTrail, wanted: TableId) {
     // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {

@@ -1,4 +1,4 @@
-//! The reference evaluator, which evaluates the typed program in source order, as the language page
+//! The reference evaluator. It evaluates the typed program in source order, as the language page
 //! specifies. Every other engine is tested against it, so it is written to be read, not to be fast.
 //!
 //! To avoid exponential time, the evaluator caches the results of `let`s and of loop-invariant
@@ -42,13 +42,16 @@ pub struct Evaluator<'a, O = ()> {
     /// Cache of host function calls; also lists the failed calls.
     pub hosts: HostCalls<'a>,
     host_use: HostCallFacts,
-    /// The element of each quantifier variable in scope, not converted to a kind; innermost last.
+    /// For each quantifier variable in scope, the element of the list as it is in the message;
+    /// innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of `elements` that belong to quantifiers around the current loop-invariant part.
+    /// Number of `elements` whose quantifiers enclose the current loop-invariant part. That part
+    /// must not read these elements.
     outside: usize,
     nests: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
-    /// Cached results of loop-invariant parts, by the address of the node.
+    /// Cached results of loop-invariant parts. The key is the address of the node, and whether the
+    /// node is a condition.
     once: HashMap<(usize, bool), CachedResult<'a>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
@@ -80,7 +83,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the same evaluator, which from now on reports each step to `observer`.
+    /// Returns this evaluator with `observer`, to which the evaluator reports each step.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
         let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
         let (elements, nests, once) = (Vec::new(), QuantifierFacts::default(), HashMap::new());
@@ -100,7 +103,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the same evaluator with values for the bindings of payload rules.
+    /// Returns this evaluator with values for the bindings of payload rules, indexed by binding id.
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
@@ -108,7 +111,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates a step, with calls of the observer before and after it.
+    /// Evaluates a step. Calls the observer at the start and at the end of the step.
     fn observe_step<T>(&mut self, step: EvalStep<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
         T: Copy + Into<StepResult<'a>>,
@@ -129,7 +132,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.message
     }
 
-    /// Returns the arena for computed values, which also records the exceeded limits.
+    /// Returns the arena for computed values. The arena also records which limits were exceeded.
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
@@ -154,7 +157,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// Evaluates a condition without the cache for loop-invariant parts.
+    /// Evaluates a condition. Does not use the cache for loop-invariant parts.
     fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -217,7 +220,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         made
     }
 
-    /// Runs `walk`, a quantifier's loop. Returns `None` if `list` is not a list or exceeds a limit.
+    /// Runs the loop `walk` of a quantifier over `list`. Returns `None` without a call of `walk` if
+    /// `list` is not a list or exceeds a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -240,7 +244,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(made)
     }
 
-    /// Evaluates a branch of a choice. Conditions that read a missing value are skipped.
+    /// Evaluates a branch of a choice. Conditions that read a missing value are skipped. If all are
+    /// skipped, the result is false.
     fn eval_branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
             let usable =
@@ -262,7 +267,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Returns a variable in scope and its element, before conversion to the variable's kinds.
+    /// Returns a variable in scope and its element, not yet converted to the kinds that the rules
+    /// expect.
     pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
@@ -306,7 +312,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.observe_step(EvalStep::Operand(expr), |eval| eval.eval_expr(expr))
     }
 
-    /// True if a value depends only on the rules. Other engines fold such a value to a constant.
+    /// True if a value does not depend on the message. Other engines compute such a value at
+    /// compile time.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,
@@ -345,7 +352,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression without the cache for loop-invariant parts.
+    /// Evaluates an expression. Does not use the cache for loop-invariant parts.
     fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
@@ -407,7 +414,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.raw_slot_value(id).read_as(self.program.slots[id.index()].kinds)
     }
 
-    /// Returns the value at a slot's path, not converted to the kinds that the rules expect.
+    /// Returns the value at a slot's path. The value is not converted to the kinds that the rules
+    /// expect.
     pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {

@@ -95,7 +95,8 @@ pub struct Explanation {
     pub host_failures: Vec<HostFailed>,
     /// Trace of the search, step by step.
     pub trace: TableTrace,
-    /// Scores of the intent flows; `None` unless they were evaluated after the keyword patterns.
+    /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
+    /// they were not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
@@ -107,7 +108,8 @@ pub struct Explanation {
 pub struct IntentTrace {
     /// Minimum score that an intent must have to be chosen.
     pub threshold: f64,
-    /// Minimum difference between the best and the second-best score for the best to be chosen.
+    /// Minimum difference between the best and the second-best score. If the difference is smaller,
+    /// no intent is chosen.
     pub margin: f64,
     /// The intent flows with the highest scores, best first.
     pub ranked: Vec<RankedIntent>,
@@ -127,8 +129,8 @@ pub struct RankedIntent {
     pub chosen: bool,
 }
 
-/// Explains how a table decides the evaluator's message. Values of `@private` fields are masked
-/// unless `show_private`.
+/// Explains how the table `entry` decides the message of the evaluator. Values of `@private` fields
+/// are masked unless `show_private`.
 pub fn explain(
     evaluator: Evaluator<'_>,
     entry: TableId,

@@ -1,5 +1,6 @@
 //! Host functions (`extern fn`) that conditions call, and the cache of their calls during one
-//! decision. Each distinct call is made once. Errors and panics are caught and recorded.
+//! decision. Calls with identical arguments are made once. Errors and panics are caught and
+//! recorded.
 
 use bumpalo::Bump;
 use hashbrown::HashTable;
@@ -13,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// A host function: takes borrowed arguments, returns a JSON value or an error text.
+/// A host function. It takes borrowed arguments and returns a JSON value or an error text.
 pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync>;
 
 /// A host function, bound to a rule set.
@@ -25,14 +26,14 @@ pub struct Host {
     pub result: KindSet,
     /// The function to call.
     pub function: HostFn,
-    /// Maximum work per byte of text, if this is a function of the built-in request analysis.
-    /// `None` for a function of the embedding program, which must limit its own work.
+    /// Maximum work per byte of the analysed text, if the function belongs to the built-in analysis
+    /// of the message text. `None` for a function of the embedding program, which must limit its
+    /// own work.
     pub work: Option<u64>,
 }
 
 impl Host {
-    /// True if the work of a call stays within the limits. Functions without `work` are not
-    /// limited.
+    /// True if the work of a call is within the limits. Functions without `work` are not limited.
     fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
         let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
         arena.allows_text_analysis(text, work)
@@ -109,8 +110,8 @@ impl<'a> HostCalls<'a> {
         result.unwrap_or(Value::Missing)
     }
 
-    /// Calls a function without the cache. Returns the size of the result in bytes, and the result
-    /// unless it exceeds the limit.
+    /// Calls a function without a look-up in the cache. Returns the size of the result in bytes,
+    /// and the result. The result is `None` if it exceeds the size limit.
     fn call_uncached(
         &mut self,
         id: ExternId,
@@ -150,7 +151,7 @@ struct CachedCall<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
     bytes: u64,
-    /// The cached result; `None` if it exceeded the byte limit when the call was made.
+    /// The cached result; `None` if it exceeded the size limit when the function was called.
     result: Option<Value<'a>>,
 }
 

@@ -32,8 +32,8 @@ use std::sync::Arc;
 /// How texts and search words are compared.
 const COMPARISON_MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
 
-/// Builds the function of a feature, compiled once per rule set. Returns an error if
-/// [`intent::train`] does.
+/// Builds the host function that computes a feature, such as the intent; called once per rule set.
+/// Returns an error if [`intent::train_classifier`] does.
 pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
         Feature::Intent => {
@@ -55,7 +55,8 @@ pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, D
     })
 }
 
-/// Returns the maximum work of a feature per byte of text, which counts towards the work limit.
+/// Returns the maximum work of a feature for each byte of text. The work counts towards the work
+/// limit of a decision.
 pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,
@@ -69,7 +70,7 @@ pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     }
 }
 
-/// Wraps a function of a text as a host function, which receives the text as its only argument.
+/// Builds a host function from `answer`. The host function receives the text as its only argument.
 fn host_fn_of_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
         Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &answer))

@@ -47,14 +47,14 @@ impl<'a, 's> Tracer<'a, 's> {
         Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }
     }
 
-    /// Decides by a table; returns the choice and the trace of the search.
+    /// Decides by the table `entry`. Returns the choice and the trace of the search.
     pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
-    /// Returns the conditions that a choice skips for this message, because a value that they read
-    /// is missing.
+    /// Returns the conditions of a choice that are skipped for this message, because a value that
+    /// they read is missing.
     pub fn skipped_conditions(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();
@@ -89,8 +89,8 @@ impl<'a, 's> Tracer<'a, 's> {
         }
     }
 
-    /// Returns the chosen handler's arguments, with private values masked, and the names of the
-    /// required arguments that are missing.
+    /// Returns the chosen handler's arguments with private values masked. Also returns the names of
+    /// the required arguments that are missing.
     pub fn masked_arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
         let program = self.eval.program();
         let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
@@ -101,8 +101,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (given, missing.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the message fields that were read, with their values, in the order of the first
-    /// read.
+    /// Returns the message fields that the decision read, with their values, in the order of the
+    /// first read.
     pub fn read_message_fields(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
@@ -115,7 +115,8 @@ impl<'a, 's> Tracer<'a, 's> {
         fields
     }
 
-    /// Returns the failed host calls. An error text that may contain a private value is masked.
+    /// Returns the host calls that failed. An error text that may contain a private value is
+    /// masked.
     pub fn masked_host_failures(&self) -> Vec<HostFailed> {
         let failures = self.eval.hosts.failures.iter().enumerate();
         failures

@@ -63,8 +63,8 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the types of the message's fields, and the uses of fields by each
-/// route.
+/// Checks all files. Also returns the types of the message's fields, and for each route the fields
+/// that the route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
@@ -72,8 +72,8 @@ pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFie
 }
 
 /// Checks a program of one route that will be added to an existing program. `known` describes the
-/// message fields of the existing program; the route must not change their types. Also returns how
-/// the route uses undeclared fields.
+/// message fields of the existing program; the route must not change their types. Also returns the
+/// undeclared fields that the route uses, with the kinds of value that the route accepts.
 pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnostic>, RouteUses) {
     // One route alone cannot show what the whole program leaves unused.
     let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
@@ -83,7 +83,7 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.done)
 }
 
-/// Checks all files. `whole` is true for a complete program, false for a single route.
+/// Checks all files, or a single route unless `whole`. `ready` may first change the message fields.
 fn check_fields(
     loaded: &Loaded,
     whole: bool,
@@ -128,7 +128,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// A checked definition that expressions can use.
+/// The checked form of a definition, to which names in expressions refer.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -152,9 +152,8 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The greatest number of name comparisons for suggestions, over all diagnostics. Later unknown
-/// names are still reported, but without a suggestion, so that a large file with many slips stays
-/// fast.
+/// The greatest number of name comparisons for suggestions. After that number, unknown names are
+/// reported without a suggestion, so that the check of a file with many misspelled names is fast.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// The greatest number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -184,27 +183,27 @@ struct Checker<'a> {
     vars: u32,
     /// Names of routes with errors. A test that expects such a route gets no further error.
     failed_routes: HashSet<&'a str>,
-    /// The tables that can be evaluated as an entry point, by name.
+    /// The tables with which a decision can start (entry points), by name.
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
     comparisons: Cell<usize>,
     /// The `goto`s: source table, target table, and span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
-    /// True inside a choice. Operands of different types are then a warning, because the condition
-    /// is only never true. Regular expressions may come from the message.
+    /// True inside a choice. There, operands of types that cannot be compared cause only a warning,
+    /// and regular expressions may be values of the message.
     lenient: bool,
-    /// Inside a router: the author's name for the output parameter, and the message field that the
-    /// name reads.
+    /// Inside a router: the name that the author gave the output parameter, and the message field
+    /// that this name reads.
     alias: Option<(&'a str, &'static str)>,
     analysed: request::AnalysisState<'a>,
-    /// Tests that the names used in the current payload rule have values of their declared types.
+    /// Conditions that the names used in the current payload rule have values of their types.
     noted: Vec<hir::Cond>,
     payload: payload::PayloadState,
-    /// Cache of message reads: the slot, its type, and whether it may be missing.
+    /// For each message path that was read: its slot, its type, and whether it may be missing.
     reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The handler names so far, so that rules share them. `no_metadata` is the metadata that all
-    /// handlers without metadata share.
+    /// The handler names so far; rules with the same handler share one allocation. `no_metadata` is
+    /// the empty metadata that all handlers without metadata share.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     no_metadata: Arc<Map<String, Json>>,
 }
@@ -262,7 +261,7 @@ impl<'a> Checker<'a> {
         Err(AlreadyReported)
     }
 
-    /// Reports a diagnostic with a label that shows where the value's type comes from.
+    /// Reports a diagnostic with a label on the declaration that determines the type of `value`.
     fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
         let diagnostic = self.with_origin(diagnostic, value);
         self.report(diagnostic)
@@ -273,7 +272,7 @@ impl<'a> Checker<'a> {
         if self.symbols.is_broken(name) { Err(AlreadyReported) } else { self.report(diagnostic) }
     }
 
-    /// Reports that no candidate has this name, with the nearest candidate as suggestion. Reports
+    /// Reports that `name` is unknown, and suggests the candidate nearest in spelling. Reports
     /// nothing if a statement with a syntax error declares the name.
     fn report_unknown_or_nearest<'n, T>(
         &mut self,
@@ -299,7 +298,7 @@ impl<'a> Checker<'a> {
         if left.get() == 0 { None } else { nearest(name, few) }
     }
 
-    /// Returns the first item of each name; reports all further items of the same name.
+    /// Returns the first item with each name, and reports every other item as a duplicate.
     fn without_duplicates<'n, T>(
         &mut self,
         what: Message,
@@ -350,7 +349,7 @@ impl<'a> Checker<'a> {
         self.fields.end_inference();
     }
 
-    /// Runs one pass, which checks every definition, table, workflow, flow, payload and test.
+    /// Runs one pass, which checks all definitions, tables, workflows, flows, payloads and tests.
     fn run_pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
         self.declare_analysis();
@@ -446,8 +445,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused definitions of the main file. A file that decides nothing is meant to be
-    /// imported, so its definitions are not reported.
+    /// Warns about unused definitions of the main file. A file without statements that decide, such
+    /// as routes, is meant to be imported, so its definitions are not reported.
     fn warn_unused_definitions(&mut self) {
         use StatementKind as Kind;
         let decides = |statement: &Statement| {

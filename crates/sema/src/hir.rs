@@ -58,11 +58,11 @@ define_ids! {
     ExternId;
     /// Index into [`Program::tables`].
     TableId;
-    /// Index into [`Program::rules`].
+    /// Index into [`Program::rules`]: a condition with an outcome.
     RuleId;
     /// Id of the element variable of a quantifier, unique in the program.
     VarId;
-    /// Index into [`Program::flows`].
+    /// Index into [`Program::flows`]: a task that an assistant can do.
     FlowId;
     /// Index into [`Program::values`]: a value that a statement computes outside its condition.
     ValueId;
@@ -95,8 +95,8 @@ pub struct Program {
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<RecordType>,
-    /// The inferred types of undeclared fields. Only a field that one statement reads with fewer
-    /// kinds than another statement would accept is included.
+    /// The inferred types of undeclared fields. A field is included only if one statement accepts
+    /// fewer kinds of value for the field than another statement does.
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
@@ -104,13 +104,13 @@ pub struct Program {
     pub payloads: Vec<Payload>,
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
-    /// The regular expressions, keyed by pattern text and whether case is ignored. Empty in a
-    /// program that was read from an artifact.
+    /// Facts about each regular expression of the rules. The key is the pattern text and whether
+    /// case is ignored. Empty in a program that was read from an artifact.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
     /// The declarations of the main file that no rule uses. Empty in a program that was read from
     /// an artifact.
     pub idle: Vec<UnusedDeclaration>,
-    /// The declarations for `request`, the analysis of the message text.
+    /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
     /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,
@@ -142,10 +142,10 @@ pub enum UnusedDeclaration {
     Import(Arc<str>, Span),
 }
 
-/// A field of the message or of a binding, with the kinds of value that it is read as.
+/// A field of the message or of a binding, and the kinds of value that a read of the field accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The binding that contains the field; `None` for a field of the message.
+    /// The binding in whose value the field is; `None` for a field of the message.
     pub root: Option<BindingRoot>,
     /// The keys that lead from the top of the message or binding to the field.
     pub path: Vec<Arc<str>>,
@@ -203,7 +203,7 @@ pub struct Handler {
     pub name: Arc<str>,
     pub params: Arc<RecordType>,
     /// The permissions that the sender of the message must have, all of them. The program that runs
-    /// the handler enforces them.
+    /// the handler must check them.
     pub requires: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
@@ -392,7 +392,7 @@ pub struct Test {
     /// The table that decides the message of the test.
     pub entry: TableId,
     pub expect: Expect,
-    /// The expectations after `expect RULE`, such as the handler.
+    /// What the test expects of the chosen rule's outcome, such as the handler.
     pub then: Then,
     pub span: Span,
 }

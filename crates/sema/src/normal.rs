@@ -79,13 +79,13 @@ pub enum NCond {
     },
 }
 
-/// How a quantifier depends on other quantifiers.
+/// How a quantifier of the normal form depends on the quantifiers that enclose it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.
     pub depth: u32,
-    /// The levels of the enclosing quantifiers whose elements this quantifier reads, according to
-    /// its source text.
+    /// The levels (nesting depths) of the enclosing quantifiers whose elements the source text of
+    /// this quantifier reads.
     pub reads: QuantifierLevels,
 }
 
@@ -118,8 +118,8 @@ impl QuantifierLevels {
         QuantifierLevels(self.0 | others.0)
     }
 
-    /// Returns the set without the level of a quantifier, whose element cannot be read outside the
-    /// quantifier.
+    /// Returns the set without `level`, the level of a quantifier. The element of a quantifier
+    /// cannot be read outside the quantifier.
     #[must_use]
     pub fn without_level(self, level: u32) -> QuantifierLevels {
         if level < 63 { QuantifierLevels(self.0 & !QuantifierLevels::new(level).0) } else { self }
@@ -130,8 +130,8 @@ impl QuantifierLevels {
 pub enum TestKind {
     /// Tests whether the left operand, a bool, is true; there is no operator.
     Truth,
-    /// Tests an operator of the operator table. Of two operators that negate each other, the normal
-    /// form uses only one.
+    /// Tests an operator of the operator table. If two operators negate each other, the normal form
+    /// uses only one of them.
     Op(Op),
 }
 
@@ -139,7 +139,8 @@ pub enum TestKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
     pub ask: TestKind,
-    /// The modifiers. The quantity `none` never occurs, because it is expressed as a negated `any`.
+    /// The modifiers of the operator, such as `ignoring case`. The quantity `none` never occurs,
+    /// because it is expressed as a negated `any`.
     pub mode: TestMode,
     pub left: ExprId,
     pub right: Option<ExprId>,

@@ -26,9 +26,10 @@ pub struct Analysis {
     pub lexicons: Vec<Lexicon>,
     /// Words that are never keywords, in addition to the built-in stop words.
     pub stop_words: Vec<Arc<str>>,
-    /// The lowest accepted score of an intent, from 0 to 1.
+    /// The lowest score, from 0 to 1, with which an intent is accepted.
     pub threshold: f64,
-    /// The lowest accepted difference between the best and the second-best score, from 0 to 1.
+    /// The lowest accepted difference between the best and the second-best score, from 0 to 1. If
+    /// the difference is smaller, no intent is chosen.
     pub margin: f64,
 }
 
@@ -79,11 +80,12 @@ pub struct Lexicon {
 /// A built-in function over the message text that conditions can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// The best intent: a record with [`BEST_INTENT_FIELD`], [`INTENT_SCORE_FIELD`] and
-    /// [`INTENT_FIELD`]. [`INTENT_FIELD`] is omitted if no intent is clear enough.
+    /// The best intent of the text. The result is a record with [`BEST_INTENT_FIELD`],
+    /// [`INTENT_SCORE_FIELD`] and [`INTENT_FIELD`]. [`INTENT_FIELD`] is omitted if no intent is
+    /// clear enough.
     Intent,
-    /// An entity, by its index in [`Analysis::entities`]: a record of the texts that its named
-    /// groups matched.
+    /// An entity, by its index in [`Analysis::entities`]. The result is a record of the texts that
+    /// the entity's named groups matched.
     Entity(usize),
     Keywords,
     /// The score of a lexicon, by its index in [`Analysis::lexicons`].

@@ -18,7 +18,7 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// True if the definition is used without arguments.
+    /// True for a definition that is used without arguments, such as a `let`.
     pub fn is_value(&self) -> bool {
         matches!(self, Definition::Let { .. } | Definition::List { .. })
     }
@@ -213,20 +213,20 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// True if `file` sees declarations at `place`, which is in the file itself or in one of its
-    /// direct and indirect imports.
+    /// True if `file` can use a declaration at `place`. The declaration must be in the file itself
+    /// or in one of its direct and indirect imports.
     pub fn is_visible(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }
 
-    /// Returns the files whose declarations a file sees: the file itself and its direct and
+    /// Returns the files whose declarations a file can use: the file itself and its direct and
     /// indirect imports.
     pub fn visible_files(&self, file: FileId) -> HashSet<FileId> {
         self.visible.get(&file).cloned().unwrap_or_default()
     }
 
-    /// True if a statement with a syntax error would have declared this name. Uses of the name are
-    /// then not reported.
+    /// True if a statement that has a syntax error would have declared this name. The checker then
+    /// reports no unknown name.
     pub fn is_broken(&self, name: &str) -> bool {
         self.broken.contains(name)
     }
@@ -297,7 +297,7 @@ pub fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     }
 }
 
-/// Sorts the nodes of a graph topologically: each node comes after the nodes that it points to.
+/// Sorts the nodes of a graph topologically: each node comes after the nodes to which it has edges.
 /// Also returns the cycles found, whose members are left out. Iterative, because chains may be
 /// long.
 pub fn topological_sort(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {

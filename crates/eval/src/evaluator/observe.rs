@@ -1,5 +1,5 @@
 //! The steps of an evaluation, which the reference evaluator reports to an observer. Explanations
-//! and coverage use the reports, without a second evaluation.
+//! and coverage are built from these reports, so they need no second evaluation.
 
 use super::Evaluator;
 use crate::decision::Chosen;
@@ -12,7 +12,8 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 pub enum EvalStep<'a> {
     /// The search through the rules of a table.
     Table(TableId),
-    /// A `goto` to a table that was already searched, which chooses nothing.
+    /// A `goto` to a table that was already searched in this decision. Such a table chooses
+    /// nothing.
     SearchedBefore(TableId),
     /// The trial of a rule: the evaluation of its condition and, if the condition is true, the
     /// search of its `goto` target.
@@ -21,8 +22,8 @@ pub enum EvalStep<'a> {
     Default(TableId),
     /// The evaluation of a condition.
     Cond(&'a Cond),
-    /// The test whether a branch's condition is usable: all values that the condition reads are
-    /// present.
+    /// The test whether a branch's condition is usable, which means that all values that the
+    /// condition reads are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
@@ -54,12 +55,13 @@ pub trait Observer<'a>: Sized {
         let _ = (eval, step, reached);
     }
 
-    /// Whether to re-evaluate a `let` whose result is cached, so that its steps are reported.
+    /// Whether to evaluate a `let` again although its result is cached, so that its steps are
+    /// reported.
     fn reevaluates_lets(&self) -> bool {
         false
     }
 
-    /// Whether to re-evaluate loop-invariant parts for each element, so that their steps are
+    /// Whether to evaluate loop-invariant parts again for each element, so that their steps are
     /// reported.
     fn reevaluates_invariants(&self) -> bool {
         false

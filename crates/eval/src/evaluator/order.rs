@@ -1,12 +1,12 @@
-//! Orders the operands of `and` and `or`: operands that call host functions come last. This is the
-//! only deviation from source order. The order affects whether a call is made, but never the
-//! decision.
+//! Orders the operands of `and` and `or` so that operands that call host functions come last. This
+//! is the only deviation from source order. The order affects whether a host function is called,
+//! but never the decision.
 
 use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// Cache of which parts of a program call host functions.
+/// Caches which parts of a program call host functions.
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.
@@ -53,7 +53,8 @@ impl HostCallFacts {
 /// The operands of an `and` or `or`, in source order.
 pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 
-/// Returns the operands of an `and` or `or`. Nested conditions of the same kind are flattened.
+/// Returns the operands of an `and` or `or`. An operand that is itself an `and` or `or` of the same
+/// kind is replaced by its own operands.
 pub fn flatten_operands(cond: &Cond) -> Operands<'_> {
     fn flatten<'a>(cond: &'a Cond, row: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates the arguments of a handler. Also returns the names of the required arguments that
-    /// are missing, which become null. A missing optional argument is omitted.
+    /// Evaluates the arguments of a handler. A missing optional argument is omitted, a missing
+    /// required argument becomes null. Also returns the names of the missing required arguments.
     pub fn eval_arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
         let mut given = Map::new();
         let mut missing = Vec::new();
@@ -28,7 +28,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
-    /// of the next nodes. If that field is missing, destinations are returned as the author wrote
+    /// of all next nodes. If that field is missing, destinations are returned as the author wrote
     /// them.
     pub fn eval_next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };

@@ -74,17 +74,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         rules.filter(|(_, rule)| self.eval_cond(&rule.condition).holds()).map(|(id, _)| id).collect()
     }
 
-    /// Returns the statements that a decision may choose if the message is known only partly: the
-    /// rules that are true or unknown, up to the first rule that is certainly true. A `goto` is
-    /// replaced by the statements that its target may choose.
+    /// Returns the statements that a decision may choose if some fields of the message are not
+    /// known yet. These are the rules that are true or unknown, up to the first rule that is
+    /// certainly true. A `goto` is replaced by the statements that its target may choose.
     pub fn possible_choices(&mut self, entry: TableId) -> Vec<Chosen> {
         let mut found = Vec::new();
         self.collect_possible_choices(entry, &mut vec![false; self.program.tables.len()], &mut found);
         found
     }
 
-    /// Collects the statements that a table may choose. Returns true if the table certainly chooses
-    /// one.
+    /// Adds the statements that a table may choose to `found`. Returns true if the table certainly
+    /// chooses one of them.
     fn collect_possible_choices(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
         if std::mem::replace(&mut seen[id.index()], true) {
             return false;

@@ -1,6 +1,6 @@
 //! Renders an explanation as a tree: first the decision, then the message fields that were read,
-//! then each route in evaluation order. Under a route are its conditions; the values that each
-//! condition tested are aligned in a column on the right.
+//! then each route in evaluation order. The conditions of a route are below it. The values that the
+//! conditions tested are aligned in a column on the right.
 
 use super::paint::Painter;
 use super::show::{escape_and_truncate, format_operand, format_thousands, format_value};
@@ -20,8 +20,8 @@ pub struct RenderOptions {
     pub color: bool,
     /// The width of the output in columns.
     pub width: usize,
-    /// The greatest number of routes per table that are shown although they did not lead to the
-    /// choice. The others are only counted.
+    /// The greatest number of routes per table that are shown although they were not chosen.
+    /// Further routes are only counted.
     pub max_routes: usize,
     /// The language of generated texts.
     pub language: Language,
@@ -36,10 +36,11 @@ impl Default for RenderOptions {
 /// Width of the titles above the tree, such as `metadata`, with the gap after a title.
 const TITLE_WIDTH: usize = 10;
 
-/// Widest line whose notes are aligned in the column; notes of wider lines follow the text.
+/// Width of the widest line whose notes are aligned in the column. The notes of wider lines follow
+/// directly after the text.
 const MAX_ALIGNED_WIDTH: usize = 52;
 
-/// A line of the tree, before its notes are aligned.
+/// A line of the tree. Its notes are not aligned yet.
 struct TreeLine {
     depth: usize,
     mark: Option<Mark>,
@@ -216,7 +217,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the scores of the intent flows, which are evaluated after the keyword patterns.
+    /// Adds the scores of the intent flows, which are evaluated if no keyword pattern matches.
     fn push_intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
         let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");
@@ -270,7 +271,8 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the lines of a condition. A top-level `and` has no line, only its operands have lines.
+    /// Adds the lines of a condition. An `and` at the top gets no line of its own, only its
+    /// operands do.
     fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -349,7 +351,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the elements that each `count` among the operands evaluated.
+    /// Adds the list elements that the `count` operands in `operands` evaluated.
     fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.push_elements(elements, depth);
@@ -391,8 +393,8 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
-/// Adds the values of a test as notes to the line of the test. If the test is unknown, the reason
-/// replaces missing values.
+/// Adds the values that a test used as notes to the test's line. If the test is unknown, the line
+/// shows the reason instead of missing values.
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, known: Option<&str>, language: Language) {
     let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
     line.warn = !node.because.is_empty();

@@ -1,6 +1,6 @@
-//! Summarizes an explanation: one sentence with the chosen statement and the conditions that
-//! decided, then the near misses. A near miss is a route whose condition was partly true. The
-//! rendered tree has the details.
+//! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
+//! decided. Near misses follow, which are routes whose condition was partly true. The rendered tree
+//! shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, headline_target};
@@ -97,7 +97,7 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     }
 }
 
-/// Returns the routes that led to the choice, outermost first.
+/// Returns the chosen route and the routes whose `goto` led to it, outermost first.
 fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
     let chosen = table.routes.iter().find(|route| route.chosen);
     let inner = chosen.and_then(|route| route.table.as_deref());
@@ -110,11 +110,13 @@ fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
 struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed: Vec<&'a TraceNode>,
-    /// Whether a part of the condition was true, or the condition was unknown.
+    /// Whether the route is a near miss: some part of its condition was true, or the condition was
+    /// unknown.
     near: bool,
 }
 
-/// Collects the tried routes whose condition was not true, including routes of `goto` targets.
+/// Collects the routes that were tried but whose condition was not true. Includes the routes of
+/// tables that a `goto` reached.
 fn collect_missed_routes<'a>(table: &'a TableTrace, found: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
@@ -136,8 +138,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, found: &mut Vec<MissedRoute<
     }
 }
 
-/// Collects the parts of a condition that have the result `wanted`; unknown parts count as false. A
-/// use of a `let` is a single part.
+/// Collects the parts of a condition that have the result `wanted`, true or false. Unknown parts
+/// count as false. A use of a `let` is a single part.
 fn collect_conditions_with_result<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
     let is_wanted = match wanted {
         Mark::True => node.result == Mark::True,

@@ -17,9 +17,9 @@ impl EntityFinder {
         EntityFinder { patterns: entity.patterns.iter().map(known).collect() }
     }
 
-    /// Returns the named groups of the first match of the first expression that matches. An
-    /// expression without named groups returns the whole match as [`WHOLE_MATCH_FIELD`]. Groups
-    /// that did not match are omitted. `None` if no expression matches.
+    /// Returns the named groups of the first match of the first expression that matches. Groups
+    /// that did not match are omitted. If the expression has no named groups, returns the whole
+    /// match as [`WHOLE_MATCH_FIELD`]. `None` if no expression matches.
     pub fn find_first(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;

@@ -1,5 +1,5 @@
-//! The intent of a text, found by the built-in classifier, which is trained on the declared
-//! intents.
+//! The intent of a text. The built-in classifier, which is trained on the declared intents, finds
+//! it.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_nlu::{self, Classifier, Options, TrainError};
@@ -7,8 +7,8 @@ use rulec_sema::request::{Analysis, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCOR
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// Trains the classifier. Returns an error if an intent has nothing to learn from, or if there are
-/// more examples than the classifier accepts.
+/// Trains the classifier on the declared intents. Returns an error if an intent has no text to
+/// learn from, such as an example, or if there are more examples than the classifier accepts.
 pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis

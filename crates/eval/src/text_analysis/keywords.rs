@@ -1,9 +1,9 @@
 //! The keywords of a text: its words in order, without repetitions and stop words.
 //!
 //! A word is a run of word characters, with apostrophes inside. Korean is split at spaces. Chinese
-//! and Japanese are written without spaces. With the feature `chinese`, such runs are segmented by
-//! jieba's dictionary. Without it they are split at function characters (的, 了, 我 …), and each piece
-//! gives its pairs of adjacent characters, as in search indexes.
+//! and Japanese are written without spaces. With the feature `chinese`, such text is segmented by
+//! jieba's dictionary. Without the feature, such text is split at function characters (的, 了, 我 …).
+//! Each piece then gives its pairs of adjacent characters, as in search indexes.
 
 use super::COMPARISON_MODE;
 use super::stop_words;
@@ -51,7 +51,7 @@ enum RunKind {
     Unspaced,
 }
 
-/// Returns the kind of run that a character belongs to; `None` for separators.
+/// Returns the kind of run that a character belongs to; `None` for a separator such as a space.
 fn run_kind(c: char) -> Option<RunKind> {
     match c {
         c if is_word_char(c) || is_hangul(c) => Some(RunKind::Word),
@@ -60,8 +60,9 @@ fn run_kind(c: char) -> Option<RunKind> {
     }
 }
 
-/// True for a Korean character. Korean separates words by spaces, so `Word` is the right kind. The
-/// `word` modifier of the language excludes Korean, because particles follow the noun.
+/// True for a Korean character. Korean separates words by spaces, so such a character belongs to a
+/// `Word`. The `word` modifier of the language excludes Korean, because particles follow the noun
+/// without a space.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }

@@ -23,7 +23,7 @@ impl LexiconScorer {
 
     /// Returns the total weight of the lexicon words that occur in a text. A word matches as in the
     /// operator `contains word`. Each word counts once, and the sum is at most 1. The sum is
-    /// rounded to nine decimals, so that 0.7 and 0.1 give 0.8.
+    /// rounded to nine decimals, so that 0.7 plus 0.1 gives 0.8.
     pub fn score_text(&self, text: &str) -> f64 {
         let mut found = vec![false; self.weights.len()];
         if let Some(words) = &self.words {

@@ -1,5 +1,5 @@
-//! Builds the trace nodes of conditions. Operands that were short-circuited are shown as skipped;
-//! an unknown operand does not short-circuit.
+//! Builds the trace nodes of conditions. Operands that were not evaluated, because an earlier
+//! operand decided, are shown as skipped. An unknown operand decides nothing.
 
 use super::quote::quote_on_one_line;
 use super::record::{StepFrame, TracedEvaluator};
@@ -112,8 +112,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 
-    /// Builds the node of an unusable condition, with the values that the condition reads and
-    /// reasons why values are missing.
+    /// Builds the node of an unusable condition. The node shows the values that the condition
+    /// reads, and why some of them are missing.
     pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {
@@ -135,7 +135,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         node
     }
 
-    /// Records in `node` why a predicate is unknown, or which text the predicate's operator found.
+    /// Adds to `node` the reasons why a predicate is unknown, or the text that the predicate's
+    /// operator found.
     fn add_test_details(
         &mut self,
         predicate: &'a Predicate,

@@ -44,7 +44,8 @@ impl From<Tri> for Mark {
 pub struct TableTrace {
     /// The name of the table.
     pub table: String,
-    /// Kind of the table; texts name its rules by kind: routes, branches, patterns or cases.
+    /// The kind of the table. Generated texts name the rules by this kind: routes, branches,
+    /// patterns or cases.
     #[serde(skip)]
     pub kind: TableKind,
     /// Whether the search chose a statement.
@@ -91,7 +92,7 @@ pub struct RouteTrace {
     pub place: Option<Location>,
     /// The route's condition.
     pub when: TraceNode,
-    /// The search of the target table, if the route is a `goto` that was taken.
+    /// The search of the target table, if the route is a `goto` and its condition was true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
@@ -105,13 +106,13 @@ pub struct DefaultTrace {
     pub result: Mark,
     /// The default's target, such as a handler's name or `goto TABLE`.
     pub to: String,
-    /// The search of the target table, if the default is a `goto` that was taken.
+    /// The search of the target table, if the default is a `goto` and was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// The form of the condition in a trace node.
+/// The form of a condition, such as `and`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
@@ -136,15 +137,15 @@ pub enum NodeKind {
     Let,
     /// A call of a `def`; the only child is the `def`'s body.
     Call,
-    /// A branch of a choice that requires all its conditions. Conditions on missing values are
-    /// ignored.
+    /// A branch of a choice for which all conditions must be true. A condition on a missing value
+    /// is ignored.
     AllUsable,
-    /// A branch of a choice that requires one of its conditions. Conditions on missing values are
-    /// ignored.
+    /// A branch of a choice for which at least one condition must be true. A condition on a missing
+    /// value is ignored.
     AnyUsable,
 }
 
-/// The reason why a node shows no details.
+/// The reason why the node of a condition shows no details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
@@ -157,7 +158,7 @@ pub enum Note {
     LeftOut,
 }
 
-/// Trace of a condition, or of a part of a condition.
+/// Trace of a condition, or of a part of a condition. The parts are the children of the node.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
@@ -175,15 +176,15 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
-    /// The operands of a predicate with their values; for a quantifier, its list.
+    /// The operands of a predicate with their values; for a quantifier, the list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
-    /// The text that a text operator found: the keyword of a list, or the match of a regular
-    /// expression.
+    /// The text that a text operator found: the matching keyword of a list, or the match of a
+    /// regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// Sentences that explain why a predicate is unknown.
+    /// Sentences that explain why the result is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
@@ -204,7 +205,7 @@ pub struct TraceNode {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Operand {
-    /// Path of the field, or source text of the expression, that the value comes from.
+    /// The name of the value: the path of a field, or the source text of an expression.
     pub text: String,
     /// The value, truncated if it is long; `None` if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,16 +232,19 @@ pub struct Operand {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Elements {
-    /// The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
+    /// The first evaluated elements (at most twenty, or five in a nested quantifier), and the
+    /// element that decided the result.
     pub shown: Vec<ElementTrace>,
     /// Number of evaluated elements that are not in `shown`.
     pub more: usize,
-    /// The number of elements skipped by short-circuiting.
+    /// The number of elements that were not evaluated, because an earlier element decided the
+    /// result.
     pub skipped: usize,
 }
 
 impl TableTrace {
-    /// Translates the generated sentences of this search and of the searches inside it.
+    /// Translates the generated sentences of this search, and of searches that a `goto` started
+    /// from it.
     pub fn localize(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();
@@ -269,7 +273,8 @@ impl Elements {
         self.shown.len() + self.more
     }
 
-    /// Adds an evaluated element to the shown elements.
+    /// Adds an evaluated element to `shown`. Its index is the number of elements evaluated before
+    /// it.
     pub(super) fn push_element(&mut self, element: Operand, when: TraceNode) {
         self.shown.push(ElementTrace { index: self.evaluated_count(), element, when });
     }

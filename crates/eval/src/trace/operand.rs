@@ -1,4 +1,4 @@
-//! Lists the values of a predicate, and explains in sentences why a value is missing.
+//! Lists the values that a predicate tested, and explains in sentences why a value is missing.
 
 use super::record::TracedEvaluator;
 use super::{Elements, Operand};
@@ -17,8 +17,8 @@ use rulec_sema::hir::{
 };
 
 impl<'a> TracedEvaluator<'a, '_> {
-    /// Adds the values to show for an operand to `listed`: the operand's value, unless the operand
-    /// is a literal, and the fields and elements that the operand reads.
+    /// Adds to `listed` the values to show for an operand. These are the operand's own value,
+    /// unless the operand is a literal, and the fields and elements that the operand reads.
     pub(super) fn add_shown_operands(
         &mut self,
         expr: &'a Expr,
@@ -48,7 +48,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Adds a message field or a quantifier's element to `listed`.
+    /// Adds the value of a message field or of a quantifier's element to `listed`.
     fn add_leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -69,8 +69,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Adds the fields and elements that a condition or value reads to `listed`, even if they were
-    /// not evaluated.
+    /// Adds to `listed` the fields and elements that a condition or value reads, even those that
+    /// were not evaluated.
     fn add_leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let bodied = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
@@ -88,7 +88,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         parts.for_each(|part| self.add_leaves(part, listed));
     }
 
-    /// Explains why a predicate is unknown.
+    /// Adds to `because` the reasons why a predicate is unknown.
     pub(super) fn explain_unknown(
         &mut self,
         predicate: &'a Predicate,
@@ -136,7 +136,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the exceeded limit that makes a predicate unknown although its operands are present.
+    /// Returns the limit that the evaluation of a predicate exceeded, so that the predicate is
+    /// unknown although its operands are present.
     fn limit_exceeded_by_predicate(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
@@ -146,7 +147,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         arena.catch_exceeded(|| budget::test_predicate(op, left, right, predicate.mode, context)).1
     }
 
-    /// Explains why the right operand, which is present, makes a predicate unknown.
+    /// Explains why a predicate is unknown because of its right operand, which is present. `None`
+    /// if the right operand is not the reason.
     fn explain_right_operand(
         &mut self,
         predicate: &'a Predicate,
@@ -306,7 +308,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why a host function or a request analysis function returned no value.
+    /// Explains why a host function, or a function that analyses the message text, returned no
+    /// value.
     fn explain_missing_call_result(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
         // The function is not called if an argument is missing.
         if let Some(missing) = args.iter().find(|arg| self.eval_unrecorded(arg).is_missing()) {
@@ -326,8 +329,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Names the first operand that is missing or of a wrong kind. If there is none, the message
-    /// says that the whole expression has no result.
+    /// Returns a sentence about the first operand that is missing or of a wrong kind. If there is
+    /// none, the sentence is about the whole expression, which has no result.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,

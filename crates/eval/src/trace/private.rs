@@ -1,5 +1,5 @@
-//! Masks `@private` values wherever they could appear in an explanation: in operands, computed
-//! values, records and lists, and error texts of host functions. Also truncates long values.
+//! Masks `@private` values wherever an explanation could show them: in operands, computed values,
+//! records and lists, and error texts of host functions. Also truncates long values.
 
 use super::Operand;
 use rulec_base::text::truncate_chars;
@@ -34,7 +34,7 @@ impl<'a> PrivacyMask<'a> {
         PrivacyMask { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
     }
 
-    /// True if the value of the expression must be masked completely.
+    /// True if the value of the expression is private and must be masked as a whole.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
         !self.show && self.reads_private(expr)
     }
@@ -71,7 +71,7 @@ impl<'a> PrivacyMask<'a> {
         }
     }
 
-    /// True if the node reads a private value.
+    /// True if the condition or value reads a private value.
     fn part_reads_private(&mut self, part: Part<'_>) -> bool {
         match part {
             Part::Expr(expr) => holds_private(&self.expr_type(expr)) || self.reads_private(expr),
@@ -119,8 +119,8 @@ impl<'a> PrivacyMask<'a> {
         }
     }
 
-    /// Returns the type of an expression. If the declared type of a message field contains private
-    /// fields, the declared type is returned.
+    /// Returns the declared type of a message field if that type contains private fields. Otherwise
+    /// returns the type that the checker gave the expression.
     pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
         match &expr.kind {
             ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
@@ -147,7 +147,7 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Masks the private parts of a handler's arguments; other parts are not truncated.
+    /// Masks the private parts of a handler's arguments. Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,
         outcome: &Outcome,
@@ -170,14 +170,16 @@ impl<'a> PrivacyMask<'a> {
         shown.collect()
     }
 
-    /// Converts the value at a slot's path to an operand, whatever the kind of the value.
+    /// Converts the value at a slot's path to an operand, also if the value has another kind than
+    /// the rules expect.
     pub(super) fn raw_field_operand(&self, slot: &Slot, found: Value<'_>) -> Operand {
         let (ty, private) = self.declared_type(slot);
         let private = !self.show && (private || slot.private);
         self.to_operand(slot.name(), found, private, &ty)
     }
 
-    /// Converts a value of this type to an operand, masked and truncated.
+    /// Converts a value of type `ty` to an operand, and truncates it. Masks the whole value if
+    /// `private`, otherwise its private fields.
     pub(super) fn to_operand(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {
@@ -211,7 +213,7 @@ fn has_private_field(record: &RecordType) -> bool {
     record.fields.iter().any(|field| field.private || holds_private(&field.ty))
 }
 
-/// Masks the values of `@private` fields in a message; other values are not truncated.
+/// Masks the values of `@private` fields in a message. Nothing is truncated.
 pub fn mask_message(program: &Program, message: &Json) -> Json {
     match (&program.input, message) {
         (Some(input), Json::Object(map)) if has_private_field(input) => mask_fields(map.clone(), input),
@@ -257,8 +259,8 @@ fn mask_value(json: Json, ty: &Ty) -> Json {
     }
 }
 
-/// Converts a value to JSON, and truncates long texts, lists and dicts. Also returns the full
-/// length if the value itself was truncated.
+/// Converts a value to JSON and truncates long texts, lists and dicts. Also returns the full length
+/// if the outermost value was truncated.
 fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_TEXT_CHARS),

@@ -11,8 +11,8 @@ use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 
-/// Number of a quantifier's first elements that are shown: at the top level, and inside another
-/// quantifier.
+/// Number of a quantifier's first elements that the trace shows. The second limit is for a
+/// quantifier inside another one.
 const MAX_SHOWN_ELEMENTS: usize = 20;
 const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
@@ -22,27 +22,28 @@ pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 pub(super) struct TraceRecorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: PrivacyMask<'a>,
-    /// The innermost step that has not ended. Outside every step, collects the finished trace.
+    /// The innermost open step. When no step is open, this frame contains the finished trace.
     pub(super) frame: StepFrame<'a>,
     /// The steps that enclose the innermost one, outermost first.
     outer: Vec<StepFrame<'a>>,
-    /// Number of open steps that are not recorded. Steps inside an operand are not recorded, nor
-    /// are steps of values that are evaluated only to be shown.
+    /// Number of open steps that are not recorded. Steps inside an operand are not recorded, and
+    /// neither are steps of values that are evaluated only to be shown.
     muted: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
-    /// The `let`s whose parts were already shown under the current route.
+    /// The `let`s whose parts the trace already shows under the current route.
     shown: Vec<LetId>,
     /// For each host call that failed so far, whether the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
-/// An open step, with the results of the steps that ended inside it.
+/// An open step, with the results of inner steps that have ended.
 #[derive(Default)]
 pub(super) struct StepFrame<'a> {
     /// The open step; `None` for the outermost frame, which collects the finished trace.
     step: Option<EvalStep<'a>>,
-    /// Whether the step is a `let` whose parts the trace has not shown under this route.
+    /// Whether the step is the first use of a `let` under this route, so that the trace shows the
+    /// `let`'s parts.
     pub(super) shows_let: bool,
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
     /// The operands of the step, formatted for the trace.
@@ -51,13 +52,14 @@ pub(super) struct StepFrame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// Set if the default was reached; contains the search of the default's `goto` target, if any.
+    /// Set if the default was reached. Contains the search of the table to which the default's
+    /// `goto` leads, if it is a `goto`.
     default: Option<Option<Box<TableTrace>>>,
     pub(super) table: Option<TableTrace>,
 }
 
-/// For a quantifier or `count`: the list, the condition on an element, and the result that ends the
-/// loop early (`None` for `count`).
+/// The parts of a quantifier or `count`: the list, the condition on an element, and the result that
+/// ends the loop early (`None` for `count`).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
@@ -195,19 +197,19 @@ impl<'a> TracedEvaluator<'a, '_> {
         answer
     }
 
-    /// Evaluates a value only to show it.
+    /// Evaluates a value that is only shown in the trace. Its steps are not recorded.
     pub(super) fn eval_unrecorded(&mut self, expr: &'a Expr) -> Value<'a> {
         self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
 
-    /// Records, for each host call that failed since the previous record, whether its error text
-    /// may contain a private value.
+    /// Records whether the error texts of host calls may contain a private value. Applies to the
+    /// calls that failed since the last call of this function.
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
     }
 
-    /// Adds the result of a step that ended to the enclosing step.
+    /// Adds the result of a step that ended to the step that encloses it.
     fn record_result(&mut self, step: EvalStep<'a>, reached: StepResult<'a>, frame: StepFrame<'a>) {
         match (step, reached) {
             (EvalStep::Cond(cond), StepResult::Truth(truth)) => {
@@ -277,8 +279,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         })
     }
 
-    /// Records an evaluated element. Only the first elements are shown, and the element that
-    /// decided the result.
+    /// Records an evaluated element of a quantifier. The trace shows only the first elements, and
+    /// the element that decided the result.
     fn record_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<StepFrame<'a>>) {
         let Some((_, body, decides)) = self.observer.frame.quantifier_parts(var) else { return };
         if frame.is_none() {
@@ -301,7 +303,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.observer.frame.elements.push_element(shown, when);
     }
 
-    /// Records the value of an operand, and the values to show for the operand.
+    /// Records the value of an operand. Also records the fields and elements that the trace shows
+    /// for the operand.
     fn record_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
         if self.observer.frame.is_operand() {
             return;
@@ -317,8 +320,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 }
 
-/// Replaces the text of a flow's condition by the flow's pattern, and keeps only message fields as
-/// operands. The author wrote only a list of patterns; the compiler generated the condition.
+/// Replaces the generated text of a flow's condition by the pattern that the author wrote, because
+/// the compiler generated the condition. Keeps only message fields as operands.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {

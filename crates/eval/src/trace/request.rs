@@ -1,4 +1,4 @@
-//! Explains in sentences why the request analysis returns no value.
+//! Explains in sentences why the analysis of the message text (`request.…`) returns no value.
 
 use super::record::TracedEvaluator;
 use rulec_base::diag::Message;

@@ -1,5 +1,6 @@
-//! Condition coverage: counts the results of every condition over many decisions. Conditions inside
-//! values, and the condition on each element of a list, count too.
+//! Condition coverage: counts how often every condition was true, false or unknown over many
+//! decisions. Conditions inside values are counted too, and so are conditions on each element of a
+//! list.
 
 use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::span::Span;
@@ -7,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use std::collections::HashMap;
 
-/// The number of times that a condition was true, false, unknown or left out.
+/// How often a condition was true, false, unknown or left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultCounts {
     /// Number of times the condition was true.
@@ -20,7 +21,7 @@ pub struct ResultCounts {
     pub left_out: usize,
 }
 
-/// The result counts of conditions, by span.
+/// For each condition, by its span, how often it had each result.
 #[derive(Debug, Default)]
 pub struct ConditionCoverage(HashMap<Span, ResultCounts>);
 
@@ -30,8 +31,8 @@ impl ConditionCoverage {
         self.0.get(&place).copied().unwrap_or_default()
     }
 
-    /// Adds the results of the conditions that a decision by a table evaluates, including
-    /// conditions inside the values of the chosen outcome.
+    /// Decides by a table and counts the results of all conditions that the decision evaluates.
+    /// Conditions in arguments of the chosen outcome are included.
     pub fn count_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
         self.count_evaluation(evaluator, |eval| {
             let program = eval.program();
@@ -45,14 +46,14 @@ impl ConditionCoverage {
         });
     }
 
-    /// Evaluates a rule's condition and adds the results.
+    /// Evaluates a rule's condition and counts the results of the conditions in it.
     pub fn count_rule(&mut self, evaluator: Evaluator<'_>, rule: RuleId) {
         self.count_evaluation(evaluator, |eval| {
             eval.eval_cond(&eval.program().rules[rule.index()].condition);
         });
     }
 
-    /// Evaluates a value and adds the results of the conditions inside the value.
+    /// Evaluates a value and counts the results of the conditions in it.
     pub fn count_value(&mut self, evaluator: Evaluator<'_>, value: ValueId) {
         self.count_evaluation(evaluator, |eval| {
             eval.eval_expr(eval.program().value(value));
@@ -69,7 +70,7 @@ impl ConditionCoverage {
     }
 }
 
-/// True for a condition that is not just a combination of other conditions.
+/// True for a condition that is not a combination of other conditions, such as an `and`.
 fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
@@ -77,8 +78,8 @@ fn is_leaf(cond: &Cond) -> bool {
 /// The observer that counts results.
 struct CoverageObserver<'t> {
     truths: &'t mut ConditionCoverage,
-    /// Number of open tests of whether a condition is usable. The compiler generates these tests,
-    /// so their results are not counted.
+    /// Number of open steps that test whether a condition is usable. The compiler generates these
+    /// tests, so their results are not counted.
     guards: usize,
 }
 

@@ -190,8 +190,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the arguments in the order of the parameters. For an omitted parameter, the argument
-    /// is `None`, or the list ends before it.
+    /// Returns the arguments in the order of the parameters. For an omitted argument the list
+    /// contains `None`, or the list ends before the argument's position.
     fn arguments_by_parameter(
         &mut self,
         function: &Ident,
@@ -254,8 +254,8 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks an argument against its parameter. A value that may also have another kind is wrapped
-    /// in a read, for which another kind counts as missing.
+    /// Checks that an argument has the type of its parameter. A value that may also be of another
+    /// kind is wrapped in a typed read, for which a value of another kind is missing.
     pub(super) fn check_argument(
         &mut self,
         function: &str,
@@ -349,8 +349,8 @@ struct Substitution<'s> {
     sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     made: u64,
-    /// Tests whose right operand was substituted and must be checked again: the operator, its mode,
-    /// and both operands.
+    /// The predicates whose right operand was substituted and must be checked again. Each is given
+    /// by its operator, its mode and both operands.
     filled: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.

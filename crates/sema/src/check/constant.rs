@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         if once.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
     }
 
-    /// Converts a constant text to a version if only a version is wanted.
+    /// Converts a constant text to a version if `wanted` contains only the kind version.
     pub(super) fn constant_as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted != KindSet::VERSION {
@@ -57,7 +57,8 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
     }
 
-    /// Converts a constant text to a date-time if a date-time is wanted and a text is not.
+    /// Converts a constant text to a date-time if `wanted` contains the kind date-time but not the
+    /// kind text.
     pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
             return Ok(expr);

@@ -1,4 +1,5 @@
-//! Lowers choices and routers to tables of rules, with helpers that flows share.
+//! Lowers choices and routers to tables of rules. Flows are lowered with some of the same helper
+//! functions.
 
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};
@@ -164,8 +165,8 @@ impl<'a> Checker<'a> {
         Ok(Some((condition, false)))
     }
 
-    /// Reports branches that a default hides. Branches are tried from the last to the first, so a
-    /// default hides every branch before it.
+    /// Reports branches that are never reached because of a default branch. Branches are tried from
+    /// the last to the first, so a default hides every branch written before it.
     fn warn_branches_hidden_by_default(&mut self, choice: &Choice) {
         let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
@@ -330,8 +331,8 @@ pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the test that all values read by a condition are present. Operands of a presence test or
-/// of `??` may be missing.
+/// Builds the condition that all values that `cond` reads are present. The operand of a presence
+/// test may be missing, and of `a ?? b` only the result must be present.
 fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);

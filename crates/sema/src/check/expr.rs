@@ -94,7 +94,8 @@ impl<'a> Checker<'a> {
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
-    /// Checks `if C then a else b`; its type is the join of the types of `a` and `b`.
+    /// Checks `if C then a else b`. The type of the expression contains the types of both `a` and
+    /// `b`.
     fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.check_cond(cond);
         let (then, other) = (self.check_value(then), self.check_value(other));
@@ -103,7 +104,8 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
-    /// Returns a constant, or reports an error if nested constants made it too large or too deep.
+    /// Returns a constant. Reports an error instead if other constants that it contains by name
+    /// made it too large or too deep.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
         if constant_json_of(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.report_too_large(expr.span, true);
@@ -293,7 +295,7 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Narrows the undeclared field that an expression reads to these kinds of value.
+    /// Narrows the type of the undeclared field that an expression reads to these kinds of value.
     pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
         if !self.fields.is_narrowing_pass() {
             return;
@@ -371,7 +373,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Turns a condition into the exception of an `unless`, which is true unless the condition is true.
+/// Replaces the condition after `unless` by its complement, which is true if the condition is false
+/// or unknown.
 fn into_exception(cond: &mut Cond) {
     let never = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, never));

@@ -1,5 +1,5 @@
-//! The message's fields: which exist, and as which type each is read. Without a declared `input`,
-//! uses narrow the types.
+//! The message's fields: which fields exist, and with which type each field is read. Without a
+//! declared `input`, every use of a field narrows the field's type.
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
@@ -20,7 +20,7 @@ pub(super) struct ResolvedField {
     pub private: bool,
 }
 
-/// The reason why a path does not resolve.
+/// The reason why a path does not lead to a field.
 pub(super) enum PathError {
     /// The part at index `at` is not a field of `record`.
     UnknownField { at: usize, record: Arc<RecordType> },
@@ -37,24 +37,29 @@ pub(super) struct MessageFields {
     done_inferring: bool,
     /// The sequence number of the statement that is being checked.
     statement: u32,
-    /// Undeclared names that were already compared with the definitions for a warning.
+    /// Undeclared names that were already compared with the names of definitions, to warn about a
+    /// likely misspelling.
     looked_at: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// Hash index of `slots` by root, path and kinds.
+    /// Hash index that finds the id of a slot by the slot's root, path and kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// The uses of fields by existing rules, if a single new route is checked against them.
+    /// How the rules of an existing program use undeclared fields. Set if a single new route is
+    /// checked against that program.
     pub(super) known: Option<Arc<FieldUses>>,
-    /// The counted uses of fields; `None` if the caller does not need them.
+    /// How all rules use undeclared fields, with the number of routes for each use; `None` if the
+    /// caller does not need the numbers.
     pub(super) counted: Option<CountedUses>,
-    /// The uses of each route, if uses are counted.
+    /// The fields that each route uses, by the route's span; empty unless `counted` is set.
     pub(super) by_route: UsesByRoute,
-    /// The uses of fields by the route that is being checked.
+    /// The fields that the current route uses; `None` outside routes, or if the caller does not
+    /// need them.
     route: Option<RouteUses>,
-    /// The uses of fields by the last checked route; empty unless `known` is set.
+    /// The fields that the last checked route used; empty unless `known` is set.
     pub(super) done: RouteUses,
-    /// An undeclared field that the current statement may read anyway, such as `steps`.
+    /// A field, such as `steps`, that the current statement may read although `input` does not
+    /// declare the field.
     pub(super) implicit: Option<&'static str>,
 }
 
@@ -95,8 +100,8 @@ struct InferredType {
     kinds: KindSet,
     /// The first few uses, and every use that narrowed the type.
     uses: Vec<FieldUseSite>,
-    /// The first few uses that accept very different kinds, such as both texts and lists. There is
-    /// at most one of them per statement.
+    /// The first few uses that accept very different kinds, such as both texts and lists. At most
+    /// one use per statement is stored.
     overloaded: Vec<FieldUseSite>,
 }
 
@@ -109,13 +114,15 @@ pub(super) struct FieldUseSite {
     statement: u32,
 }
 
-/// A use of a field, where another statement narrows the kinds that the use accepts.
+/// A use of a field that accepts several kinds of value, although another statement narrows the
+/// field to fewer kinds.
 pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
-    /// The kinds of value that the field is still read as.
+    /// The kinds of value as which the field is read after all uses narrowed it.
     pub(super) kinds: KindSet,
     pub(super) used: &'f FieldUseSite,
-    /// The use that narrows the field; `None` if that use belongs to a rule outside this check.
+    /// The use that narrows the field; `None` if that use belongs to a rule of the existing
+    /// program.
     pub(super) by: Option<&'f FieldUseSite>,
 }
 
@@ -132,9 +139,9 @@ impl InferredType {
         self.kinds = left;
     }
 
-    /// Returns the first use in `overloaded` that another statement narrows to one family, and the
-    /// narrowing use. The narrowing use is `None` if it belongs to a rule outside this check.
-    /// `known` are the kinds that rules outside this check accept.
+    /// Returns the first use in `overloaded` for which another statement leaves only kinds that are
+    /// comparable with each other. Also returns the use in that statement; `None` if the statement
+    /// belongs to the existing program. `known` are the kinds that the existing program accepts.
     fn first_narrowed_use(&self, known: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -155,12 +162,13 @@ fn is_one_family(kinds: KindSet) -> bool {
 }
 
 impl MessageFields {
-    /// True if types are inferred from uses.
+    /// True if types of message fields are inferred from uses, because no `input` is declared.
     pub(super) fn infers_types(&self) -> bool {
         self.input.is_none()
     }
 
-    /// True during the first pass, in which uses narrow types.
+    /// True during the first pass of the checker, in which uses of message fields narrow their
+    /// types.
     pub(super) fn is_narrowing_pass(&self) -> bool {
         self.infers_types() && !self.done_inferring
     }
@@ -170,7 +178,8 @@ impl MessageFields {
         self.input.as_ref()?.ty.fields()
     }
 
-    /// True at the first use of an undeclared name.
+    /// True if this undeclared name was not checked for a misspelling in the current pass. Marks
+    /// the name as checked.
     pub(super) fn is_first_look(&mut self, name: &str) -> bool {
         !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
@@ -206,15 +215,16 @@ impl MessageFields {
         }
     }
 
-    /// True for an undeclared field that some statement reads anyway, such as `steps`.
+    /// True for an undeclared field that some statement may read although it is undeclared, such as
+    /// `steps`, and does read.
     pub(super) fn is_implicitly_read(&self, path: &[impl PathSegment]) -> bool {
         let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
         self.slots.iter().any(first)
             && self.declared_roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
-    /// Returns the remaining kinds of an undeclared field. The field `text` is a string by
-    /// convention.
+    /// Returns the kinds that an undeclared field may still have after the uses so far. The field
+    /// `text` is a string by convention.
     fn remaining_kinds(&self, path: &[impl PathSegment]) -> KindSet {
         let inferred = self.uses.get(&PathRef(path)).map(|inferred| inferred.kinds);
         let known = || self.known.as_ref().and_then(|known| known.kinds(path));
@@ -222,7 +232,8 @@ impl MessageFields {
         inferred.or_else(known).unwrap_or(unused)
     }
 
-    /// Starts a route: later uses of fields belong to this route.
+    /// Starts the check of a route. Until the end of the route, uses of fields are recorded for
+    /// this route.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let wanted = self.is_narrowing_pass() && (self.counted.is_some() || self.known.is_some());
@@ -237,8 +248,8 @@ impl MessageFields {
         }
     }
 
-    /// Returns the declared fields or the counted uses of undeclared fields. For undeclared fields,
-    /// also returns the uses by each route.
+    /// Returns the declared fields, or how often undeclared fields are used. For undeclared fields,
+    /// also returns the fields that each route uses.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let known = match self.input {
             Some(input) => CountedFields::Input(input),
@@ -247,7 +258,7 @@ impl MessageFields {
         (known, self.by_route)
     }
 
-    /// Records a use of an undeclared field that accepts these kinds.
+    /// Records a use of an undeclared field. `kinds` are the kinds of value that the use accepts.
     pub(super) fn record_use(&mut self, path: &[impl PathSegment], kinds: KindSet) {
         if !self.is_narrowing_pass() {
             return;
@@ -328,12 +339,14 @@ impl MessageFields {
         self.slot_ids.clear();
     }
 
-    /// Returns the first use that narrowed an undeclared field, to show with an error.
+    /// Returns the span and reason of the first use that narrowed an undeclared field, to show both
+    /// with an error.
     pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
         self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.place, &first.reason))
     }
 
-    /// Returns the uses that other statements narrow, in source order.
+    /// Returns the uses for which another statement narrows the kinds of the field, in source
+    /// order.
     pub(super) fn narrowed_uses(&self) -> Vec<NarrowedUse<'_>> {
         let narrowed =
             self.uses.iter().filter(|(path, _)| !is_text_path(path)).filter_map(|(path, inferred)| {
@@ -346,13 +359,14 @@ impl MessageFields {
         narrowed
     }
 
-    /// Starts a statement: later uses of fields belong to this statement.
+    /// Starts the check of a statement. Until the next call, uses of fields are recorded for this
+    /// statement.
     pub(super) fn begin_statement(&mut self) {
         self.statement += 1;
     }
 
-    /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path is
-    /// in the message, or in the binding `root`.
+    /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path
+    /// starts at the message, or at the value of the binding `root`.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,
@@ -418,8 +432,8 @@ pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<Res
     Ok(found)
 }
 
-/// Looks up a field in a type. The error contains the record that lacks the field, or `None` if the
-/// type has no fields.
+/// Looks up a field in a type. The error contains the record type that lacks the field, or `None`
+/// if the type has no declared fields.
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let entry = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {

@@ -1,4 +1,5 @@
-//! Lowers flows: each keyword pattern becomes a rule of one table, in source order.
+//! Lowers flows. Each keyword pattern becomes a rule of one table that all flows share, in source
+//! order.
 
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};
@@ -22,7 +23,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A keyword pattern, for warnings about patterns that hide others.
+/// A keyword pattern of a flow, stored for warnings about patterns that are never reached.
 struct KeywordPattern {
     /// The operator of the pattern's match mode, one of [`MATCH_MODES`].
     matching: Op,
@@ -37,11 +38,11 @@ struct KeywordPattern {
 /// example of another flow.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
-/// A matcher that finds the first pattern that matches an example.
+/// Finds the first keyword pattern that matches an example of an intent flow.
 struct PatternMatcher<'p> {
     exact: HashMap<&'p str, usize>,
     contained: Option<LiteralAutomaton>,
-    /// For each text in the automaton `contained`, the index of its pattern.
+    /// For each text that the automaton `contained` searches for, the index of its pattern.
     holds: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
@@ -66,8 +67,8 @@ impl<'p> PatternMatcher<'p> {
         found
     }
 
-    /// Returns the index of the first pattern that matches. At most `left` regular expressions are
-    /// tried.
+    /// Returns the index of the first pattern that matches. Tries at most `left` regular
+    /// expressions, and subtracts the number of tried ones from `left`.
     fn first_match(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
         let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(folded));
@@ -129,7 +130,8 @@ impl<'a> Checker<'a> {
         self.warn_caught_examples(&patterns);
     }
 
-    /// Checks the declaration of the tool that executes the flows.
+    /// Checks the declaration of the flow tool, the function through which a language model runs
+    /// flows.
     pub(super) fn check_flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -170,7 +172,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Removes and returns an entry of a flow tool; null if it is absent or has the wrong type.
+    /// Removes the entry `key` of a flow tool and returns its value. Returns null if the entry is
+    /// absent, or after an error if the value has the wrong type.
     fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,
@@ -270,7 +273,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Builds the condition that a pattern matches the message.
+    /// Builds the condition that a pattern matches the text of the message.
     fn pattern_condition(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {

@@ -12,7 +12,8 @@ use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{Ident, Locals};
 
 impl<'a> Checker<'a> {
-    /// Checks a part of a rule with the rule's names in scope.
+    /// Runs `check` on a part of a rule, while the names defined after the rule's `where` are in
+    /// scope.
     pub(super) fn with_locals<T>(
         &mut self,
         locals: &'a Locals,
@@ -32,7 +33,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Defines the names in dependency order, whatever their order in the source.
+    /// Defines the names after `where` in dependency order, whatever their order in the source.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
         let once = self.without_duplicates(message!("name"), locals, |(name, _)| name);
         let mut result = if once.len() == locals.len() { Ok(()) } else { Err(AlreadyReported) };

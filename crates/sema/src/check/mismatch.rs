@@ -12,7 +12,7 @@ use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
 
 impl<'a> Checker<'a> {
-    /// Builds the diagnostic for operands that no form of the operator accepts.
+    /// Builds the diagnostic for operands whose types the operator does not accept.
     pub(super) fn mismatch_error(
         &self,
         row: &OpInfo,
@@ -74,8 +74,8 @@ impl<'a> Checker<'a> {
         self.with_origin(diagnostic, right)
     }
 
-    /// Reports a mismatch as a warning. In a choice it is no error: the condition is only never
-    /// true.
+    /// Reports operand types that do not fit as a warning. In a choice they are no error: the
+    /// condition is only never true.
     pub(super) fn warn_never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
         mismatch.message = message!("this condition never holds: {}", mismatch.message);

@@ -1,4 +1,5 @@
-//! Checks operators: selects the forms of a row of [`rulec_lang::operators::TABLE`] that accept the
+//! Checks operators. A form of an operator is a pair of operand kinds that the operator accepts,
+//! from a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
 //! operands, and reports a mismatch if there are none.
 
 use super::constant::NULL_HELP;
@@ -164,7 +165,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Selects the forms of an operator (pairs of operand kinds) that accept the operands. Narrows
-    /// undeclared fields to these forms.
+    /// undeclared fields to the kinds in these forms, and returns the converted operands.
     fn fit_operands(
         &mut self,
         row: &OpInfo,
@@ -325,8 +326,8 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// Returns the kinds that the left and the right operand may have in this form of an operator.
-/// `None` if the right operand does not fit.
+/// Returns the kinds that the left and the right operand may have in one form of an operator, a
+/// pair of operand kinds. `None` if the right operand does not fit.
 fn right_kinds(
     form: &OperatorForm,
     left: &Ty,

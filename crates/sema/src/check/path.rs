@@ -227,7 +227,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { optional, ..self.field_read(&base, &name.node, ty, span) })
     }
 
-    /// Builds a read of the field `name` of the value `base`, with the given type.
+    /// Builds an expression that reads the field `name` of the value `base` as the given type.
     pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_of_member(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds a read of the field that a slot reads, with another type.
+    /// Builds an expression that reads the same field as the slot `id`, but as the type `wanted`.
     fn reread_slot(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
@@ -244,8 +244,8 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
     }
 
-    /// Returns a slot for a field of a value that a slot of a binding reads; `None` for any other
-    /// value. One slot is faster than a slot and a lookup.
+    /// Returns a slot for the field `key` of `base`, if `base` is a slot of a binding; otherwise
+    /// `None`. One slot is faster than a slot and a lookup.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -293,8 +293,8 @@ impl<'a> Checker<'a> {
         Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
-    /// Checks `x as T`: a separate read that neither depends on the field's inferred type nor
-    /// narrows it.
+    /// Checks `x as T`, which reads a field as the type `T`. This read neither depends on the
+    /// field's inferred type nor narrows the type.
     pub(super) fn check_typed_read(
         &mut self,
         operand: &'a ast::Expr,
@@ -388,7 +388,8 @@ fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> 
     })
 }
 
-/// Wraps a value that was read from a list, dict or record in a read of its declared type.
+/// Wraps a value from a list, dict or record in a read of its declared type. A value of another
+/// kind then counts as missing.
 pub(super) fn read_as_declared(expr: Expr, ty: Ty) -> Expr {
     if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..typed_read(expr, &ty) } }
 }

@@ -177,8 +177,8 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// Compiles the entity expressions whose syntax does not prove that they compile. Other
-    /// expressions are compiled with the conditions that use them.
+    /// Compiles the regular expressions of entities, except those whose syntax alone proves that
+    /// they compile. Other regular expressions are compiled with the conditions that use them.
     fn check_entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
@@ -272,7 +272,7 @@ pub fn regex_too_large(place: Span) -> Diagnostic {
     ))
 }
 
-/// True if a node contains a parameter of a `def`.
+/// True if a condition or value contains a parameter of a `def`.
 fn has_parameter(part: Part<'_>) -> bool {
     matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. }))
         || part.parts().into_iter().any(has_parameter)

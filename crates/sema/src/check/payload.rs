@@ -1,5 +1,5 @@
-//! Lowers payloads: each requirement becomes a rule of a table, whose condition is true if the
-//! requirement is violated. A group is inlined where it is included.
+//! Lowers payloads. Each requirement becomes a rule of a table; the rule's condition is true if a
+//! payload violates the requirement. A group is inlined where it is included.
 
 mod each;
 mod field;
@@ -23,17 +23,19 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The context in which items are lowered: the object that has the fields, and how the rules of the
-/// items report violations.
+/// The context in which the items of a payload (fields, rules and so on) are lowered. It contains
+/// the object that has the fields, and how rules report violations.
 #[derive(Clone)]
 struct ItemSite {
     /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether the value may be something other than an object. A separate rule reports that case.
+    /// Whether `object` may have a value that is not an object. A separate rule reports such a
+    /// value.
     may_differ: bool,
-    /// The id under which all rules report, without corrections; set by `include … as`.
+    /// The id that all rules report instead of their own id; set by `include … as`. Such rules
+    /// suggest no corrections.
     renamed: Option<Arc<str>>,
     /// The names of all declared fields of the object.
     known: Arc<[Arc<str>]>,
@@ -43,9 +45,11 @@ struct ItemSite {
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
-    /// The block that new rules are added to: the block of the payload, or of the innermost `each`.
+    /// The block (rules that share bindings) to which rules are added: the payload's block, or the
+    /// block of the innermost `each`.
     block: Block,
-    /// The conditions that precede the condition of every current rule.
+    /// Conditions that are added in front of each rule's condition, such as the `when` condition of
+    /// an enclosing `include`.
     guards: Vec<Cond>,
     /// The groups that are being inlined, outermost first.
     groups: Vec<Arc<str>>,
@@ -65,10 +69,10 @@ const MAX_ITEM_DEPTH: usize = 64;
 /// The greatest number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 
-/// A violation of a requirement, as the rule of the requirement reports it.
+/// How the rule of a requirement reports a violation.
 struct ViolationReport<'a> {
     place: ObjectPath,
-    /// The span of the condition or clause that is violated.
+    /// The span of the violated condition or clause.
     span: Span,
     message: Message,
     /// The suggested repair; empty if it follows from the correction or the message.
@@ -78,7 +82,7 @@ struct ViolationReport<'a> {
     notice: &'a Notice,
 }
 
-/// The kind of statement that contains the items.
+/// The kind of statement that contains items (fields, rules and so on).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ItemOwner {
     /// The items belong to a payload or group, which may declare fields.
@@ -188,7 +192,8 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Adds a binding for a value that has a path in the validated object.
+    /// Adds a binding to the scope. `place` is the path of the binding's value in the validated
+    /// object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
@@ -208,7 +213,7 @@ impl<'a> Checker<'a> {
         Block { lets: Vec::new(), table, each: Vec::new() }
     }
 
-    /// Lowers the items of a payload, a group or an `each`, in order.
+    /// Lowers the items (fields, rules and so on) of a payload, a group or an `each`, in order.
     fn lower_items(&mut self, items: &'a [Item], body: ItemOwner, site: &ItemSite) {
         let scope = self.scope.len();
         self.payload.items += items.len();
@@ -387,15 +392,15 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the condition that the names used since the last call have values of their declared
-    /// types.
+    /// Returns the condition that certain names have values of their declared types: the names used
+    /// since the last call. `None` if no name needs this condition.
     fn take_noted_guard(&mut self, span: Span) -> Option<Cond> {
         let noted = std::mem::take(&mut self.noted);
         (!noted.is_empty()).then(|| all_of(noted, span))
     }
 
-    /// Gives a value its own binding, so that the value is computed once. A slot or a constant
-    /// needs no binding.
+    /// Binds a computed value to a name, so that the value is computed once. Returns the expression
+    /// to use instead of the value. A slot or a constant is returned unchanged.
     fn bind_once(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;

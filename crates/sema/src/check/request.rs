@@ -69,7 +69,8 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
-            /// Built only once, because routes that are added later are checked one by one.
+            /// The lexicon is built only once, because the checker also runs for every single route
+            /// that is added to a rule set.
             static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY_LEXICON.into(), entries }
@@ -102,7 +103,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a field or definition named `request` if the analysis is used.
+    /// Reports a field or definition named `request` if the program declares an intent, entity or
+    /// lexicon.
     fn check_request_is_free(&mut self) {
         let symbols = self.symbols;
         let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);

@@ -14,7 +14,7 @@ pub(super) struct Binding {
     pub(super) expr: Expr,
     /// The path of the value in the validated object, if it has one.
     pub(super) place: Option<ObjectPath>,
-    /// A test that the value has its declared type; `None` if no such test is needed.
+    /// A condition that tests whether the value has its declared type; `None` if no test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name.
     pub(super) used: Cell<bool>,

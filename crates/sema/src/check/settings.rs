@@ -190,8 +190,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the word that is the value, written with or without quotes; empty if the value is not a
-/// word.
+/// Returns the word of a value that is a single word, with or without quotes; otherwise an empty
+/// text.
 fn setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

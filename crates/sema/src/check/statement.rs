@@ -12,7 +12,8 @@ use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks every table. The first table has the main file's routes outside any table.
+    /// Checks every table. The first table contains the main file's routes that are outside any
+    /// `table`.
     pub(super) fn check_tables(&mut self) {
         let symbols = self.symbols;
         self.push_table(TableKind::Routes, ROUTES_TABLE, None, "");
@@ -171,8 +172,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns a handler's parameters and the span of its declaration; `None` if no handler is
-    /// declared.
+    /// Returns the parameters of a handler and the span of its declaration. `None` if the program
+    /// declares no handlers; an unknown name is an error.
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;

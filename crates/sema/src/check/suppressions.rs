@@ -1,4 +1,5 @@
-//! Suppressions: the `# rulec: allow` comments, and warnings about unused ones.
+//! Suppressions: `# rulec: allow` comments, which suppress warnings. A suppression that suppresses
+//! no warning is itself reported.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -77,7 +78,8 @@ impl Suppressions {
         })
     }
 
-    /// Returns the index of the first suppression of this code whose statement contains `place`.
+    /// Returns the index of the first suppression of this code whose statement contains the span
+    /// `place`.
     fn first_covering(&self, code: Code, place: Span) -> Option<usize> {
         let before = |list: &[usize]| {
             let end = list.partition_point(|at| start_of(self.all[*at].1) <= start_of(place));

@@ -1,4 +1,5 @@
-//! Checks `test` blocks: the given message against the declared input, and the expectation.
+//! Checks `test` blocks: whether the message of the test fits the declared input, and whether the
+//! expected result is possible.
 
 mod then;
 
@@ -99,7 +100,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the declared type of a field that a test gives; `None` if it has no declared type.
+    /// Returns the declared type of a field for which a test gives a value; `None` if there is
+    /// none. `is_judged` is true if the test validates a payload, whose fields have no type here.
     fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {
@@ -140,7 +142,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Reads an expectation: the table that decides, its expected choice, and further expectations.
+    /// Reads an expectation. Returns the table that decides, the expected choice, and the further
+    /// expectations, such as handler arguments.
     fn read_expectation(
         &mut self,
         expect: &'a Expectation,
@@ -159,14 +162,16 @@ impl<'a> Checker<'a> {
         Ok((entry, expected, then))
     }
 
-    /// Returns the index of the payload kind that an expectation is about.
+    /// Returns the index of the payload kind (a declared `payload`) that an expectation names;
+    /// `None` for other expectations.
     fn expected_payload_kind(&self, expect: &Expectation) -> Option<usize> {
         let kind = expect.path.first()?;
         // Payloads are in the order of their symbols.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 
-    /// Reads the expected verdict on a payload.
+    /// Reads the expected verdict on a payload: its outcome, such as `reject`, and the rules that
+    /// it violates.
     fn read_verdict(
         &mut self,
         expect: &'a Expectation,
@@ -365,12 +370,12 @@ fn count_phrase(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Name lookups for tests, computed once.
+/// Names that tests may mention, computed when a test first needs them.
 #[derive(Default)]
 struct NameTables {
     /// The rules by name.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
-    /// For each payload kind, by its index, the names of its rules.
+    /// For each payload kind (a declared `payload`), by its index, the names of its rules.
     judged: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
@@ -389,8 +394,8 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
     }
 }
 
-/// Returns the message for the first part of a value that does not have the declared type. Null
-/// always fits, because tests use null for a missing field.
+/// Compares a value with the declared type. Returns the message for the first part of the value
+/// that does not fit. Null always fits, because tests use null for a missing field.
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));

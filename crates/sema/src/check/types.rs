@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads the fields of a record type, an `input` block or a parameter list. A field with an
-    /// error is reported once and then has type `any`.
+    /// error is reported once; it has the type `any` from then on.
     pub(super) fn resolve_record(&mut self, fields: &[ast::Field]) -> RecordType {
         let mut record = RecordType::default();
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
@@ -216,8 +216,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Collects the names of types that a type mentions. Returns the size of the type without expanding
-/// these types.
+/// Collects the names of the types that `written` mentions. Returns the size of `written`, in which
+/// each such name counts as one node.
 fn collect_type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     let inner = match &written.kind {
         TypeKind::Name(name) => {

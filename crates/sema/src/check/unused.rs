@@ -1,5 +1,5 @@
 //! Unused parts of the main file, for the analysis report: fields of `input` that no rule reads,
-//! and imports of which nothing is used. Only the checker knows both the source text and the
+//! and imports whose definitions no rule uses. Only the checker knows both the source text and the
 //! resolved names. Uncertain cases are not reported.
 
 use super::Checker;
@@ -43,8 +43,8 @@ impl Checker<'_> {
         self.collect_unused_imports();
     }
 
-    /// Returns the outermost `input` fields of which nothing is read. Empty if there are payloads
-    /// or workflows, because they read messages in other ways.
+    /// Returns the outermost `input` fields that no rule reads, not even in part. Empty if there
+    /// are payloads or workflows, because they read messages in other ways.
     fn unused_fields(&self) -> Vec<UnusedDeclaration> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;
@@ -74,8 +74,8 @@ impl Checker<'_> {
         idle.into_iter().map(|(_, idle)| idle).collect()
     }
 
-    /// Finds unused imports: the imported files only define names, and no rule uses any of the
-    /// names.
+    /// Finds unused imports. An import is unused if the imported files contain only definitions,
+    /// and no rule uses any of these definitions.
     fn collect_unused_imports(&mut self) {
         let Some(main) = self.loaded.units.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {

@@ -1,5 +1,5 @@
-//! Uses of undeclared message fields, per route. The uses are kept to check later routes against
-//! them, and to find the types that change if a route is removed.
+//! The undeclared message fields that each route uses. New routes are checked against these uses.
+//! The uses also show which inferred types change if a route is removed.
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
@@ -10,22 +10,23 @@ use rulec_lang::ty::KindSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The message's fields: a declared input, or the inferred uses.
+/// The fields of the message: the declared input, or the types inferred from how rules use the
+/// fields.
 #[derive(Clone)]
 pub enum KnownFields {
     Input(Arc<DeclaredInput>),
     Uses(Arc<FieldUses>),
 }
 
-/// The message's fields, like [`KnownFields`], for rules whose routes may be added and removed
-/// later.
+/// The message's fields, like [`KnownFields`]. Inferred types are stored with counts, so that
+/// routes can be added and removed.
 pub enum CountedFields {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
 }
 
 impl CountedFields {
-    /// Returns a snapshot of the current fields.
+    /// Returns the fields as [`KnownFields`], which do not change when routes are added or removed.
     pub fn snapshot(&self) -> KnownFields {
         match self {
             CountedFields::Input(input) => KnownFields::Input(Arc::clone(input)),
@@ -34,7 +35,8 @@ impl CountedFields {
     }
 }
 
-/// The fields that one route uses, each with the kinds that all its uses accept.
+/// The undeclared fields that one route uses. For each field, the kinds of value that all uses in
+/// the route accept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RouteUses(Vec<(OwnedPath, KindSet)>);
 
@@ -47,7 +49,7 @@ impl RouteUses {
     }
 }
 
-/// The uses of each route, by the route's span.
+/// The fields that each route uses, by the route's span.
 #[derive(Debug, Default)]
 pub struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
 
@@ -56,14 +58,14 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// Returns the uses of the route with this span; `None` if the uses are not counted.
+    /// Returns the fields that the route with this span uses; `None` if uses are not counted.
     pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
 }
 
-/// The uses of fields in all rules. Equal [`RouteUses`] are stored once with a count. Most routes
-/// use the same fields in the same way, so most edits change only a count.
+/// The undeclared fields that all rules use. Equal [`RouteUses`] are stored once with a count. Most
+/// routes use the same fields in the same way, so most edits change only a count.
 #[derive(Debug, Default)]
 pub struct CountedUses {
     fields: Arc<FieldUses>,
@@ -71,12 +73,12 @@ pub struct CountedUses {
 }
 
 impl CountedUses {
-    /// Returns the merged uses, against which new routes are checked.
+    /// Returns the uses of all rules, merged by field. New routes are checked against them.
     pub fn merged_uses(&self) -> &Arc<FieldUses> {
         &self.fields
     }
 
-    /// Adds a use of a field outside routes, which is never removed.
+    /// Adds a use of a field by a statement that is not a route. Such a use is never removed.
     pub(super) fn add_permanent_use(
         &mut self,
         path: &[impl PathSegment],
@@ -86,7 +88,8 @@ impl CountedUses {
         Arc::make_mut(&mut self.fields).add_permanent_use(path, kinds, names);
     }
 
-    /// Adds the uses of a route; returns the shared copy of equal uses.
+    /// Adds the fields that a route uses. If an equal [`RouteUses`] is already stored, returns the
+    /// stored one to share memory.
     pub fn add_route(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
         if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
             *count += 1;
@@ -97,9 +100,9 @@ impl CountedUses {
         uses
     }
 
-    /// Removes the uses of a route. Returns false if the remaining rules now accept more kinds for
-    /// a field. Rules that were compiled together with the route then have a different meaning
-    /// without it.
+    /// Removes the fields that a route uses. Returns false if the remaining rules now accept more
+    /// kinds of value for some field. Without the route, those rules then have a different meaning
+    /// than when they were compiled.
     pub fn remove_route(&mut self, uses: &Arc<RouteUses>) -> bool {
         match self.routes.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,
@@ -113,7 +116,7 @@ impl CountedUses {
     }
 }
 
-/// The merged uses of fields in all rules.
+/// For each undeclared field, the kinds of value that the uses in all rules accept.
 #[derive(Clone, Debug, Default)]
 pub struct FieldUses {
     fields: HashMap<OwnedPath, FieldUse>,
@@ -123,7 +126,8 @@ pub struct FieldUses {
 struct FieldUse {
     /// The kinds that uses outside routes accept; `None` if there are no such uses.
     fixed: Option<KindSet>,
-    /// The number of distinct [`RouteUses`] with each set of kinds for this field.
+    /// Each set of kinds that routes accept for this field, with the number of distinct
+    /// [`RouteUses`] that contain the set.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 
@@ -136,7 +140,7 @@ impl FieldUse {
 }
 
 impl FieldUses {
-    /// Returns the kinds that a field is read as; `None` if it is unused.
+    /// Returns the kinds of value as which a field is read; `None` if no rule uses the field.
     pub(super) fn kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
         Some(self.fields.get(&PathRef(path))?.kinds(path))
     }
@@ -160,8 +164,8 @@ impl FieldUses {
         }
     }
 
-    /// Removes the uses of a route. Returns false if a field that is still used now accepts more
-    /// kinds.
+    /// Removes the fields that a route uses. Returns false if the remaining rules now accept more
+    /// kinds of value for some field.
     fn remove_route(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {

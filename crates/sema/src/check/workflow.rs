@@ -117,8 +117,8 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// Checks the workflow graphs. Runs after all routers are known, and only without errors: an
-    /// invalid route would also be reported as missing here.
+    /// Checks the graphs of all workflows. Runs after all routers are checked, and only if there is
+    /// no error. Otherwise an invalid route would also be reported as missing here.
     pub(super) fn check_graphs(&mut self) {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;

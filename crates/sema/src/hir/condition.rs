@@ -46,7 +46,8 @@ impl Deref for Condition {
     }
 }
 
-/// The condition is written into a separate part of the file, so that it can be decoded alone.
+/// The condition is written into a separate part of the file, so that a reader can decode it
+/// without the rest.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {
@@ -61,8 +62,8 @@ impl Codec for Condition {
 }
 
 impl Program {
-    /// Returns the lengths of the program's vectors. A reader checks ids against these lengths.
-    /// `files` is the number of source files.
+    /// Returns the lengths of the program's vectors, with which a reader compares ids. `files` is
+    /// the number of source files.
     pub fn table_counts(&self, files: usize) -> TableCounts {
         TableCounts::default()
             .with_count(IndexedTable::File, files)

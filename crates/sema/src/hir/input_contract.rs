@@ -1,4 +1,5 @@
-//! The input contract that a program relies on, and how messages violate it.
+//! The input contract of a program (the types that it requires of message fields), and how messages
+//! violate the contract.
 
 use super::Program;
 use rulec_base::broken_invariant;
@@ -45,7 +46,7 @@ impl Program {
         Cow::Owned(record)
     }
 
-    /// Returns the violations of the input contract by a message.
+    /// Returns how a message violates the input contract.
     pub fn contract_violations(&self, message: &Json) -> Vec<InputViolation> {
         let Some(promised) = self.input_contract() else { return Vec::new() };
         let mut found = schema::find_input_violations(&promised, message);

@@ -1,7 +1,7 @@
 //! The nesting depth of quantifiers. A subexpression of a quantifier's body that does not read the
-//! element is loop-invariant: every engine computes it once, so it counts as if it were outside.
-//! Quantifiers that do depend on each other form chains. A chain of n quantifiers takes time up to
-//! the n-th power of the list length.
+//! element is loop-invariant. Every engine computes such a subexpression once, so it counts as if
+//! it were outside the quantifier. Quantifiers that do depend on each other form chains. A chain of
+//! n quantifiers takes time up to the n-th power of the list length.
 
 use super::{
     Block, Cond, CondKind, Correction, Each, Expr, ExprKind, ObjectStep, Part, Program, ValueId, VarId,
@@ -37,8 +37,9 @@ impl QuantifierFacts {
         self.facts_of(part).free
     }
 
-    /// Returns the length of the longest chain of dependent quantifiers through a quantifier with
-    /// this body. `around` is the number of enclosing quantifiers that the quantifier depends on.
+    /// Returns the length of the longest chain of dependent quantifiers that contains a quantifier
+    /// with this body. `around` is the number of enclosing quantifiers on which the quantifier
+    /// depends.
     pub fn quantifier_depth(&mut self, around: u32, body: &Cond) -> u32 {
         around.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).chain)
     }
@@ -100,8 +101,8 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True if [`Each::nest`] of every `each` is the depth that [`Program::compute_each_depths`]
-    /// computes.
+    /// True if the stored [`Each::nest`] of every `each` equals the depth that
+    /// [`Program::compute_each_depths`] computes.
     pub(super) fn are_each_depths_valid(&self) -> bool {
         fn fit(block: &Block, nested: &QuantifierDepths) -> bool {
             block.each.iter().all(|each| each.nest == nested.depth_of_each(each) && fit(&each.block, nested))

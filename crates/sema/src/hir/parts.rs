@@ -25,8 +25,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns an identity for the node: its address, and whether it is a condition. The identity
-    /// is valid until the program moves. `None` for a use of a `let`.
+    /// Returns an identity of the node: its address, and true if it is a condition. The identity is
+    /// valid until the program moves in memory. `None` for a use of a `let`.
     pub fn address(self) -> Option<(usize, bool)> {
         match self {
             Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),
@@ -98,7 +98,8 @@ impl Expr {
 }
 
 impl Program {
-    /// Returns the fields that a node reads, `let`s included, each with the span of its first use.
+    /// Returns the fields that a node reads, including reads in the bodies of its `let`s. Each
+    /// field has the span of its first use.
     pub fn field_reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
         let mut found = Vec::new();
         self.add_reads(part, &mut found);

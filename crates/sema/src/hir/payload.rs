@@ -27,8 +27,8 @@ pub struct BindingRoot {
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub name: Arc<str>,
-    /// The rank by which payloads are executed, lowest first; payload kinds without a rank come
-    /// last.
+    /// The rank by which a service orders payloads for execution, lowest first. Payload kinds
+    /// without a rank come last.
     pub rank: Option<i64>,
     /// Whether payloads of other kinds are dropped if a payload of this kind is executed first.
     pub interrupts: bool,
@@ -56,7 +56,8 @@ impl Payload {
     }
 }
 
-/// Requirements that are evaluated with the same bindings.
+/// Requirements that are evaluated with the same bindings, such as the requirements on one list
+/// element.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The `let`s of the block, computed in this order before the requirements.
@@ -90,14 +91,14 @@ pub struct Each {
     pub nest: u32,
 }
 
-/// A path in the validated object: it starts at the path of the binding `root` and continues with
-/// `steps`.
+/// A path in the validated object. The path starts at the value of the binding `root` and continues
+/// with `steps`.
 #[derive(Clone, Debug)]
 pub struct ObjectPath {
     pub root: BindingId,
     pub steps: Vec<ObjectStep>,
-    /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`. Each dotted key sets
-    /// a nested field. A violation in such a nested field is reported at the dotted key.
+    /// Set if the object at this path may have dotted keys, such as `a.b`, each of which sets a
+    /// nested field. A violation in such a nested field is reported at the dotted key.
     pub dotted: Option<DottedPath>,
 }
 
@@ -134,8 +135,8 @@ impl ObjectPath {
 
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// The rule whose condition is true when the requirement is violated. The name of the rule is
-    /// the requirement's id.
+    /// The rule whose condition is true when the requirement is violated. The id of the requirement
+    /// is the rule's name.
     pub rule: RuleId,
     pub place: ObjectPath,
     pub message: Message,
@@ -153,9 +154,9 @@ pub struct Requirement {
 
 #[derive(Clone, Debug)]
 pub enum Correction {
-    /// Writes this value at the requirement's path, unless this value is missing.
+    /// Writes this value at the requirement's path. Writes nothing if the value is missing.
     Default(ValueId),
-    /// Like `Default`, for a field whose value was out of range.
+    /// Writes this value at the requirement's path, where the field's value was out of range.
     Clamp(ValueId),
     Remove,
 }

@@ -1,5 +1,6 @@
-//! The size and depth of a condition after every `let` and `def` is expanded. The depth is limited
-//! because evaluators are recursive, the size because nested definitions grow exponentially.
+//! The size and depth of a condition in which every `let` and `def` is replaced by its body. The
+//! depth is limited because evaluators are recursive. The size is limited because nested
+//! definitions grow exponentially.
 
 use super::Part;
 

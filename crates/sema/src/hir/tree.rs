@@ -51,9 +51,10 @@ pub enum CondKind {
     /// A call of a `def`: its name, and its body with the arguments substituted.
     Call(Arc<str>, Box<Cond>),
     /// The conditions of a choice's branch. A condition is usable if the values that it reads are
-    /// present. Unusable conditions are skipped, and at least one condition must be usable.
+    /// present. The evaluation skips unusable conditions; if all are unusable, the branch is not
+    /// chosen.
     Branch {
-        /// True if all usable conditions must be true, false if one is enough.
+        /// True if every usable condition must be true, false if one true condition is enough.
         all: bool,
         conditions: Vec<Guarded>,
     },
@@ -129,8 +130,8 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// Arithmetic, `??`, or a sign (without a second operand).
     Op(Op, Box<Expr>, Option<Box<Expr>>),
-    /// A value that is read as a declared type; a value of another kind counts as missing. The type
-    /// is written as in `x as number`, or is the declared type of a parameter or field.
+    /// Reads a value as a declared type; a value of another kind counts as missing. The type is
+    /// written as in `x as number`, or is the declared type of a parameter or field.
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),
@@ -186,8 +187,8 @@ impl Const {
     }
 }
 
-/// True if a value in a list survives a round trip through JSON. Date-times and versions have no
-/// JSON form, and `-0.0` would be read back as an integer.
+/// True if a value survives a round trip through JSON as an element of a list. Date-times and
+/// versions have no JSON form, and `-0.0` would be read back as an integer.
 fn is_json_exact(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) => false,

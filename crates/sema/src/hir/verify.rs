@@ -16,7 +16,7 @@ fn ensure(holds: bool, what: &'static str) -> Verified {
 }
 
 impl Program {
-    /// Verifies the program. The conditions of its rules are decoded to trees by this call.
+    /// Verifies the program. As a side effect, decodes the conditions of all rules to trees.
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::new(self)?;
         let part = self.rules.len().div_ceil(Threads::All.count_for_statements(self.rules.len())).max(1);
@@ -26,9 +26,9 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. For each table and each value, the verifier stores a number of
-/// bindings `n`: only bindings with ids below `n` may be read. 0 means that only the message is
-/// available.
+/// Verifies a whole program. For each table and each value, `tables` and `values` contain a number
+/// of bindings `n`: only bindings with ids below `n` may be read. If the number is 0, only the
+/// message may be read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -37,7 +37,8 @@ struct Verifier<'p> {
 }
 
 impl<'p> Verifier<'p> {
-    /// Verifies everything in the program except the rules; the returned verifier can verify them.
+    /// Verifies everything in the program except the rules. Returns a verifier with which the
+    /// caller can verify the rules.
     fn new(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
         let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
@@ -86,7 +87,8 @@ impl<'p> Verifier<'p> {
         Ok(verifier)
     }
 
-    /// Verifies the payloads and computes how many bindings their tables and values may read.
+    /// Verifies the payloads, and computes the number of bindings that each of their tables and
+    /// values may read.
     fn verify_payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
         ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
@@ -194,7 +196,8 @@ impl NodeVerifier<'_> {
         Ok(())
     }
 
-    /// Verifies a condition without its children; returns the variable that the condition binds.
+    /// Verifies one condition, but not the conditions and values in it. Returns the variable that
+    /// the condition binds.
     fn verify_cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
             CondKind::Test(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
@@ -205,7 +208,8 @@ impl NodeVerifier<'_> {
         Ok(None)
     }
 
-    /// Verifies a value without its children; returns the variable that the value binds.
+    /// Verifies one value, but not the conditions and values in it. Returns the variable that the
+    /// value binds.
     fn verify_expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
         let holds = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -245,7 +249,7 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (text.form == NormalizationForm::None || search.is_none_or(|search| search.prepares_texts()))
 }
 
-/// True for an `and` of presence tests, which is never unknown.
+/// True for an `and` of presence tests, which is true or false but never unknown.
 fn is_presence(cond: &Cond) -> bool {
     let tests = |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
     matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(tests))

@@ -52,8 +52,8 @@ impl Node {
 }
 
 impl Workflow {
-    /// Returns the size of the workflow: the number of nodes, of next nodes, and of router targets
-    /// for each next node. A node counts every time that it is mentioned.
+    /// Returns the size of the workflow. It is the sum of the number of nodes, of next nodes, and
+    /// of router targets for each next node. A node counts as often as it is mentioned.
     pub fn size(&self, program: &Program) -> usize {
         let targets =
             |table: TableId| -> usize {
@@ -73,7 +73,7 @@ impl Workflow {
         sizes.fold(0, usize::saturating_add)
     }
 
-    /// Returns the nodes as a graph.
+    /// Returns the workflow's nodes as the vertices of a graph.
     pub fn to_vertices(&self, program: &Program) -> Vec<Vertex> {
         // Cached, because many nodes may share a router.
         let mut known: HashMap<TableId, Arc<[Route]>> = HashMap::new();

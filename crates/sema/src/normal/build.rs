@@ -26,7 +26,8 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Lowers a checked program. The diagnostics warn about conditions that folded to constants.
+/// Lowers a checked program to the normal form. The diagnostics warn about conditions that are
+/// always true or always false.
 pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
     let mut builder = NormalBuilder::new(program);
     for table in &program.tables {
@@ -110,15 +111,16 @@ pub struct NormalBuilder<'a> {
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
-    /// Normal forms of "C is true" and "C is false", by the address of C and the quantifier depth.
+    /// The normal forms of "C is true" and "C is false". The key is the address of C and the
+    /// quantifier depth.
     cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
     nests: QuantifierFacts,
-    /// The number of enclosing quantifiers that the current node may depend on.
+    /// The number of enclosing quantifiers on which the current node may depend.
     around: u32,
-    /// True if both polarities of the current node are needed.
+    /// True if the current node needs two normal forms: that it is true, and that it is false.
     is_value: bool,
     diagnostics: Vec<Diagnostic>,
 }
@@ -214,7 +216,8 @@ impl<'a> NormalBuilder<'a> {
         }
     }
 
-    /// Returns a constant operand's value: missing without an operand, `None` if not constant.
+    /// Returns the value of an operand if it is a constant; `None` if it is not. An absent operand
+    /// has the value missing.
     fn constant_operand(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
         operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
@@ -237,7 +240,8 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Builds a node with a quantifier's variable in scope.
+    /// Builds a node with a quantifier's variable in scope. Returns the level of the quantifier,
+    /// its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,
         var: &Var,
@@ -262,7 +266,7 @@ impl<'a> NormalBuilder<'a> {
         (level, nest, made)
     }
 
-    /// Builds a node that is outside every quantifier.
+    /// Builds a node as if it were outside every quantifier.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::take(&mut self.around);
         let made = build(self);
@@ -338,7 +342,8 @@ impl<'a> NormalBuilder<'a> {
         NExpr::Cond { holds, fails, reads: self.levels_read(Part::Cond(cond)) }
     }
 
-    /// Returns the levels of the enclosing quantifiers whose elements a node reads.
+    /// Returns the levels (nesting depths) of the enclosing quantifiers whose elements a node
+    /// reads.
     fn levels_read(&mut self, part: Part<'_>) -> QuantifierLevels {
         let free = self.nests.free_variables(part);
         let levels = free.iter().filter_map(|id| self.levels.get(id));
@@ -359,7 +364,8 @@ impl<'a> NormalBuilder<'a> {
         made
     }
 
-    /// Builds a node with `is_value` set: true if both polarities of the node are needed.
+    /// Runs `build` with `is_value` set. The flag is true if a node needs two normal forms: that it
+    /// is true, and that it is false.
     fn with_is_value<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.is_value, is_value);
         let made = build(self);

@@ -1,10 +1,10 @@
-//! Costs of conditions and values, by which operands are ordered.
+//! Costs of conditions and values. The operands of `and` and `or` are ordered by cost.
 
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value so far, indexed by id. The cost of a node is the highest
-/// cost of its parts.
+/// The cost of each condition and value, indexed by id. The cost of a node is the highest cost of
+/// its parts.
 #[derive(Default)]
 pub(super) struct CostTable {
     exprs: Vec<Cost>,
@@ -25,7 +25,7 @@ impl CostTable {
         ids.into_iter().map(|id| self.conds[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
-    /// Records the cost of the value with the next id.
+    /// Computes the cost of `expr` and appends it. The id of `expr` must be the next id of a value.
     pub(super) fn add_expr(&mut self, expr: &NExpr) {
         let cost = match expr {
             NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
@@ -50,7 +50,8 @@ impl CostTable {
         self.exprs.push(cost);
     }
 
-    /// Records the cost of the condition with the next id.
+    /// Computes the cost of `cond` and appends it. The id of `cond` must be the next id of a
+    /// condition.
     pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
         let cost = match cond {
             NCond::Const(_) => Cost::Scalar,

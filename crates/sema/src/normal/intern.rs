@@ -6,13 +6,13 @@ use std::hash::{BuildHasher, Hash};
 /// Ids of distinct values: their indexes in the vector that stores them.
 #[derive(Default)]
 pub(super) struct ValueIds {
-    /// The hash of each value and its id. The hash is kept because a value may be a long list.
+    /// The hash and the id of each value. The hash is stored because a value may be a long list.
     table: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }
 
 impl ValueIds {
-    /// Returns the id of a value, and whether the value was added to `values`.
+    /// Returns the id of a value. The bool is true if the value is new and was added to `values`.
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
         let ValueIds { table, hasher } = self;
         let hash = hasher.hash_one(&value);

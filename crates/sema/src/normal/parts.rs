@@ -11,7 +11,7 @@ pub enum Part {
 }
 
 impl Normal {
-    /// Calls `visit` with every direct child of a node; returns `None` if the node does not exist.
+    /// Calls `visit` with every direct child of a node. Returns `None` if the node does not exist.
     pub fn for_each_child(&self, part: Part, visit: &mut dyn FnMut(Part)) -> Option<()> {
         let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));
         match part {

@@ -123,12 +123,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The parts of an [`Each`] that precede its rules: a list or dict, and the bindings of an element.
+/// The parts of an [`Each`] that come before its rules: the list or dict, and the bindings of an
+/// element.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
-    /// The condition after `when`, which selects elements.
+    /// The condition after `when`; the rules apply only to elements for which it is true.
     pub(super) when: Option<Expr>,
 }

@@ -18,7 +18,7 @@ use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use serde_json::Value as Json;
 
-/// A declared field, with the values and texts that the rules of the field share.
+/// A declared field, with the values and texts that all rules of the field use.
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
@@ -37,8 +37,8 @@ impl<'a> DeclaredField<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the test that the value that contains the field is an object. `None` if a rule need
-    /// not test this.
+    /// Returns the condition that the parent of the field is an object. `None` if the rules of the
+    /// field need not test this.
     fn object_test(&self) -> Option<Cond> {
         self.site.may_differ.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
@@ -59,7 +59,7 @@ impl<'a> DeclaredField<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Adds the fields that a body declares to the scope.
+    /// Adds the fields that `items` declare to the scope, so that rules can use their names.
     pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
         let before = self.diagnostics.len();
         let mut seen: HashMap<&str, Span> = HashMap::new();
@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
         declared.object_test().into_iter().chain([there, other]).collect()
     }
 
-    /// Adds the rule for `not blank`, with `span` as its clause.
+    /// Adds the rule for `not blank`. `span` is the span of these words.
     fn add_not_blank_rule(&mut self, declared: &DeclaredField<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {

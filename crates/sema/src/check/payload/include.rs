@@ -108,7 +108,8 @@ impl<'a> Checker<'a> {
         self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 
-    /// Lowers a group's items. Only `payload`, `decision` and the group's own names are in scope.
+    /// Lowers the items of a group. Only `payload`, `decision` and the names that the group
+    /// declares are in scope.
     pub(super) fn lower_group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &ItemSite) {
         let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer = std::mem::replace(&mut self.scope, judged);

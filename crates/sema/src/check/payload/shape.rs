@@ -1,5 +1,5 @@
-//! The schema of an object: its fields and their shapes. The fields of included groups belong to
-//! it.
+//! The schema of an object: its fields with their shapes (accepted values). The fields of included
+//! groups are part of the schema.
 
 use super::super::constant::constant_json_of;
 use super::super::{Checked, Checker};
@@ -13,7 +13,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A name in the scope of payload rules. Its value is the name of the payload kind.
+/// A name that payload rules can use. Its value is the name of the declared payload (the payload
+/// kind).
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {

@@ -49,8 +49,8 @@ impl<'a> Checker<'a> {
         REQUEST_FIELDS.into_iter().chain(names).collect()
     }
 
-    /// Builds a call of the built-in function that analyses a text for `feature`, such as its
-    /// keywords or its length.
+    /// Builds a call of the built-in function for `feature`. The function analyses a text, for
+    /// example computes its intent or its keywords.
     fn feature_call(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
         let text = self.check_analysed_text(span)?;
         let externs = &mut self.program.externs;
@@ -241,7 +241,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What an unknown name should be: a field of `request`, or an entity in `request.entities`.
+/// Where a name that was not found should be declared: as a field of `request`, or as an entity in
+/// `request.entities`.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,

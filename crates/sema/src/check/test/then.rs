@@ -1,4 +1,4 @@
-//! Further expectations of a test: the handler with arguments and metadata, the next nodes of a
+//! Further expectations of a test: the handler with its arguments and metadata, the next nodes of a
 //! router, the score of an intent flow. An expectation that no rule can satisfy is an error.
 
 use crate::check::{AlreadyReported, Checked, Checker, join_names};
@@ -101,8 +101,8 @@ impl<'a> Checker<'a> {
         Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
     }
 
-    /// Checks that some route leads to the handler, and that such routes have the arguments and
-    /// metadata.
+    /// Checks that some route of the table leads to the handler, and that such routes have the
+    /// expected arguments and metadata.
     fn check_handler_expectation(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
             let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
@@ -148,7 +148,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports a name of a handler, argument or key that is not in the set.
+    /// Reports the name of a handler, argument or metadata key if `names` does not contain the
+    /// name.
     fn check_known_name(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());

@@ -7,8 +7,9 @@ use hashbrown::HashSet;
 use rulec_lang::operators::{Op, TestMode};
 
 impl NormalBuilder<'_> {
-    /// Builds a branch of a choice, which requires at least one usable condition. With `all`, every
-    /// usable condition must be true; otherwise one usable condition must be true.
+    /// Builds the condition that a branch of a choice is definitely `want`. At least one condition
+    /// of the branch must be usable (read only present values). If `all`, every usable condition
+    /// must be true; otherwise one is enough.
     pub(super) fn build_branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
         let parts = conditions.iter().map(|Guarded { usable, cond }| {
             let (usable, skipped) = (self.build_cond(usable, want), self.build_cond(usable, !want));
@@ -28,8 +29,8 @@ impl NormalBuilder<'_> {
         self.join_conds(parts, all == want)
     }
 
-    /// Joins the conditions "the part is definitely `want`" of all parts. They are joined by `and`
-    /// if `conjunction`, otherwise by `or`.
+    /// Builds for each part the condition "the part is definitely `want`" and joins these
+    /// conditions. They are joined by `and` if `conjunction`, otherwise by `or`.
     pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
         self.join_conds(parts, conjunction)
@@ -58,7 +59,8 @@ impl NormalBuilder<'_> {
         }
     }
 
-    /// Builds the condition that is true exactly where the condition `id` is not true.
+    /// Builds the complement: the condition that is true exactly for the messages for which `id` is
+    /// not true.
     pub fn build_complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
