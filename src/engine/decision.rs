@@ -31,10 +31,12 @@ use std::time::Duration;
 pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
-    /// The segment of live rules that contains the statement; `None` for the base of live rules,
-    /// and for rules that cannot be edited.
+    /// The segment (routes added by edits and compiled together) that contains the chosen
+    /// statement. `None` if live rules compiled the statement in full, and for rules that cannot be
+    /// edited.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement, by its id in the program of that segment or rule set.
+    /// The chosen statement, by its id in the program of `segment` or, without a segment, of
+    /// `rules`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
@@ -104,7 +106,7 @@ impl Decision {
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
-    /// for a route inserted into live rules that is not yet merged into the base.
+    /// for a route that an edit of live rules inserted and that is not yet merged.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
@@ -131,7 +133,8 @@ impl Decision {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }
 
-    /// Returns the permissions that another handler requires, by the rules of this decision.
+    /// Returns the permissions that the rules of this decision require for any handler, chosen or
+    /// not.
     pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
         self.rules.program.required_permissions(handler)
     }

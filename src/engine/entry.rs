@@ -165,8 +165,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
-    /// Only the condition of a jump itself is evaluated.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
+    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.matched(rules, scratch, Input::Tree(message))
@@ -183,10 +183,10 @@ impl<'r> Entry<'r> {
         self.program().tables[self.table.index()].kind
     }
 
-    /// Returns the conditions of a choice that are ignored because they cannot be evaluated for
-    /// this message. The order is branch by branch, as in the source. Empty if the entry is not a
-    /// choice. Each condition is also logged as a `tracing` warning with the target
-    /// `rulec::choice`.
+    /// Returns the conditions of a choice that are ignored for this message, because a value they
+    /// need is missing or of another type. The order is branch by branch, as in the source. Empty
+    /// if the entry is not a choice. Each condition is also logged as a `tracing` warning with the
+    /// target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
@@ -201,10 +201,10 @@ impl<'r> Entry<'r> {
         skipped
     }
 
-    /// Returns the handlers that a decision can still select if fields that the message lacks are
-    /// added later. These are the handlers of routes that hold or are unknown, up to the first
-    /// route that surely holds. A jump counts as all handlers of its table. The names are sorted,
-    /// without duplicates.
+    /// Returns the handlers that a decision could select if the caller added fields that the
+    /// message lacks. These are the handlers of routes whose condition is true or unknown, up to
+    /// the first route whose condition is true. A jump counts as all handlers of its table. The
+    /// names are sorted, without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
         let possible =
             self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
@@ -224,7 +224,7 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Evaluates the decision and adds the result of every evaluated condition to `truths`, for
+    /// Evaluates the decision and counts the result of every evaluated condition in `truths`, for
     /// coverage. This includes conditions inside computed arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, truths: &mut ConditionCoverage) {
