@@ -21,8 +21,8 @@ pub(super) struct FieldUse {
     pub defaulted: bool,
 }
 
-/// Finder for the message fields that conditions read. Holds the program, and the values behind the
-/// names of one payload kind.
+/// Finder for the message fields that conditions read. Holds the program, and maps the names of one
+/// payload kind to their values.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
     named: HashMap<BindingId, ValueId>,

@@ -233,7 +233,8 @@ fn push_ascii_folded(run: &str, out: &mut String) {
 }
 
 /// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
-/// or contains other characters that may fold. The contents of `room` are then not usable.
+/// for `room` or contains other characters that may fold. If the result is false, the contents of
+/// `room` are not usable.
 #[inline]
 pub fn fold_into_slice(text: &[u8], room: &mut [u8]) -> bool {
     let Some(room) = room.get_mut(..text.len()) else { return false };
