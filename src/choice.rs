@@ -75,8 +75,8 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message holds no usable answer to a question. The question's default branch is
-/// then taken.
+/// The reason why a message holds no usable answer to a question. In this case, the default branch
+/// of the question is taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

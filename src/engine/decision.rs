@@ -22,7 +22,7 @@ use std::time::Duration;
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
 /// `missing_args`, `exceeded` and `failures` appear if they are not empty.
 ///
-/// Entries of other kinds write other keys in place of `chosen` to `metadata`:
+/// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
 ///   declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
@@ -95,7 +95,7 @@ impl Decision {
         self.details.as_deref().map_or(&[], list)
     }
 
-    /// Returns the name of the entry that decided.
+    /// Returns the name of the entry (table, choice, router or flow set) that decided.
     pub fn entry(&self) -> &str {
         &self.rules.program.tables[self.entry.index()].name
     }
@@ -172,7 +172,7 @@ impl Decision {
         }
     }
 
-    /// Returns the kind of the entry that decided.
+    /// Returns the kind of the entry that decided, such as a table of routes or a choice.
     pub fn kind(&self) -> TableKind {
         self.rules.program.tables[self.entry.index()].kind
     }
@@ -203,7 +203,8 @@ impl Decision {
         }
     }
 
-    /// Returns the names of the tables from the entry to the table of the chosen route, inclusive.
+    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table of
+    /// the entry, and the last is the table of the chosen route.
     pub fn path(&self) -> Vec<&str> {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }

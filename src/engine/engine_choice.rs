@@ -24,7 +24,8 @@ pub(super) struct EngineChoice {
     pub table: TableId,
     /// The engine for messages that are JSON trees; `None` until it is selected.
     on_tree: Option<Backend>,
-    /// The engine for messages already read into slots; `None` until it is selected.
+    /// The engine for messages already read into slots (one value for each field that the rules
+    /// use); `None` until it is selected.
     on_slots: Option<Backend>,
     /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
@@ -208,8 +209,8 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
-    /// Returns every route that holds for a message that `source` reads from `data` into slots.
-    /// `None` if the message must be read as a JSON tree.
+    /// Returns every route whose condition holds for a message that `source` reads from `data` into
+    /// slots. `None` if the message must be read as a JSON tree.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,

@@ -59,7 +59,8 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// An entry: a table of a rule set, bound to its rules so that it can decide.
+/// An entry: a table, choice, router or flow set of a rule set, bound to its rules so that it can
+/// decide.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r SharedRuleSet,
@@ -99,7 +100,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Runs `work` with the engine choice, the rules and the working memory of this thread.
+    /// Calls `work` with the engine choice of this entry, the rules, and the working memory that
+    /// this thread reuses.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -143,9 +145,9 @@ impl<'r> Entry<'r> {
         self.decide_value_without_lock(message, |decide| decide())
     }
 
-    /// Like [`Entry::decide_value`], for an embedding whose values are readable only under a lock.
-    /// After the value is read, `without_lock` receives the rest of the work and runs it without
-    /// the lock. Unstable.
+    /// Like [`Entry::decide_value`], for a caller whose values are readable only under a lock.
+    /// After the value is read, `without_lock` receives the rest of the work as a closure. It must
+    /// release the lock and run the closure. Unstable.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,

@@ -402,7 +402,8 @@ impl LiveRules {
     }
 }
 
-/// Returns the id of the table `name`; an error if this entry is not a table of routes.
+/// Returns the id of the table `name`. Returns an error if there is no such entry, or if it is not
+/// a table of routes.
 fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {

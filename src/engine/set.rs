@@ -33,7 +33,8 @@ pub(crate) struct RuleSet {
     /// The index that finds candidate routes. Compilation builds it if some table is faster with
     /// it; otherwise it is built on first use.
     pub index: OnceLock<Index>,
-    /// The plan that reads messages into slots, built on first use.
+    /// The plan that reads message fields into slots (one value for each field that the rules use),
+    /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]

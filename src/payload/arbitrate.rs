@@ -1,4 +1,5 @@
-//! Arbitration: which of several simultaneous decisions runs, and what happens to the others.
+//! Arbitration between several decisions that were proposed at the same time: which of them runs,
+//! and what happens to the others.
 
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;

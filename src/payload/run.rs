@@ -1,5 +1,5 @@
-//! One pass over a payload: evaluates the rules on the payload itself, then on the elements of each
-//! list that an `each` block names.
+//! One pass over a payload: evaluates the rules for the payload itself, then the rules of each
+//! `each` block for each element of its list.
 
 use super::Judge;
 use super::engine::PayloadEngine;

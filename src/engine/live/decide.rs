@@ -105,7 +105,8 @@ pub(super) fn decide_line_in_snapshot(
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
-/// Returns the tables on the path from the entry to the table of the chosen statement.
+/// Returns the tables that jumps led through, from the table of the entry to the table of the
+/// chosen statement.
 fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last = choice.chosen.map(|chosen| match chosen {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct KeptFiles {
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder of the rules, for files that edits import later.
+    /// The folder of the rules. If an edit imports a new file, that file is read from this folder.
     disk: Option<DiskLoader>,
 }
 

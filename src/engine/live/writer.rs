@@ -1,5 +1,5 @@
-//! The mutable state of live rules. One thread at a time edits it; the result is then published as
-//! one new snapshot. Only this module and its submodules change the state.
+//! The mutable state of live rules. One thread at a time edits it and publishes the result as one
+//! new snapshot. Only this module and its submodules change the state.
 
 mod catalog;
 mod compaction;

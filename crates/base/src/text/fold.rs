@@ -7,10 +7,10 @@
 //! `ß` and `ss` are not.
 //!
 //! Each class of equal characters has one representative. The representative is the member that is
-//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. Without such
-//! a member it is the member with the lowest code point. The lowest code point alone would not do:
-//! `ι` would fold to the combining mark U+0345. Later normalization would then attach the mark to
-//! the preceding letter.
+//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. If there is
+//! no such member, it is the member with the lowest code point. The lowest code point alone would
+//! not do: `ι` would fold to the combining mark U+0345. If the folded text is normalized
+//! afterwards, normalization would attach this mark to the preceding letter.
 
 use std::sync::LazyLock;
 

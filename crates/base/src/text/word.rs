@@ -61,8 +61,8 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
 /// A searcher for keywords that occur as whole words. Overlapping occurrences are found too, so
 /// `aa` is found as a word in `aaa aa`.
 ///
-/// The time is linear for most texts. The worst case is a long keyword that overlaps itself
-/// repeatedly; the time is then the product of both lengths.
+/// The time is linear for most texts. If a long keyword overlaps itself repeatedly, the worst case
+/// is the product of both lengths.
 #[derive(Clone, Debug)]
 pub struct WordSearcher<'k>(WordFinder<'k>);
 

@@ -106,7 +106,7 @@ impl Catalog {
         self.inserted.insert(segment.routes[rule.index()].key(), location);
     }
 
-    /// Removes a current route, and returns its key.
+    /// Removes a current route from the catalog. Returns the table and name of the route.
     pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());
