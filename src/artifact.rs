@@ -48,8 +48,8 @@ pub enum ArtifactError {
     Foreign,
     /// The artifact was written by this other version of rulec.
     Version(String),
-    /// The decisions depend on time zones, and the artifact was built with this other time zone
-    /// database.
+    /// The decisions depend on time zones, and the artifact was built with this other version of
+    /// the time zone database.
     Zones(Arc<str>),
     /// The artifact is not signed, and trusted keys were given.
     Unsigned,
@@ -110,13 +110,13 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
 
-/// Returns the SHA-256 of the content, as the header states it; `None` if this is not a readable
-/// artifact. The hash identifies the rules in the artifact.
+/// Returns the SHA-256 of the content, as stored in the artifact; the hash is not verified. `None`
+/// if this is not a readable artifact. The hash identifies the rules in the artifact.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// The signature of an artifact's header and hash, with the key that made it.
+/// The signature over the header and the hash of an artifact, and the public key that verifies it.
 #[derive(Debug)]
 pub struct Signed {
     /// The public key that belongs to the private key of the signer.
@@ -124,7 +124,7 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact; neither hash nor signature is verified yet.
+/// The parts of an artifact. Neither the hash nor the signature is verified when they are split.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],

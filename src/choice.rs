@@ -54,8 +54,8 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no choice with this name, or the choice is decided by conditions although
-/// a model's choice is needed.
+/// Error: the rules hold no choice with this name. Also returned if a model's choice is needed, but
+/// conditions decide the choice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {
@@ -75,8 +75,8 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message holds no usable answer to a question. The question's default branch is
-/// then taken.
+/// The reason why a message holds no usable answer to a question. In this case, the default branch
+/// of the question is taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -184,8 +184,8 @@ impl Question {
         if self.to_user() { tool.with_reason() } else { tool }
     }
 
-    /// Returns the message as JSON for the model, without its text and its answers. Values that the
-    /// rules declare `@private` are masked. `None` if no other fields remain.
+    /// Returns the message as JSON for the model, without the fields `text` and `answers`. Values
+    /// that the rules declare `@private` are masked. `None` if no other fields remain.
     pub fn known(&self, message: &Json) -> Option<String> {
         let mut known = self.rules.masked_message(message);
         match &mut known {
@@ -221,7 +221,8 @@ impl Question {
     }
 }
 
-/// Returns the entry of the choice `name`. The choice may be decided by conditions or by a model.
+/// Returns the choice `name` as an entry that can decide. The choice may be decided by conditions
+/// or by a model.
 fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
@@ -235,7 +236,7 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     })
 }
 
-/// Suggests a fix for a name for which the rules have no choice that a model makes.
+/// Suggests a fix if `name` is not a choice that a model makes.
 fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");

@@ -158,7 +158,8 @@ mod tests {
         }
     }
 
-    /// Regression test: a text cannot close the condition and add statements of its own.
+    /// Regression test: the text of a condition must not be able to add statements after the
+    /// condition.
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for text in [

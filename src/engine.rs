@@ -116,8 +116,8 @@ impl Rules {
         self.main().session()
     }
 
-    /// Reads every field that the rules use, so that several decisions on one message share the
-    /// work.
+    /// Reads every field that the rules use from the message, so that several decisions on the
+    /// message need not read them again.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         self.rule_set().prepare(message)
     }
@@ -138,7 +138,8 @@ impl Rules {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
     }
 
-    /// Returns the entry `name`: `routes` for the top-level routes, or a table.
+    /// Returns the entry `name`: a table, choice, router or flow set. The name `routes` means the
+    /// top-level routes.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -152,7 +153,7 @@ impl Rules {
         }
     }
 
-    /// Returns the entry with this name and kind.
+    /// Returns the entry with this name that is of this kind, such as a choice or a router.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -170,7 +171,8 @@ impl Rules {
         }
     }
 
-    /// Returns the names of all entries: tables, choices, routers and flows.
+    /// Returns the names of all entries, which are the tables, choices, routers and flow sets that
+    /// can decide.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let tables = self.rule_set().program.tables.iter();
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
@@ -184,8 +186,8 @@ impl Rules {
         entry::reachable_handlers(&self.rule_set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
-    /// Returns all permissions that a handler requires; empty if its `handler` statement names
-    /// none.
+    /// Returns all permissions that the rules require for a handler; empty if its `handler`
+    /// statement names none.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         self.rule_set().program.required_permissions(handler)
     }
@@ -217,7 +219,7 @@ impl Rules {
         &self.rule_set().program
     }
 
-    /// Returns the normal form, for tools.
+    /// Returns the conditions of the rules in normal form, for tools.
     #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.rule_set().normal()
@@ -252,8 +254,8 @@ impl Rules {
     }
 
     /// Returns the engine that validates payloads. Machine code is used only if [`Tier::Jit`] is
-    /// configured. The blocks of a payload are short, and machine code would reserve memory for all
-    /// slots in each block.
+    /// configured. A payload is validated in many short groups of rules, and machine code would
+    /// reserve memory for all slots in each group.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };

@@ -1,5 +1,5 @@
-//! Selects the flow for a message: keyword flows by their patterns, intent flows by the built-in
-//! classifier.
+//! Selects the flow (a conversation that the caller starts) for a message. Keyword flows are found
+//! by their patterns, intent flows by the built-in classifier.
 //!
 //! [`FlowMatcher`] works offline. The `FlowRunner` of `rulec-http` also asks a language model if
 //! the matcher finds nothing, and executes the selected flow.
@@ -52,7 +52,8 @@ pub struct FlowMatcher {
     classifier: Option<Arc<Classifier>>,
 }
 
-/// A flow that is selected by the meaning of a message. Flows with the same id count as one.
+/// A flow that the classifier selects by the meaning of a message. Flows with the same id count as
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
@@ -95,7 +96,7 @@ pub enum FlowSelection<'m> {
     },
 }
 
-/// The reason why a [`FlowMatcher`] cannot be created.
+/// The reason why a [`FlowMatcher`] cannot be created or trained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -243,7 +244,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the entry that tests the patterns of all flows; every rule set with a flow has one.
+    /// Returns the entry of the rule set that tests the patterns of all keyword flows. Every rule
+    /// set with a flow has this entry.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }

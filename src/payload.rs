@@ -60,8 +60,8 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::UncheckedPaths;
 
-/// Validates payloads of one kind against the rules. A judge is cheap to clone and can be shared
-/// between threads. Context and options are set once.
+/// Validates payloads of one kind (one `payload` statement) against the rules. A judge is cheap to
+/// clone and can be shared between threads. Context and options are set once per judge.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
@@ -70,7 +70,8 @@ pub struct Judge {
     input: Arc<Json>,
     /// Whether warnings count as violations.
     strict: bool,
-    /// The rules that read an input that was not given, computed on first use.
+    /// The rules that cannot be evaluated because they read an input that the caller did not set;
+    /// computed on first use.
     blind: OnceLock<Arc<UncheckedPaths>>,
 }
 
@@ -136,7 +137,8 @@ fn unknown_name_hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what:
     }
 }
 
-/// Creates the error for an unknown payload kind, with a suggestion. Unstable.
+/// Creates the error for an unknown payload kind (name of a `payload` statement), with a
+/// suggestion. Unstable.
 #[doc(hidden)]
 pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
@@ -144,7 +146,7 @@ pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
 }
 
 impl Judge {
-    /// Creates a judge for payloads of this kind, without context and options.
+    /// Creates a judge, which validates payloads of this kind, without context and options.
     ///
     /// # Errors
     /// If the rules have no such payload kind.
@@ -278,6 +280,7 @@ impl Judge {
     }
 
     /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
+    /// With `traced`, each violation has a trace of the rule's condition.
     fn run_pass(&self, payload: &Json, traced: bool) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, None);
         if !self.strict {
@@ -291,14 +294,15 @@ impl Judge {
         pass
     }
 
-    /// Checks the uncorrected payload and adds the result of every evaluated condition to `truths`,
-    /// for coverage.
+    /// Checks the uncorrected payload and counts the result of every evaluated condition in
+    /// `truths`, for coverage.
     #[doc(hidden)]
     pub fn count_conditions(&self, payload: &Json, truths: &mut ConditionCoverage) {
         run::run_checks(self, payload, false, Some(truths));
     }
 
-    /// Returns the rules of the kind that read an input that was not given.
+    /// Returns the rules that cannot be evaluated because they read an input that the caller did
+    /// not set.
     fn unchecked_paths(&self) -> &UncheckedPaths {
         self.blind
             .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
@@ -358,7 +362,7 @@ fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation
 }
 
 impl Rules {
-    /// Creates a judge for payloads of this kind; see [`Judge`].
+    /// Creates a judge, which validates payloads of this kind; see [`Judge`].
     ///
     /// # Errors
     /// If there is no such kind.

@@ -69,8 +69,8 @@ fn branch_sentence(branch: &RouteTrace, alone: bool) -> Message {
     message!("`{name}` is not chosen: {}.", conditions_clause(failed.into_iter(), false))
 }
 
-/// Formats conditions as a clause: their texts, and that they hold or, if `hold` is false, do not
-/// hold.
+/// Formats a clause for a sentence: the texts of the conditions, and "hold" or "do not hold" as
+/// `hold` requires.
 fn conditions_clause<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();

@@ -63,8 +63,8 @@ fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
     tree.to_properties()
 }
 
-/// A field of the message: the kinds of value that conditions read it as, and its nested fields
-/// that conditions read.
+/// A message field that conditions read: the kinds of value that they expect, and the nested fields
+/// that they read.
 #[derive(Default)]
 struct ReadField {
     kinds: Option<KindSet>,

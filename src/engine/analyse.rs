@@ -56,8 +56,8 @@ impl Rules {
         Ok(self.with_subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
     }
 
-    /// Calls `ask` with the rules as the subject of an analysis, including functions that evaluate
-    /// messages.
+    /// Calls `ask` with the data that a static analysis needs: the program, its warnings, and
+    /// functions that decide for example messages.
     fn with_subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&AnalysisSubject<'_>) -> T) -> T {
         let set = self.rule_set();
         let rules = &set.program.rules;
@@ -142,8 +142,8 @@ impl Rules {
 impl Entry<'_> {
     /// Explains why a message does not select a route, branch or case. The result has the smallest
     /// change to the message that would select it, and the statement that the message selects
-    /// instead. `route` may also be `default`, or the name of a jump. A jump means any route that
-    /// the jump can reach.
+    /// instead. `route` may also be `default`. If `route` is the name of a jump (`goto`), the
+    /// explanation is about any route that the jump can reach.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

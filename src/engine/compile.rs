@@ -184,7 +184,7 @@ impl Compiler {
     }
 
     /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
-    /// `look`. Editors need them even if compilation fails. Trusted keys are not checked.
+    /// `look`. Editors need this data even if compilation fails. Trusted keys are not checked.
     #[doc(hidden)]
     pub fn compile_and_inspect<T>(
         &self,
@@ -201,12 +201,13 @@ impl Compiler {
         })
     }
 
-    /// Returns the host functions that a program declares; reports missing and mismatched ones.
+    /// Returns the host functions that a program declares. Adds a diagnostic for each function that
+    /// is missing or has other types.
     pub(super) fn link_hosts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
         self.registry.link_hosts(program, self.unlinked, diagnostics)
     }
 
-    /// Compiles a checked program and collects its diagnostics.
+    /// Compiles a checked program and adds the diagnostics `found` to the result.
     pub(super) fn compile_checked(
         &self,
         threads: Threads,
@@ -247,8 +248,9 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program and links its host functions; `None` if there are errors. If `files`
-/// is given (the number of source files), the conditions are then packed into bytes to save memory.
+/// Compiles a checked program and links its host functions; `None` if there are errors. `files` is
+/// the number of source files. If it is given, the compiled conditions are packed into bytes to
+/// save memory.
 pub(super) fn compile_rule_set(
     threads: Threads,
     mut program: Program,

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
 /// `missing_args`, `exceeded` and `failures` appear if they are not empty.
 ///
-/// Entries of other kinds write other keys in place of `chosen` to `metadata`:
+/// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
 ///   declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
@@ -31,10 +31,12 @@ use std::time::Duration;
 pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
-    /// The segment of live rules that contains the statement; `None` for the base of live rules,
-    /// and for rules that cannot be edited.
+    /// The segment (routes added by edits and compiled together) that contains the chosen
+    /// statement. `None` if live rules compiled the statement in full, and for rules that cannot be
+    /// edited.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement, by its id in the program of that segment or rule set.
+    /// The chosen statement, by its id in the program of `segment` or, without a segment, of
+    /// `rules`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
@@ -93,7 +95,7 @@ impl Decision {
         self.details.as_deref().map_or(&[], list)
     }
 
-    /// Returns the name of the entry that decided.
+    /// Returns the name of the entry (table, choice, router or flow set) that decided.
     pub fn entry(&self) -> &str {
         &self.rules.program.tables[self.entry.index()].name
     }
@@ -104,7 +106,7 @@ impl Decision {
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
-    /// for a route inserted into live rules that is not yet merged into the base.
+    /// for a route that an edit of live rules inserted and that is not yet merged.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
@@ -131,7 +133,8 @@ impl Decision {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }
 
-    /// Returns the permissions that another handler requires, by the rules of this decision.
+    /// Returns the permissions that the rules of this decision require for any handler, chosen or
+    /// not.
     pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
         self.rules.program.required_permissions(handler)
     }
@@ -169,7 +172,7 @@ impl Decision {
         }
     }
 
-    /// Returns the kind of the entry that decided.
+    /// Returns the kind of the entry that decided, such as a table of routes or a choice.
     pub fn kind(&self) -> TableKind {
         self.rules.program.tables[self.entry.index()].kind
     }
@@ -200,7 +203,8 @@ impl Decision {
         }
     }
 
-    /// Returns the names of the tables from the entry to the table of the chosen route, inclusive.
+    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table of
+    /// the entry, and the last is the table of the chosen route.
     pub fn path(&self) -> Vec<&str> {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }

@@ -24,7 +24,8 @@ pub(super) struct EngineChoice {
     pub table: TableId,
     /// The engine for messages that are JSON trees; `None` until it is selected.
     on_tree: Option<Backend>,
-    /// The engine for messages already read into slots; `None` until it is selected.
+    /// The engine for messages already read into slots (one value for each field that the rules
+    /// use); `None` until it is selected.
     on_slots: Option<Backend>,
     /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
@@ -62,15 +63,15 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the plan that reads messages into slots; `None` for the reference evaluator, which
-    /// needs a JSON tree.
+    /// Returns the plan that reads messages into slots. `None` if the engine is the reference
+    /// evaluator, which needs a JSON tree, or if the rules have no plan.
     pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Returns the form in which this entry reads a prepared message. If these
-    /// rules prepared the message, the form is its slots. Otherwise, and for the reference
-    /// evaluator, the form is its JSON tree.
+    /// Returns the form in which this entry reads a prepared message. The form is the slot values
+    /// if these rules prepared the message, otherwise the JSON tree. The reference evaluator always
+    /// reads the JSON tree.
     #[inline]
     fn select_input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
@@ -107,7 +108,8 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Evaluates the entry for a prepared message and returns only the choice.
+    /// Evaluates the entry for a prepared message. Returns only the chosen statement, without
+    /// arguments.
     // Inlined into callers: for a single route, call overhead is a fifth of the work.
     #[inline(always)]
     pub fn choose(
@@ -207,8 +209,8 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
-    /// Returns every route that holds for a message that `source` reads from `data` into slots.
-    /// `None` if the message must be read as a JSON tree.
+    /// Returns every route whose condition holds for a message that `source` reads from `data` into
+    /// slots. `None` if the message must be read as a JSON tree.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,

@@ -59,7 +59,8 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// An entry: a table of a rule set, bound to its rules so that it can decide.
+/// An entry: a table, choice, router or flow set of a rule set, bound to its rules so that it can
+/// decide.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r SharedRuleSet,
@@ -99,7 +100,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Runs `work` with the engine choice, the rules and the working memory of this thread.
+    /// Calls `work` with the engine choice of this entry, the rules, and the working memory that
+    /// this thread reuses.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -143,9 +145,9 @@ impl<'r> Entry<'r> {
         self.decide_value_without_lock(message, |decide| decide())
     }
 
-    /// Like [`Entry::decide_value`], for an embedding whose values are readable only under a lock.
-    /// After the value is read, `without_lock` receives the rest of the work and runs it without
-    /// the lock. Unstable.
+    /// Like [`Entry::decide_value`], for a caller whose values are readable only under a lock.
+    /// After the value is read, `without_lock` receives the rest of the work as a closure. It must
+    /// release the lock and run the closure. Unstable.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,
@@ -165,8 +167,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
-    /// Only the condition of a jump itself is evaluated.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
+    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.matched(rules, scratch, Input::Tree(message))
@@ -183,10 +185,10 @@ impl<'r> Entry<'r> {
         self.program().tables[self.table.index()].kind
     }
 
-    /// Returns the conditions of a choice that are ignored because they cannot be evaluated for
-    /// this message. The order is branch by branch, as in the source. Empty if the entry is not a
-    /// choice. Each condition is also logged as a `tracing` warning with the target
-    /// `rulec::choice`.
+    /// Returns the conditions of a choice that are ignored for this message, because a value they
+    /// need is missing or of another type. The order is branch by branch, as in the source. Empty
+    /// if the entry is not a choice. Each condition is also logged as a `tracing` warning with the
+    /// target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
@@ -201,10 +203,10 @@ impl<'r> Entry<'r> {
         skipped
     }
 
-    /// Returns the handlers that a decision can still select if fields that the message lacks are
-    /// added later. These are the handlers of routes that hold or are unknown, up to the first
-    /// route that surely holds. A jump counts as all handlers of its table. The names are sorted,
-    /// without duplicates.
+    /// Returns the handlers that a decision could select if the caller added fields that the
+    /// message lacks. These are the handlers of routes whose condition is true or unknown, up to
+    /// the first route whose condition is true. A jump counts as all handlers of its table. The
+    /// names are sorted, without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
         let possible =
             self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
@@ -224,7 +226,7 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Evaluates the decision and adds the result of every evaluated condition to `truths`, for
+    /// Evaluates the decision and counts the result of every evaluated condition in `truths`, for
     /// coverage. This includes conditions inside computed arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, truths: &mut ConditionCoverage) {

@@ -6,8 +6,8 @@ use rulec_vm::input::SlotFiller;
 use rulec_vm::vm::SlotValues;
 use serde_json::Value as Json;
 
-/// A message whose fields were read into the slots of one rule set by
-/// [`Rules::prepare`](super::Rules::prepare).
+/// A message whose fields were read into slots by [`Rules::prepare`](super::Rules::prepare). A slot
+/// holds the value of one field that the rules use.
 #[derive(Clone, Debug)]
 pub struct PreparedMessage<'m> {
     pub(super) values: Vec<Value<'m>>,

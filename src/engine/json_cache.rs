@@ -13,9 +13,9 @@ pub(crate) struct AnswerCache(OnceLock<Box<[CachedAnswer]>>);
 type CachedAnswer = OnceLock<Box<[u8]>>;
 
 impl AnswerCache {
-    /// Returns the cached JSON fields of the decision in which `entry` chose the statement
-    /// `chosen`, or no statement. The statement must belong to the entry's own table. Calls `write`
-    /// only the first time.
+    /// Returns the cached JSON fields of a decision of `entry`. `chosen` is the chosen statement,
+    /// which must be in the entry's own table, or `None` if nothing was chosen. Calls `write` only
+    /// if the fields are not cached yet.
     #[inline]
     pub fn get_or_write(
         &self,

@@ -52,9 +52,9 @@ use writer::Writer;
 ///
 /// An edit of a route takes about the same time in small and large rule sets. The route is compiled
 /// alone, into a segment that decisions search together with the other segments. A background
-/// thread compacts such segments, and sometimes recompiles everything (a merge). Neither changes a
-/// decision. An edit of any other statement recompiles everything before it returns. Decisions and
-/// edits of routes continue during a merge or a recompilation.
+/// thread combines small segments into one (a compaction), and sometimes recompiles everything (a
+/// merge). Neither changes a decision. An edit of any other statement recompiles everything before
+/// it returns. Decisions and edits of routes continue during a merge or a recompilation.
 ///
 /// The engine settings of the compiler apply to merged rules. While unmerged edits exist, the VM
 /// decides.
@@ -86,12 +86,13 @@ struct LiveState {
     recompiling: Mutex<()>,
     /// Whether the rules were made from compiled [`Rules`], without the data that edits need.
     fixed: bool,
-    /// Guards to call before each edit; guards that their owner dropped are ignored.
+    /// Guards, which are called before each edit and may refuse it. A guard that its owner dropped
+    /// is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
     /// Condition variable, signalled when a merge or a compaction ends.
     idle: Condvar,
-    /// Number of pending edits that triggers a merge; 0 derives this number from the number of
-    /// routes.
+    /// Number of pending edits that triggers a merge. If it is 0, the number is derived from the
+    /// number of routes.
     merge_after: AtomicUsize,
 }
 
@@ -116,8 +117,8 @@ impl std::fmt::Debug for LiveRules {
 }
 
 impl LiveRules {
-    /// Compiles the file `path` of a loader. A file without statements is allowed; routes can be
-    /// inserted later.
+    /// Compiles the file `path` of a loader. The file may have no statements, because edits can
+    /// insert routes.
     ///
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
@@ -145,8 +146,8 @@ impl LiveRules {
         }
     }
 
-    /// Compiles a file and its imports. If a later edit imports a new file, that file is read from
-    /// the same folder then.
+    /// Compiles a file and its imports. If an edit imports a new file, that file is read from the
+    /// same folder at the time of the edit.
     ///
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
@@ -197,8 +198,8 @@ impl LiveRules {
         decide::matched(&self.shared.snapshot.load(), TableId(0), message)
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
-    /// Only the condition of a jump itself is evaluated.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
+    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -219,8 +220,8 @@ impl LiveRules {
     }
 
     /// Explains a decision of these rules, with `@private` fields masked. Pending edits are merged
-    /// first. `None` if the rules were edited after the decision, because they may now decide
-    /// differently.
+    /// first. `None` if the rules were edited after the decision, because the edited rules may
+    /// decide differently.
     ///
     /// # Errors
     /// If the merge fails; see [`LiveRules::merge_error`].
@@ -251,9 +252,10 @@ impl LiveRules {
         self.shared.snapshot.load().generation
     }
 
-    /// Adds a guard, which is called before a statement is inserted or replaced, as long as the
-    /// caller keeps `guard` alive. It is called for each handler that the statement can select,
-    /// also through jumps. A server uses a guard to refuse handlers that it does not have.
+    /// Adds a guard, which is called before a statement is inserted or replaced. The guard is
+    /// called for each handler that the statement can select, also through jumps. It applies as
+    /// long as the caller keeps `guard` alive. A server uses a guard to refuse handlers that it
+    /// does not have.
     pub fn guard(&self, guard: &Arc<Guard>) {
         let mut guards = self.shared.lock_guards();
         guards.retain(|guard| guard.strong_count() > 0);
@@ -270,8 +272,8 @@ impl LiveRules {
     /// must compile.
     ///
     /// An edit of a single route takes microseconds. Other edits recompile everything, which takes
-    /// as long as a merge. Decisions and edits of routes continue during that time. Routes inserted
-    /// during that time come after the routes of `edits`.
+    /// as long as a merge. Decisions and edits of routes continue during that time. If another
+    /// thread inserts routes during that time, they come after the routes of `edits`.
     ///
     /// # Errors
     /// If an edit cannot be applied, or if the edited rules do not compile. The rules are then
@@ -301,7 +303,8 @@ impl LiveRules {
         }
     }
 
-    /// Inserts a statement outside any table. A route comes after all other routes of its priority.
+    /// Inserts a statement outside any table. A new route comes after all other routes of its
+    /// priority.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -371,8 +374,8 @@ impl LiveRules {
         changes.apply_to_texts(&base.rules, &base.edit_points)
     }
 
-    /// Recompiles everything with all edits so far, and waits until it is done. Other threads can
-    /// decide and edit during that time. Decisions do not change.
+    /// Recompiles everything with all edits that returned before this call, and waits until it is
+    /// done. Other threads can decide and edit during that time. Decisions do not change.
     ///
     /// # Errors
     /// If the edited texts do not compile. The rules then continue unchanged. Because every edit
@@ -387,8 +390,8 @@ impl LiveRules {
         drop(self.shared.wait_until_idle(self.shared.lock_writer()));
     }
 
-    /// Returns the error of the last merge, if it failed. No edit is lost then: the rules still
-    /// decide with all edits and can be edited further.
+    /// Returns the error of the last merge, if that merge failed. A failed merge loses no edit: the
+    /// rules still decide with all edits and can be edited further.
     pub fn merge_error(&self) -> Option<CompileError> {
         self.shared.lock_writer().merge_error().cloned()
     }
@@ -399,7 +402,8 @@ impl LiveRules {
     }
 }
 
-/// Returns the id of the table `name`; an error if this entry is not a table of routes.
+/// Returns the id of the table `name`. Returns an error if there is no such entry, or if it is not
+/// a table of routes.
 fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
@@ -408,8 +412,8 @@ fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     }
 }
 
-/// Returns the targets (handlers or tables) of a route or default; for a table, the targets of all
-/// its routes.
+/// Returns the targets (handlers or tables) of a route or default. For a table, returns the targets
+/// of all its routes.
 fn statement_targets(statement: &Statement) -> Vec<&Target> {
     match &statement.kind {
         StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
@@ -423,7 +427,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route that was parsed for `base`; `false` if the base was replaced.
+    /// Applies an edit of one route, which was parsed with the rules in `base`. Returns false
+    /// without an effect if a merge or recompilation has replaced `base`.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -468,7 +473,7 @@ impl LiveState {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the current state of the writer visible to decisions.
+    /// Publishes the current state of the writer as a snapshot, so that decisions use it.
     fn publish(&self, writer: &Writer) {
         self.snapshot.store(writer.snapshot());
     }

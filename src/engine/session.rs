@@ -1,5 +1,5 @@
-//! Sessions, which resolve once everything that does not depend on the message, and then decide
-//! fast.
+//! Sessions: entries for which everything that does not depend on the message is resolved once, so
+//! that each decision is fast.
 
 use super::backend::Backend;
 use super::decision::Decision;
@@ -87,8 +87,8 @@ impl Session {
     }
 
     /// Decides for a message that `source` reads from `data` into slots, such as a row of columnar
-    /// data. `None` if the source gives up or the message must be read as a JSON tree; the caller
-    /// then decides on the tree. Unstable.
+    /// data. `None` if `source` returns `None` or the message must be read as a JSON tree. The
+    /// caller must then decide on the JSON tree. Unstable.
     #[doc(hidden)]
     pub fn decide_from<D: ?Sized>(
         &mut self,
@@ -106,8 +106,9 @@ impl Session {
         Some(self.choice.decide(&self.rules, &mut self.scratch, Input::Slots(slots.into(), &[])))
     }
 
-    /// Returns every route of the entry that holds for the message of `source`, in evaluation
-    /// order. `None` in the same cases as [`Session::decide_from`]. Unstable.
+    /// Returns every route of the entry whose condition holds, in evaluation order, for the message
+    /// that `source` reads from `data`. `None` in the same cases as [`Session::decide_from`].
+    /// Unstable.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,
@@ -124,8 +125,8 @@ impl Session {
         self.choice.plan(&self.rules)
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
-    /// Only the condition of a jump itself is evaluated.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
+    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
         let ids = self.choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()

@@ -30,10 +30,11 @@ pub(crate) struct RuleSet {
     /// The normal form of the program, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
-    /// The index. Compilation builds it if it speeds up some table; otherwise it is built on
-    /// demand.
+    /// The index that finds candidate routes. Compilation builds it if some table is faster with
+    /// it; otherwise it is built on first use.
     pub index: OnceLock<Index>,
-    /// The plan that reads messages into slots, built on first use.
+    /// The plan that reads message fields into slots (one value for each field that the rules use),
+    /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]
@@ -45,7 +46,7 @@ pub(crate) struct RuleSet {
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
-    /// The `allow` comments that suppress findings, for the analysis.
+    /// The `# rulec: allow` comments of the rules, which suppress findings of the static analysis.
     pub allows: Suppressions,
     pub generation: u64,
 }
@@ -140,7 +141,7 @@ impl RuleSet {
 
 /// A reference-counted owner of a rule set. Every decision holds a reference. With a single
 /// counter, threads that decide in parallel would contend for its cache line. So each session has
-/// its own handle, and threads use up to [`HANDLE_COUNT`] handles.
+/// its own handle, and all threads without a session share [`HANDLE_COUNT`] handles.
 #[repr(align(128))]
 pub(crate) struct RuleSetHandle(Arc<RuleSet>);
 
@@ -158,7 +159,8 @@ impl Deref for RuleSetHandle {
     }
 }
 
-/// Number of handles for threads. If there are more threads, several threads share a handle.
+/// Number of handles for threads without a session. If there are more threads, several threads
+/// share a handle.
 const HANDLE_COUNT: usize = 32;
 
 /// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).

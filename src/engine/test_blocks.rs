@@ -79,7 +79,8 @@ impl Rules {
     }
 }
 
-/// Returns the actual outcome of a decision, limited to the parts that the test expects.
+/// Returns the outcome of a decision, reduced to the parts for which the test states an
+/// expectation.
 fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
     let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

@@ -1,8 +1,8 @@
 //! JIT tier-up: which rule sets are compiled to machine code, and when.
 //!
-//! The tier `auto` starts with the VM. After [`HOT`] decisions, a background thread compiles the
-//! rule set, if it is small enough. Later decisions run the machine code once the code is ready.
-//! Decisions never wait for the compiler; if compilation fails, the VM stays in use.
+//! The tier `auto` starts with the VM. After [`COMPILE_AFTER_DECISIONS`] decisions, a background
+//! thread compiles the rule set, if it is small enough. Once the machine code is ready, it replaces
+//! the VM. Decisions never wait for the compiler; if compilation fails, the VM stays in use.
 
 use rulec_jit::{JitCode, JitError};
 use rulec_vm::bytecode::Bytecode;
@@ -34,8 +34,8 @@ static IS_COMPILING: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 pub(crate) struct TierUp {
     code: OnceLock<Result<Arc<JitCode>, JitError>>,
-    /// Number of decisions so far, up to [`HOT`]. Updates may be lost to a race between threads,
-    /// which does no harm.
+    /// Number of decisions so far, up to [`COMPILE_AFTER_DECISIONS`]. A race between threads may
+    /// lose a count, which does no harm.
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
@@ -78,7 +78,8 @@ impl TierUp {
         self.is_small && (self.pays_on_trees || !on_trees)
     }
 
-    /// Counts a decision, and starts compilation when the count reaches [`HOT`].
+    /// Counts a decision, and starts compilation when the count reaches
+    /// [`COMPILE_AFTER_DECISIONS`].
     pub fn count_decision(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
         let hotness = self.hotness.load(Ordering::Relaxed);
         if hotness < COMPILE_AFTER_DECISIONS {

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory that a thread reuses from one decision to the next, for any rule set and message.
 pub(crate) struct ThreadWorkspace {
-    /// The number of the thread, which selects its handle of a rule set.
+    /// The number of the thread. It selects which reference-counted handle of a rule set the thread
+    /// uses.
     pub thread: usize,
     pub scratch: Scratch,
-    /// The working memory for live rules, one element per segment.
+    /// The working memory for live rules, one element per segment (group of routes compiled
+    /// together).
     pub segments: Vec<Scratch>,
 }
 

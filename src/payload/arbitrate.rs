@@ -1,4 +1,5 @@
-//! Arbitration: which of several simultaneous decisions runs, and what happens to the others.
+//! Arbitration between several decisions that were proposed at the same time: which of them runs,
+//! and what happens to the others.
 
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
@@ -15,8 +16,8 @@ pub struct Arbitration {
     pub run_now: Option<String>,
     /// The decisions that are dropped, because the first decision interrupts other kinds.
     pub interrupted: Vec<String>,
-    /// The decisions that wait for an answer from outside, because the first decision suspends the
-    /// other decisions.
+    /// The decisions that wait until the caller continues them, because the first decision waits
+    /// for an answer from outside.
     pub suspended: Vec<String>,
     /// The decisions that wait until the first decision is done.
     pub blocked: Vec<String>,
@@ -27,8 +28,7 @@ pub struct Arbitration {
 /// Arbitrates between decisions, given as pairs of id and payload kind in order of arrival. The
 /// `payload` statements define `rank`, `interrupts`, `suspends` and `internal` for each kind.
 ///
-/// # Errors
-/// If the rules have no payload kind of a decision's name.
+/// If the rules do not declare the payload kind of a decision.
 pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
     rules: &Rules,
     decisions: &[(I, K)],

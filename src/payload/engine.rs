@@ -57,17 +57,17 @@ impl<'a> PayloadEngine<'a> {
         PayloadEngine { evaluation, program, hosts, input, arena, calls: None }
     }
 
-    /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
-    /// which [`Engine::set_enclosing_blocks`] restores when the block ends. `None` if the list
-    /// exceeds a limit.
+    /// Enters an `each` block over a list with this number of elements. Returns the `each` blocks
+    /// outside the new block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the block
+    /// ends. `None` if the list exceeds a limit.
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);
         Some(outer)
     }
 
-    /// Sets the current nesting of `each` blocks, on which limits depend, in the arena for
-    /// explanations and in the arena of the engine.
+    /// Sets the `each` blocks that enclose the current rule, because the limits depend on them.
+    /// Both arenas are updated: the arena for explanations and the arena of the engine.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

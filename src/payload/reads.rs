@@ -21,23 +21,24 @@ pub(super) struct FieldUse {
     pub defaulted: bool,
 }
 
-/// Finder for the fields that conditions read: the program, and the named values of one payload
-/// kind.
+/// Finder for the message fields that conditions read. Holds the program, and maps the names of one
+/// payload kind to their values.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
     named: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> FieldReads<'p> {
-    /// Creates a finder that follows names to their `let` values, and list elements to their lists.
+    /// Creates a finder that follows a name to its `let` value, and the element of an `each` block
+    /// to its list.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named = HashMap::new();
         collect_named_values(&payload.block, &mut named, true);
         FieldReads { program, named }
     }
 
-    /// Creates a finder that follows names to their `let` values, but treats each list element as
-    /// an independent object.
+    /// Creates a finder that follows a name to its `let` value, but treats the element of an `each`
+    /// block as an independent object.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named = HashMap::new();
         collect_named_values(&payload.block, &mut named, false);

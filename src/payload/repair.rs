@@ -44,8 +44,8 @@ pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]
     applied
 }
 
-/// Removes elements of one list in one pass. `places` are the paths of the elements, sorted by
-/// index.
+/// Removes elements of one list in a single traversal. `places` are the paths of the elements,
+/// sorted by index.
 fn remove_elements(payload: &mut Json, places: &[&[PathStep<String>]]) {
     let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else {
         return broken_invariant!("an element to remove has a path that ends with its index");

@@ -1,5 +1,5 @@
-//! One pass over a payload: evaluates the rules on the payload itself, then on the elements of each
-//! list that an `each` block names.
+//! One pass over a payload: evaluates the rules for the payload itself, then the rules of each
+//! `each` block for each element of its list.
 
 use super::Judge;
 use super::engine::PayloadEngine;
@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation of a rule, with the correction of the violation if there is one.
+/// A violation of a rule, with the change that corrects it, if the rule defines a correction.
 #[derive(Debug)]
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
@@ -322,8 +322,9 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Resolves the path of a rule to a path from the top of the payload. The flag is true if the
-    /// path is exact. It is false if the path only leads to an object around the value.
+    /// Resolves the path of a rule to a path from the top of the payload. The bool is true if the
+    /// path leads to the value. It is false if the path leads only to an object that contains the
+    /// value.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.places.get(place.root.index())?.clone()?;
         for step in &place.steps {

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// so rules that read a missing option are not reported.
 const OPTIONS_INPUT: &str = "options";
 
-/// Rules and lists of a payload kind that read an input that was not given, each with the name of
-/// that input.
+/// The rules of a payload kind, and the lists of its `each` blocks, that read an input that was not
+/// given. Each is paired with the name of the missing input.
 #[derive(Debug, Default)]
 pub(super) struct UncheckedPaths {
     pub rules: HashMap<RuleId, String>,
@@ -19,7 +19,8 @@ pub(super) struct UncheckedPaths {
 }
 
 impl UncheckedPaths {
-    /// Finds the rules and lists of a payload kind that read an input missing from `input`.
+    /// Finds the rules of a payload kind, and the lists of its `each` blocks, that read a value
+    /// missing from `input`.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> UncheckedPaths {
         let mut blind = UncheckedPaths::default();
         let reads = FieldReads::new(program, payload);

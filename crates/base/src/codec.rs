@@ -27,7 +27,8 @@ pub trait Codec: Sized {
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The tables whose entries are encoded by their ids.
+/// A table of the compiled rules. Its entries are encoded as ids, and the decoder checks each id
+/// against the size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedTable {
     File,
@@ -71,7 +72,7 @@ impl TableCounts {
 /// Maximum nesting depth of decoded values: twice the depth that the compiler allows.
 const MAX_NESTING_DEPTH: u32 = 512;
 
-/// Encoded values in one buffer, called *parts*, of which each is decoded separately and on demand.
+/// A buffer of encoded values, called *parts*. Each part is decoded separately and on demand.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedParts {
     pub bytes: Box<[u8]>,
@@ -94,10 +95,11 @@ impl EncodedParts {
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// The id of each text written so far. `None` while a part is written, because a part must be
-    /// decodable without earlier texts.
+    /// The id of each text written before, so that a repeated text is written as its id. `None`
+    /// while a part is written, because a part must be decodable without earlier texts.
     texts: Option<HashMap<Arc<str>, u32>>,
-    /// File and start of the last span written. The next span is encoded relative to them.
+    /// File id and start offset of the last span written. The next span is encoded as the
+    /// difference from these numbers.
     place: (u32, u32),
     /// The bytes of the parts written so far, which are decoded on demand.
     parts: Vec<u8>,
@@ -112,8 +114,8 @@ impl Writer {
         self.bytes
     }
 
-    /// Takes the parts written so far. `counts` are the table sizes against which the ids in the
-    /// parts are checked.
+    /// Returns the parts written before this call and removes them from the writer. `counts` are
+    /// the table sizes against which the decoder checks the ids in the parts.
     pub fn take_parts(&mut self, counts: TableCounts) -> EncodedParts {
         EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
@@ -191,7 +193,7 @@ fn unzigzag(number: u64) -> i64 {
 pub struct Reader<'b> {
     rest: &'b [u8],
     pub counts: TableCounts,
-    /// The texts read so far, indexed by id. `None` while a part is decoded, because parts do not
+    /// The texts read before, indexed by id. `None` while a part is decoded, because parts do not
     /// refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
@@ -217,7 +219,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Checks that all bytes and all parts have been read.
+    /// Returns an error unless all bytes and all parts have been read.
     pub fn expect_end(&self) -> Result<(), DecodeError> {
         let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
@@ -286,7 +288,8 @@ impl<'b> Reader<'b> {
         Ok(text)
     }
 
-    /// Reads an id and checks it against the number of entries of its table.
+    /// Reads an id of an entry of the table `what`. Returns an error if the table has no entry with
+    /// this id.
     pub fn read_id(&mut self, what: IndexedTable) -> Result<u32, DecodeError> {
         let number = self.read_number()?;
         u32::try_from(number)
@@ -329,8 +332,8 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Implements `Codec`: for a struct, its fields in the given order; for an enum, its variants with
-/// stable numbers.
+/// Implements `Codec`. A struct is encoded as its fields in the given order. An enum is encoded as
+/// the stable number of its variant, then the fields of the variant.
 #[macro_export]
 macro_rules! impl_codec {
     (struct $name:ident { $($field:ident),* $(,)? }) => {

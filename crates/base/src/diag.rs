@@ -21,8 +21,8 @@ pub struct Diagnostic {
     pub code: Code,
     /// One lower-case sentence; names and code from the source text are in backticks.
     pub message: Message,
-    /// The relevant source spans; the first is the primary span. Empty only for a finding without a
-    /// span, such as a file that cannot be read.
+    /// The relevant source spans; the first is the primary span. Empty only if the finding concerns
+    /// no span, for example if a file cannot be read.
     pub labels: Vec<Label>,
     /// How to correct the mistake, if a remedy is known.
     pub help: Option<Message>,

@@ -1,8 +1,8 @@
 //! Reads one JSON message. The reader is stricter than `serde_json` where leniency would hide a
 //! mistake:
 //!
-//! A key that occurs twice in one object is rejected. Most readers silently keep one of the two
-//! values, but not all readers keep the same one.
+//! * A key that occurs twice in one object is rejected. Most readers silently keep one of the two
+//!   values, but not all readers keep the same one.
 //! * More than [`MAX_DEPTH`] nested lists and objects are rejected before they use stack.
 //! * More than [`MAX_OBJECTS`] objects are rejected, because their memory would be out of
 //!   proportion to the text.
@@ -79,10 +79,11 @@ struct ParseState {
     keys: usize,
     /// Number of non-empty objects read so far.
     objects: usize,
-    /// Reason if this reader, and not `serde_json`, stopped the parse; otherwise `None`.
+    /// Reason why this reader stopped the parse. `None` if the parse succeeded or `serde_json`
+    /// stopped it.
     refusal: Option<Refusal>,
-    /// Path to the faulty value, innermost step first. Steps are added only while the recursion
-    /// unwinds after an error, so the path is otherwise empty.
+    /// Path to the faulty value, innermost step first. Steps are added only after an error, while
+    /// the recursion unwinds. Without an error, the path is empty.
     path: Vec<PathStep>,
 }
 

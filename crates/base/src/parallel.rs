@@ -31,8 +31,8 @@ impl Threads {
         wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 
-    /// Runs two closures, in parallel if the number of statements makes a second thread worthwhile.
-    /// `beside` then runs on the second thread.
+    /// Runs two closures. If the number of statements makes a second thread worthwhile, `beside`
+    /// runs on that thread in parallel.
     pub fn run_both<A: Send, B>(
         self,
         statements: usize,

@@ -11,8 +11,8 @@ use std::cell::Cell;
 /// freed.
 const MAX_RETAINED_BYTES: usize = 1 << 20;
 
-/// The memory for the values of one decision, with the limits of the decision and the limits that
-/// it exceeded.
+/// The memory for the values of one decision. Also holds the limits of the decision, and records
+/// which limits were exceeded.
 #[derive(Debug, Default)]
 pub struct Arena {
     bump: Bump,
@@ -39,7 +39,8 @@ impl Default for RepeatCount {
     }
 }
 
-/// The enclosing `each` blocks of a payload: their number, and the product of their list lengths.
+/// The `each` blocks of a payload that enclose an expression: their number, and the product of
+/// their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EachBlocks {
     depth: u32,
@@ -88,7 +89,8 @@ impl Arena {
         beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
     }
 
-    /// Runs `work`. Also returns one of the limits that `work` exceeded, if any.
+    /// Runs `work`. Also returns a limit that `work` exceeded, or `None` if `work` exceeded no
+    /// limit.
     pub fn catch_exceeded<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
         let made = work();
@@ -107,7 +109,7 @@ impl Arena {
 
     /// Enters a quantifier over a list with this number of elements; `None` if they exceed the
     /// limit. `nest` is the nesting depth of quantifiers. If `alone`, the quantifier does not
-    /// depend on the enclosing quantifiers. Pass the result to [`Arena::leave`].
+    /// depend on the enclosing quantifiers. Pass the result to [`Arena::leave_quantifier`].
     #[inline]
     pub fn enter_quantifier(&self, nest: u32, alone: bool, elements: usize) -> Option<SavedRepeats> {
         let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
@@ -117,9 +119,9 @@ impl Arena {
         Some(SavedRepeats(outer))
     }
 
-    /// Returns the blocks around each element of an `each` block over a list; `None` if the list
-    /// has too many elements. `nest` is the depth of the `each` blocks nested in this one,
-    /// including itself.
+    /// Returns the `each` blocks that enclose the contents of an `each` block over a list; `None`
+    /// if the list has too many elements. `nest` is the nesting depth of this block: 1 plus the
+    /// levels of `each` blocks inside it.
     pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
@@ -154,14 +156,16 @@ impl Arena {
         None
     }
 
-    /// Leaves a quantifier: restores the number of repetitions that [`Arena::enter`] returned.
+    /// Leaves a quantifier: restores the number of repetitions from before
+    /// [`Arena::enter_quantifier`].
     #[inline]
     pub fn leave_quantifier(&self, walk: SavedRepeats) {
         self.repeats.set(walk.0);
     }
 
-    /// Enters an expression that depends on no quantifier's element. It is evaluated only once per
-    /// element of the enclosing `each` blocks.
+    /// Enters an expression that depends on no element of a quantifier. The expression is evaluated
+    /// only once per element of the enclosing `each` blocks. Pass the result to
+    /// [`Arena::leave_quantifier`].
     #[inline]
     pub fn suspend_quantifiers(&self) -> SavedRepeats {
         SavedRepeats(self.repeats.replace(self.blocks.get().repeats))
@@ -177,8 +181,8 @@ impl Arena {
         amount <= most
     }
 
-    /// True if this work is within a limit when it is repeated for each element of the enclosing
-    /// quantifiers.
+    /// True if this amount of work, repeated for each element of the enclosing quantifiers, is
+    /// within a limit.
     #[inline]
     pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
@@ -191,7 +195,7 @@ impl Arena {
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// Returns the part of a limit that each repetition of the current expression may use.
+    /// Returns a limit divided by the number of times that the current expression is evaluated.
     pub fn limit_per_repetition(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }
@@ -275,11 +279,11 @@ impl Arena {
     }
 }
 
-/// The number of repetitions to restore when a quantifier ends; see [`Arena::leave`].
+/// The number of repetitions to restore when a quantifier ends; see [`Arena::leave_quantifier`].
 #[must_use]
 pub struct SavedRepeats(RepeatCount);
 
-/// Empties the memory of an arena; frees the memory if it grew beyond `KEPT` bytes.
+/// Empties the memory of an arena. Frees the memory if it is larger than `MAX_RETAINED_BYTES`.
 #[inline]
 pub fn reset_bump(bump: &mut Bump) {
     if bump.allocated_bytes() > MAX_RETAINED_BYTES { *bump = Bump::new() } else { bump.reset() }

@@ -1,6 +1,6 @@
 //! The graph of a workflow as plain data: nodes, their possible successors, and the faults found
-//! before a run. The checker for `workflow`s in rule files and programs that build workflows use
-//! the same checks.
+//! before a run. `workflow` statements in rule files and workflows that programs build are checked
+//! alike.
 
 mod check;
 mod node;

@@ -74,8 +74,8 @@ limits! {
         "further violations are left out";
 }
 
-/// Maximum of the total bytes that a function builds inside quantifiers, as a multiple of the limit
-/// `value_bytes`.
+/// Maximum number of bytes that a function call inside quantifiers builds over all repetitions. It
+/// is given as a multiple of the limit `value_bytes`.
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 impl Limit {
@@ -110,7 +110,7 @@ impl Limits {
         self
     }
 
-    /// Returns the maximum number of elements of each quantifier in a nest of `nest` quantifiers.
+    /// Returns the maximum number of elements of each list if `nest` quantifiers are nested.
     pub fn max_elements_per_quantifier(&self, nest: u32) -> u64 {
         integer_root(self.get(Limit::QuantifierElements), nest)
     }
@@ -158,7 +158,7 @@ impl Exceeded {
     }
 }
 
-/// Appends exceeded limits to `all`, each limit at most once.
+/// Appends the limits in `more` to `all`. A limit that `all` already has is not added again.
 pub fn merge_exceeded(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
     for exceeded in more {
         if !all.iter().any(|known| known.limit == exceeded.limit) {

@@ -58,8 +58,8 @@ impl InputContract {
     }
 
     /// A fast check: true if the message certainly satisfies the contract. False does not mean a
-    /// violation, because the keys of an object may be too many or in another order. Then
-    /// [`breaches`] decides.
+    /// violation, because an object may have more keys, or the keys in another order. If the result
+    /// is false, [`find_input_violations`] decides.
     pub fn is_certainly_satisfied(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.is_satisfied_by(map))
     }

@@ -49,7 +49,7 @@ impl Kind {
 pub struct KindSet(u8);
 
 impl KindSet {
-    /// The set without any kind: the result of contradictory uses of a field.
+    /// The set without any kind. It results if the uses of a field contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
     /// The set of all kinds that occur in messages.
     pub const ALL: KindSet = KindSet(0x7f);
@@ -91,8 +91,8 @@ impl KindSet {
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
-    /// Returns the set extended by all kinds that its kinds can be compared with. Ints and floats
-    /// can be compared with each other; every other kind only with itself.
+    /// Returns the set extended by the kinds that are comparable with its kinds. Ints and floats
+    /// are comparable with each other; every other kind only with itself.
     #[must_use]
     pub fn with_comparable_kinds(self) -> KindSet {
         if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }

@@ -17,7 +17,8 @@ use time::format_description::well_known::Rfc3339;
 pub enum Tri {
     True,
     False,
-    /// The truth value if a value was missing or of another type than needed.
+    /// The truth value of a condition that cannot be evaluated, because a value is missing or of
+    /// another type than needed.
     Unknown,
 }
 
@@ -248,8 +249,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the size of the value including nested values. Stops early when the size exceeds
-    /// `most`.
+    /// Returns the size of the value including nested values. Stops early, with a size above
+    /// `most`, when the size exceeds `most`.
     pub fn deep_size(self, most: u64) -> u64 {
         let weight = self.own_size();
         match self {
@@ -319,7 +320,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Adds to a sum of sizes. Returns the new sum, as an error if it exceeds `most`.
+/// Adds `more` to a sum of sizes. Returns the new sum; as an error if the sum exceeds `most`.
 #[inline]
 fn add_size_within(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
     let sum = sum.saturating_add(more);
@@ -335,9 +336,8 @@ fn json_deep_size(json: &Json, most: u64) -> u64 {
     }
 }
 
-/// Empties a vector and changes the lifetime of its element type, without reallocating. Collecting
-/// the emptied vector's iterator reuses its memory; a test checks that the standard library does
-/// so.
+/// Empties a vector and returns it with another element type, which differs only in its lifetime.
+/// The memory is reused without reallocating; a test checks that the standard library does so.
 #[inline]
 pub fn recycle_vec<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();

@@ -1,11 +1,11 @@
 //! Common words, which occur in many sentences on any subject.
 //!
 //! In a hundred training sentences, `i` and `的` occur so often that they get a low weight. In five
-//! sentences they do not. If only one intent's example contained `how do I`, these words would draw
-//! every question to that intent. The classifier therefore starts with a prior: [`PRIOR_SENTENCES`]
-//! assumed sentences, half of which contain each common word. The more sentences the author writes,
-//! the less the prior counts. No word is removed, so a common word can still distinguish two
-//! intents.
+//! sentences they do not. If the examples of only one intent contained `how do I`, these words
+//! would draw every question to that intent. The classifier therefore starts with a prior:
+//! [`PRIOR_SENTENCES`] assumed sentences, half of which contain each common word. The more
+//! sentences the author writes, the less the prior counts. No word is removed, so a common word can
+//! still distinguish two intents.
 
 use hashbrown::HashSet;
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Extracts the features of a text. Training and classification both see a text only through
-//! [`FeatureExtractor::read`].
+//! Extracts the features of a text. Training and classification both read a text only through
+//! [`FeatureExtractor::extract`].
 //!
 //! The text is prepared: Unicode NFKC, case folding, and one space per run of white space. Then it
 //! is split into **tokens**. A token is a run of word characters, or one character of a script that
@@ -9,9 +9,9 @@
 //!
 //! | group | features |
 //! |---|---|
-//! | [`Group::Word`] | each token, each pair of adjacent tokens, the first and the last token |
-//! | [`Group::Gram`] | n-grams of 2 to 4 characters in words, of 2 to 3 in unspaced scripts |
-//! | [`Group::Keyword`] | each keyword of the intents that the text contains |
+//! | [`FeatureGroup::Word`] | each token, each pair of adjacent tokens, first and last token |
+//! | [`FeatureGroup::Gram`] | n-grams: 2 to 4 characters in words, 2 to 3 in unspaced scripts |
+//! | [`FeatureGroup::Keyword`] | each keyword of the intents that the text contains |
 //!
 //! A space is added on both sides of a word before its n-grams are computed. A feature is
 //! identified by a 64-bit hash. The hash is implemented here so that no library update changes it.
@@ -29,7 +29,7 @@ const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Lengths of character n-grams in unspaced scripts, where a character carries more information.
 const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 
-/// The group of a feature. Each group of a text's features has the same total weight.
+/// The group of a feature. In the vector of a text, each group has the same total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureGroup {
     /// Words and pairs of words.
@@ -77,7 +77,7 @@ fn truncate_text(text: &str) -> &str {
 #[derive(Clone, Debug, Default)]
 pub struct KeywordFinder {
     /// Searcher for all keywords. `None` if there are no keywords, or if building failed, which
-    /// needs billions of bytes. Keywords then only count as training sentences.
+    /// needs billions of bytes. Without a searcher, keywords are only training sentences.
     searcher: Option<WordSearcher<'static>>,
 }
 
@@ -104,8 +104,8 @@ impl KeywordFinder {
 #[derive(Debug, Default)]
 pub struct FeatureExtractor {
     prepared: String,
-    /// The current word with a leading space, or the current run of characters of an unspaced
-    /// script, without a leading space.
+    /// The current word with a leading space. In a script without spaces between words, the current
+    /// run of characters, without a leading space.
     run: Vec<char>,
     tokens: Vec<Token>,
     features: Vec<Feature>,
@@ -140,7 +140,7 @@ impl FeatureExtractor {
         &self.features
     }
 
-    /// Fills `tokens`, and adds the n-grams to `features`.
+    /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
     fn cut_into_tokens(&mut self) {
         let mut rest = self.prepared.chars();
         // In `run`, a leading space marks a word; unspaced characters have no leading space.
@@ -178,7 +178,8 @@ impl FeatureExtractor {
         }
     }
 
-    /// Adds the features of the group [`Group::Word`]: tokens, pairs, and the first and last token.
+    /// Adds the features of the group [`FeatureGroup::Word`]: tokens, pairs, and the first and last
+    /// token.
     fn add_word_features(&mut self) {
         let word =
             |hash: FeatureHash, common| Feature { hash: hash.finish(), group: FeatureGroup::Word, common };
@@ -243,8 +244,8 @@ fn is_symbol(c: char) -> bool {
 struct FeatureHash(u64);
 
 impl FeatureHash {
-    /// Initial hashes, one per kind of hashed text. So the word `to` and the n-gram `to` are
-    /// different features.
+    /// Initial hashes, a different one for each kind of hashed text. So the word `to` and the
+    /// n-gram `to` are different features.
     const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
     const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
     const PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);

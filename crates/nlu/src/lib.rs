@@ -28,10 +28,10 @@
 //! A text becomes a vector of TF-IDF weights. One linear function is fitted per intent: at least 1
 //! on the intent's own sentences, at most 0 on all others. This is a one-versus-rest linear support
 //! vector machine, with squared hinge loss and ridge penalty. There is no constant term, so a text
-//! that shares no feature with any sentence scores 0, whatever the number of intents. Features
-//! outside the vocabulary lower the scores, because they take a share of the vector's length. One
-//! `threshold` therefore works for three intents with five sentences each and for 150 intents with
-//! a hundred sentences each.
+//! that shares no feature with any sentence scores 0, whatever the number of intents. A text's
+//! features outside the vocabulary lower its scores: they count towards the vector's length, which
+//! is scaled to 1. One `threshold` therefore works for three intents with five sentences each and
+//! for 150 intents with a hundred sentences each.
 //!
 //! An intent's score is the value of its function, clamped to 0..=1 and rounded to four decimals.
 //! The rounded score is also the number that is compared with the threshold. A score near 1 means

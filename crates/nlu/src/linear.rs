@@ -21,9 +21,9 @@ const OTHER_LABEL_COST: f32 = 1.0;
 
 /// Training ends after a pass in which no α changes by more than this tolerance.
 const TOLERANCE: f32 = 1e-3;
-/// Total number of visits to sentences that training aims for; the number of passes stays within
-/// [`PASSES`]. With few sentences, many passes cost little. With many sentences, many passes gain
-/// little.
+/// Number of visits to sentences that training aims for, over all passes. The number of passes
+/// stays within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
+/// sentences, many passes gain little.
 const TARGET_VISITS: usize = 40_000;
 /// Minimum and maximum number of passes over the sentences.
 const MIN_MAX_PASSES: (usize, usize) = (8, 100);
@@ -98,8 +98,8 @@ struct LinearTraining {
     weights: Vec<f32>,
     /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,
-    /// Buffers of the current visit to a sentence: the value of each function, and the change of
-    /// the sentence's contribution to each function.
+    /// Buffers of the current visit to a sentence. `sums` holds the value of each function, and the
+    /// other buffer the change of the sentence's contribution to each function.
     sums: Vec<f32>,
     steps: Vec<f32>,
 }

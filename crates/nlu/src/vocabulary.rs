@@ -59,7 +59,8 @@ pub struct Vocabulary {
     numbers: FeatureMap<u32>,
     /// Weights by feature id.
     weights: Vec<f32>,
-    /// Weights of features outside the vocabulary: of ordinary features, then of common words.
+    /// Weights of features outside the vocabulary: first of features with an uncommon word, then of
+    /// features that consist of common words only.
     unknown: [f32; 2],
 }
 

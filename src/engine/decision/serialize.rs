@@ -24,7 +24,7 @@ impl Decision {
         out.push(b'}');
     }
 
-    /// Appends the fields of [`Decision::write_json`], without the braces of the object. So the
+    /// Appends the fields of [`Decision::write_json`] without the braces of the object, so that the
     /// caller can write further fields. Unstable.
     #[doc(hidden)]
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {

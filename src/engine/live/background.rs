@@ -1,10 +1,11 @@
 //! Background work: compaction and merges.
 //!
-//! Compaction compiles segments that were added after the base into one segment. It keeps the
-//! number of segments small: each segment has more than twice as many routes as the next. A merge
-//! compiles a new base from the edited texts. Both start from the current state and unlock the
-//! writer while they compile. Then they install the result and apply the edits that were made
-//! during the compilation.
+//! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
+//! inserted and that were compiled together. Compaction compiles several segments into one. It
+//! keeps the number of segments small: each segment has more than twice as many routes as the next.
+//! A merge compiles a new base from the edited texts. Both start from the current state and unlock
+//! the writer while they compile. They then lock the writer again, install the result, and apply
+//! the edits made during the compilation.
 
 use super::LiveState;
 use super::base;
@@ -26,7 +27,8 @@ const MIN_MERGE_EDITS: usize = 1024;
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
-    /// Starts a background compaction and a background merge, each if it is due.
+    /// Starts a background compaction if too many segments exist, and a background merge if too
+    /// many edits are pending.
     pub fn start_due_work(self: &Arc<Self>, writer: &mut Writer) {
         if writer.schedule_compaction() && !self.spawn("rulec-compact", LiveState::compact_all) {
             writer.abort_compaction();
@@ -52,8 +54,8 @@ impl LiveState {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`. If `work` panics, calls `abort` with the writer. Otherwise other threads would
-    /// wait for work that has ended.
+    /// Runs `work`. If `work` panics, calls `abort` with the writer, so that other threads do not
+    /// wait for a result that never comes.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());
@@ -70,7 +72,8 @@ impl LiveState {
         self.idle.notify_all();
     }
 
-    /// Runs one compaction. False if the compacting thread must end.
+    /// Runs one compaction. Returns false if none was needed or it failed; the compacting thread
+    /// must then end.
     fn compact_once(&self) -> bool {
         let Some(mut input) = self.lock_writer().next_compaction() else { return false };
         let compiled = self.compile_segment(&mut input);
@@ -94,7 +97,8 @@ impl LiveState {
         })
     }
 
-    /// Compiles the current texts into a new base. The writer is unlocked during compilation.
+    /// Runs a merge: compiles the current texts into a new base. The writer is unlocked during
+    /// compilation.
     pub fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
         let Some(input) = writer.begin_merge() else {
             self.idle.notify_all();
@@ -149,6 +153,7 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Number of bases that no other thread used when this thread freed them.
+    /// Number of dropped bases that no other thread still used at the time of the drop; counted for
+    /// tests.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -17,11 +17,12 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// The routes by name for each table, including disabled routes.
+    /// For each table, maps the name of each route to its id. Disabled routes are included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// How each base route uses undeclared message fields; empty if the rules declare `input`.
+    /// How each route of the base uses undeclared message fields; empty if the rules declare
+    /// `input`.
     pub uses: UsesByRoute,
     pub files: KeptFiles,
 }
@@ -56,9 +57,9 @@ impl Base {
     }
 }
 
-/// Compiles rules for editing. Also returns the declared input or, without a declaration, the
-/// counted uses of message fields. Only `test` blocks with `wanted` names are checked, because
-/// older tests describe older rules.
+/// Compiles rules for editing. Also returns the declared input or, without a declaration, how often
+/// routes use each message field. Only `test` blocks whose names satisfy `wanted` are run. Other
+/// tests may expect decisions from before the edits.
 pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,

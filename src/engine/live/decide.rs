@@ -1,5 +1,6 @@
-//! Decisions over several segments. In each table, the segments are searched one after another.
-//! Each search covers only the routes that come before the best match so far.
+//! Decisions over several segments (groups of routes compiled together). In each table, the
+//! segments are searched one after another. Each search covers only the routes that come before the
+//! best match so far.
 
 use super::segment::RouteOrder;
 use super::snapshot::Snapshot;
@@ -17,7 +18,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Calls `work` with one VM per segment and the number of the current thread.
+/// Calls `work` with two arguments: one VM per segment, and the number of the current thread.
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -41,7 +42,8 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if the entry may contain unmerged edits, or can jump to tables with unmerged edits.
+/// True if edits that are not merged may affect the entry, directly or in tables to which the entry
+/// can jump.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
@@ -73,8 +75,8 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
     })
 }
 
-/// Returns the message's violations of the input contract of the base. If no `input` is declared,
-/// field types are inferred, and segments that were added later may add violations.
+/// Returns the message's violations of the declared input. If no `input` is declared, field types
+/// are inferred from the routes, and inserted routes may add violations.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -103,7 +105,8 @@ pub(super) fn decide_line_in_snapshot(
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
-/// Returns the tables on the path from the entry to the table of the chosen statement.
+/// Returns the tables that jumps led through, from the table of the entry to the table of the
+/// chosen statement.
 fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last = choice.chosen.map(|chosen| match chosen {
@@ -137,7 +140,8 @@ struct LiveHit {
     segment: usize,
     /// The id of the route in its segment.
     rule: RuleId,
-    /// The table of the route and the table it jumps to; both are ids in the base.
+    /// The table of the route, by its id in the base. The next field is the table that the route
+    /// jumps to.
     table: TableId,
     goto: Option<TableId>,
 }
@@ -150,7 +154,9 @@ struct LiveSearch<'v, 's, 'm> {
 }
 
 impl LiveSearch<'_, '_, '_> {
-    /// Finds the first route of a table that holds, among the routes after the key `resume`.
+    /// Finds the first route of a table whose condition holds. Only routes after the sort key
+    /// `resume` are searched; `None` means all routes. Also returns the sort key of the found
+    /// route.
     fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
         let mut best: Option<(RouteOrder, LiveHit)> = None;
         let snapshot = self.snapshot;
@@ -173,8 +179,8 @@ impl LiveSearch<'_, '_, '_> {
     }
 }
 
-/// Searches tables. A search position is a table and the key of the route after which the search
-/// resumes.
+/// Searches tables. A search position is a table and the sort key of a route. The search resumes
+/// after the route with that key.
 impl Searcher for LiveSearch<'_, '_, '_> {
     type Position = (TableId, Option<RouteOrder>);
     type Rule = LiveHit;

@@ -1,6 +1,6 @@
-//! All parsed statements of a rule set except its routes and its input. With these declarations, a
-//! route can be compiled alone: it is checked with the declarations that it mentions, directly or
-//! indirectly. Compaction compiles several routes the same way.
+//! All parsed statements of a rule set except its routes and its input. They make it possible to
+//! compile a route alone: the route is checked with only the declarations that it mentions,
+//! directly or indirectly. Compaction compiles several routes in the same manner.
 
 use super::route::{ParsedStatement, Route, parse_error};
 use super::segment::SequenceNumber;
@@ -28,7 +28,8 @@ pub(super) struct Declarations {
     /// Maps a name to the indexes of the statements of any kind that declare it.
     by_name: HashMap<String, Vec<u32>>,
     /// Indexes of statements that affect every route: types, settings, and the first handler
-    /// declaration. Once one handler is declared, all handlers that routes use must be declared.
+    /// declaration. If a rule set declares any handler, it must declare all handlers that its
+    /// routes use.
     always: Vec<u32>,
 }
 
@@ -115,7 +116,8 @@ impl Declarations {
         found
     }
 
-    /// Returns the keyword and name of a declaration with this name, of any kind.
+    /// Returns the keyword and name of a declaration with this name. The declaration may be of any
+    /// kind.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let at = self.by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*at as usize].statement.kind))
@@ -138,7 +140,7 @@ impl Declarations {
 
     /// Checks routes of one file with the declarations in `needed`. `file` is the id of the text of
     /// the routes. Also returns the statement of the last route, so that the caller need not clone
-    /// it.
+    /// the statement.
     fn check_routes(
         &self,
         routes: TableStatements<'_>,
@@ -179,8 +181,9 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last)
     }
 
-    /// Returns the statements of the unit for the routes: settings, routes, and tables that contain
-    /// routes. Also returns the indexes of the declarations of those tables.
+    /// Returns the statements of a temporary source file in which the routes are checked: settings,
+    /// routes, and tables that contain routes. Also returns the indexes of the declarations of
+    /// those tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
@@ -211,7 +214,7 @@ impl Declarations {
     }
 
     /// Returns the declared settings at index `at` if they are in the file of the route's table.
-    /// Their file id is changed to the id of the route's text.
+    /// The returned settings have the file id of the route's text.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
@@ -231,8 +234,8 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Returns the indexes of all declarations. A failed check is repeated with all of them,
-    /// because error messages can then suggest names that the route does not use.
+    /// Returns the indexes of all declarations. If a check fails, it is repeated with all
+    /// declarations, so that error messages can suggest names that the route does not use.
     fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
@@ -264,7 +267,7 @@ impl Declarations {
     }
 
     /// Compiles a single route for a table (or for the top level). `known` describes the message
-    /// fields.
+    /// fields that other routes use.
     pub fn compile_route(
         &self,
         compiler: &Compiler,
@@ -330,7 +333,8 @@ pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// The result of checking routes: the program, the diagnostics, and the field uses.
+/// The result of checking routes: the program, the diagnostics, and how the routes use message
+/// fields.
 #[derive(Default)]
 pub(super) struct CheckedRoutes {
     program: Program,
@@ -350,7 +354,8 @@ impl CheckedRoutes {
     }
 }
 
-/// Returns the host functions that the routes call, if possible from the base.
+/// Returns the host functions that the routes call. Functions that the base already has are taken
+/// from the base.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

@@ -59,7 +59,7 @@ impl Edit {
         Edit::new(EditKind::Remove(statement.into()))
     }
 
-    /// Sets the table that contains the statement. The statement is then one of the table's routes,
+    /// Sets the table that contains the statement. The statement must be one of the table's routes,
     /// or its `default`. The table `routes` means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
@@ -76,8 +76,8 @@ impl Edit {
         self
     }
 
-    /// Parses the edit. In errors, the text of the edit is a file that follows the files of
-    /// `sources`.
+    /// Parses the edit. If parsing fails, the error shows the text of the edit as a file after the
+    /// files of `sources`.
     pub(super) fn parse_edit(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
             EditKind::Insert(text) => Action::Insert(parse_statement(text, sources)?),
@@ -118,8 +118,8 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True for an edit of a route. Such an edit recompiles only that route if it is the only edit
-    /// of the call.
+    /// True for an edit of a route. If such an edit is the only edit of the call, only that route
+    /// is compiled.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }

@@ -30,8 +30,8 @@ pub enum EditError {
     Ambiguous(String, Message),
     /// An earlier edit of the same call already changes this statement or a statement around it.
     Twice(String),
-    /// The statement to edit does not exist yet. It may be in a file that an earlier edit of the
-    /// same call imports.
+    /// The statement to edit does not exist in the current files. It may be in a file that an
+    /// earlier edit of the same call imports.
     NotYet(Box<EditError>, String),
     /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     Fixed,

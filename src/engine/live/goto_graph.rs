@@ -44,7 +44,7 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added, if the jump `without` is removed.
+    /// Checks that a jump may be added, assuming that the jump `without` is removed.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

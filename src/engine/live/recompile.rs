@@ -3,8 +3,8 @@
 //!
 //! The edits are applied to the source texts, which are then compiled. Recompiling everything is
 //! right for all kinds of statements, because one statement may affect any other. Decisions do not
-//! wait. Edits of routes during the compilation are logged. They are applied to the new rules
-//! before the new rules replace the old ones.
+//! wait. If other threads edit routes during the compilation, these edits are logged. They are
+//! applied to the new rules before the new rules replace the old ones.
 
 use super::background::drop_when_unshared;
 use super::base;
@@ -19,11 +19,11 @@ use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of logged edits to replay while the writer is locked. This bounds the time that
-/// other edits wait; the value is not tuned.
+/// Maximum number of logged edits that are applied to the new rules while the writer is locked.
+/// This bounds the time that other edits wait; the value is not tuned.
 const MAX_LOCKED_REPLAYS: usize = 16;
-/// Maximum number of rounds that replay logged edits while the writer is unlocked. Without this
-/// bound, a recompilation might never end if edits keep arriving. The value is not tuned.
+/// Maximum number of rounds that apply logged edits while the writer is unlocked. Edits may arrive
+/// during a round, so without this bound a recompilation might never end. The value is not tuned.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl LiveState {

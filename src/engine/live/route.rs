@@ -23,7 +23,7 @@ pub(super) struct Route {
     pub table: TableId,
     /// The table that the route jumps to, by its id in the base, and the span of the jump.
     pub goto: Option<(TableId, Span)>,
-    /// The route's uses of undeclared message fields, shared by all routes with the same uses.
+    /// How the route uses undeclared message fields. Routes with the same uses share one value.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }

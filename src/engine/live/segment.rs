@@ -1,7 +1,7 @@
 //! Segments of live rules. A segment is a group of rules compiled together, with bytecode, an
-//! optional index, and tombstones for removed routes. The base is one segment. Each route inserted
-//! later forms a segment of its own, until compaction compiles it together with other routes. All
-//! segments are searched in the same manner.
+//! optional index, and tombstones for removed routes. One segment is the base: the rules as last
+//! compiled in full. Each route that an edit inserts forms a segment of its own, until compaction
+//! compiles it together with other routes. All segments are searched in the same manner.
 
 use super::route::Route;
 use crate::engine::Rules;
@@ -28,12 +28,12 @@ pub(super) struct Segment {
     tables: Arc<[TableId]>,
     /// The routes of each table in evaluation order, without routes that can never hold.
     orders: Arc<[Vec<RuleId>]>,
-    /// The sequence number of each route. `None` in the base, where the rule id is the sequence
-    /// number.
+    /// The sequence number of each route. `None` in the base, where the id of a route is its
+    /// sequence number.
     sequences: Option<Box<[SequenceNumber]>>,
     /// The routes that were removed since the segment was compiled.
     pub tombstones: Arc<Tombstones>,
-    /// The parsed routes of a segment that was added later; empty for the base.
+    /// The parsed routes of a segment of inserted routes; empty for the base.
     pub routes: Arc<[Arc<Route>]>,
 }
 
@@ -43,7 +43,8 @@ impl Segment {
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
-    /// Creates a segment of routes inserted later. `routes` are in the same order as in `rules`.
+    /// Creates a segment of routes that edits inserted. `routes` are in the same order as in
+    /// `rules`.
     pub fn of_inserted_routes(
         rules: Rules,
         base: &Rules,
@@ -68,12 +69,14 @@ impl Segment {
         Segment { rules, tables, orders, sequences, tombstones, routes }
     }
 
-    /// Returns a copy with other sequence numbers, which must keep the order of the routes.
+    /// Returns a copy in which the routes have these sequence numbers. The order of the routes must
+    /// stay the same.
     pub fn with_sequences(&self, sequences: Box<[SequenceNumber]>) -> Segment {
         Segment { sequences: Some(sequences), ..self.clone() }
     }
 
-    /// Maps a table id of the base to this segment's id; `None` if the segment has no such table.
+    /// Maps a table id of the base to the id in this segment; `None` if the segment has no such
+    /// table.
     pub fn local_table(&self, table: TableId) -> Option<TableId> {
         match self.sequences {
             None => Some(table),
@@ -107,12 +110,13 @@ impl Segment {
         }
     }
 
-    /// Returns the number of routes of a table that come before a key.
+    /// Returns the number of routes of a table that come before a sort key.
     pub fn count_before(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) < key) as u32
     }
 
-    /// Returns the number of routes of a table that come before a key or at the key.
+    /// Returns the number of routes of a table that come before a sort key, plus the route with
+    /// this key, if any.
     pub fn count_through(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) <= key) as u32
     }
@@ -121,8 +125,8 @@ impl Segment {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Removes a route, effective from `version` on. Does nothing for a route that can never hold,
-    /// because the evaluation order does not contain such a route.
+    /// Marks a route as removed for snapshots from `version` on. Does nothing for a route that can
+    /// never hold, because the evaluation order does not contain such a route.
     pub fn mark_removed(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
             return broken_invariant!("the removed route {rule:?} is in its segment");

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
-    /// The base's segment, then the segments added later.
+    /// The segment of the base, then the segments of inserted routes.
     pub segments: Vec<Arc<Segment>>,
-    /// Version of the snapshot: routes whose tombstone has this version or an earlier one are
-    /// removed.
+    /// Version of the snapshot. A tombstone (mark of a removed route) counts if its version is not
+    /// greater than this version.
     pub version: u64,
     /// Generation of the last edit; without edits, the generation of the compiled rules.
     pub generation: u64,

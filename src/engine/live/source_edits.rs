@@ -15,14 +15,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the main file, and the contents of all files other than the current rule files. The
-/// other files are word lists, and rule files that are no longer imported. They keep the content
-/// that was first loaded.
+/// The name of the main file, and the contents of files that are not current rule files. These are
+/// word lists, and rule files that are no longer imported. They keep the content that was first
+/// loaded.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder of the rules, for files that edits import later.
+    /// The folder of the rules. If an edit imports a new file, that file is read from this folder.
     disk: Option<DiskLoader>,
 }
 
@@ -37,8 +37,8 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the files that this recorder loaded and the files of `before`, without the rule
-    /// files in `sources`.
+    /// Returns the files that this loader recorded, together with the files of `before`. Rule files
+    /// in `sources` are left out.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut others = HashMap::clone(&before.others);
         others.extend(self.files.into_inner());
@@ -67,8 +67,8 @@ pub(super) struct EditPoints {
 }
 
 impl EditPoints {
-    /// Collects the positions from files without errors. Routes and tables are numbered as in the
-    /// checker.
+    /// Collects the offsets and spans from files without errors. Routes and tables have the same
+    /// ids as in the checker.
     pub fn new(units: &[ParsedFile]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
@@ -110,7 +110,7 @@ pub(super) type Splice = (Range<usize>, String);
 
 impl RouteChanges {
     /// Returns the files with the changes applied, as pairs of name and text, in the order of the
-    /// base.
+    /// files in the base.
     pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
@@ -162,7 +162,8 @@ impl KeptFiles {
         KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
     }
 
-    /// Returns a copy in which these rule texts are added to the kept files or replace them.
+    /// Returns a copy to which these rule texts are added. A text replaces a kept file of the same
+    /// name.
     pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
         let mut others = HashMap::clone(&self.others);
         others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
@@ -201,8 +202,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
     })
 }
 
-/// Formats the text of a statement that replaces another, with line breaks if other text is on the
-/// same lines.
+/// Formats a new statement for the position of the statement that it replaces. Adds line breaks if
+/// other text is on the same lines.
 fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");

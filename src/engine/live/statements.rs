@@ -184,7 +184,7 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Extends an error: the statement may be in a file that an earlier edit imports.
+    /// Extends an error with a note: the statement may be in a file that an earlier edit imports.
     fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
@@ -259,8 +259,8 @@ impl<'f> StatementEditor<'f> {
     }
 }
 
-/// Returns each statement with the end offset of the previous statement. `start` is this offset for
-/// the first statement.
+/// Returns each statement with the end offset of the statement before it. `start` is the end offset
+/// to use for the first statement.
 fn locate_statements(
     file: usize,
     start: u32,

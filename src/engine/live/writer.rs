@@ -1,5 +1,5 @@
-//! The mutable state of live rules. One thread at a time edits it; the result is then published as
-//! one new snapshot. Only this module and its submodules change the state.
+//! The mutable state of live rules. One thread at a time edits it and publishes the result as one
+//! new snapshot. Only this module and its submodules change the state.
 
 mod catalog;
 mod compaction;
@@ -31,8 +31,8 @@ use std::sync::Arc;
 /// The mutable state of live rules, from which snapshots are made.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments added after the base, oldest first. Segments that a running merge covers are
-    /// not included.
+    /// The segments of inserted routes, oldest first. Segments that a running merge compiles into
+    /// the new base are not included.
     added: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
@@ -41,10 +41,10 @@ pub(super) struct Writer {
     edit_log: Option<Vec<Edit>>,
 }
 
-/// The field uses and the jumps of all current routes, which restrict new routes.
+/// The field uses and the jumps of all current routes. A new route must be compatible with them.
 struct Constraints {
-    /// The declared input or, without a declaration, the counted field uses of the base and all
-    /// edits.
+    /// The declared input or, without a declaration, how many current routes use each field in each
+    /// manner.
     counted: CountedFields,
     jumps: GotoGraph,
 }
@@ -53,7 +53,8 @@ struct Constraints {
 struct Revision {
     /// The number of the last edit, to which tombstones refer.
     version: u64,
-    /// The generation of the rules with all edits; merges and compactions do not change it.
+    /// The generation of the rules with all edits. Merges and compactions keep it, because they
+    /// change no decision.
     generation: u64,
     /// Number of edits that are not merged.
     pending: usize,
@@ -87,12 +88,14 @@ impl Constraints {
         }
     }
 
-    /// Removes the field uses of a route. False if other routes then read a field in another way.
+    /// Removes the field uses of a route. Returns false if the removal changes the inferred type of
+    /// a field that other routes read.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the field uses of a route, and returns the shared copy of equal uses.
+    /// Adds the field uses of a route. If another route has equal uses, returns the copy that this
+    /// route shares.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),
@@ -100,8 +103,8 @@ impl Constraints {
         }
     }
 
-    /// Replaces the declared input by the input of a merged base, because the edited texts change
-    /// its spans. Counted field uses are kept, because they already include all edits.
+    /// Replaces the declared input by the input of a merged base, because its spans refer to the
+    /// edited texts. Counted field uses are kept, because they already include all edits.
     fn install(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted = counted;
@@ -119,8 +122,9 @@ impl Revision {
 }
 
 impl Background {
-    /// Records that a recompilation replaces the base. Returns the segments that the superseded
-    /// merge covered.
+    /// Records that a recompilation replaces the base, so that a running merge or compaction is
+    /// discarded. Returns the segments that the discarded merge was compiling, for the caller to
+    /// free.
     fn supersede(&mut self) -> Vec<Arc<Segment>> {
         self.compaction.supersede();
         self.last_failure = None;
@@ -213,8 +217,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Replaces the state by recompiled rules, and returns the old state for the caller to free. A
-    /// running merge or compaction is superseded.
+    /// Replaces the state by recompiled rules, and returns the old state for the caller to free.
+    /// The result of a running merge or compaction will be discarded.
     pub fn replace_state(&mut self, fresh: Writer) -> Writer {
         let mut background = std::mem::take(&mut self.background);
         self.added.extend(background.supersede());
@@ -223,9 +227,9 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..fresh })
     }
 
-    /// Applies an edit. If the edit changes how other routes read a field, nothing is changed. Then
-    /// the returned changes (`Some`) include the edit, and the caller must recompile everything
-    /// with them.
+    /// Applies an edit and returns `None`. If the edit changes the inferred type of a field that
+    /// other routes read, nothing is applied. The result is then the text changes including the
+    /// edit, and the caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -301,8 +305,8 @@ impl Writer {
         self.added.push(segment);
     }
 
-    /// Removes a current route as of the current version. The caller must already have removed the
-    /// field uses of the route from the constraints.
+    /// Removes a current route, effective from the current version on. The caller must already have
+    /// removed the field uses of the route from the constraints.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;
@@ -314,7 +318,8 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Drops the added segments in `old` that have no current route.
+    /// Drops those segments in `old` that are still listed. The caller ensures that they have no
+    /// current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
@@ -329,7 +334,7 @@ impl Writer {
         (Arc::clone(self.base()), self.changes())
     }
 
-    /// Logs an edit of a route, which was applied, if a recompilation runs.
+    /// Logs an edit of a route that was just applied. Does nothing if no recompilation runs.
     pub fn log_edit(&mut self, edit: &Edit) {
         if let Some(log) = &mut self.edit_log {
             log.push(edit.clone());

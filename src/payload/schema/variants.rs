@@ -2,8 +2,8 @@
 //! the config of a node depends on the node's type.
 //!
 //! The requirements are found by evaluating the rules on probes. For each allowed value of a field,
-//! the judge validates a probe object that has that value and empty dicts. If a violated rule reads
-//! only that field and missing fields, every such object violates the rule. So at least one of the
+//! a probe object is validated that has that value and empty dicts. If a violated rule reads only
+//! that field and missing fields, every such object violates the rule. So at least one of the
 //! missing fields is required.
 
 use super::super::reads::{FieldRead, FieldReads};
@@ -27,7 +27,7 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
     VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
-/// The position of an object in a payload, and where its rules are.
+/// The position of an object in a payload, and the rules that apply to the object.
 struct ObjectSite<'p> {
     /// The binding (variable) that contains the object, and the keys that lead from the binding to
     /// the object.
@@ -35,7 +35,7 @@ struct ObjectSite<'p> {
     keys: Vec<Arc<str>>,
     /// The path of the object in a probe payload.
     steps: Vec<PathStep<String>>,
-    /// The block of rules around the object.
+    /// The rules of the `each` block or payload that contains the object.
     block: &'p Block,
 }
 

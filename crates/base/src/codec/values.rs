@@ -3,7 +3,8 @@
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;
 
-/// Maximum number of bytes to preallocate for a count that is not yet verified.
+/// Maximum number of bytes to preallocate for a collection, because its encoded length may be
+/// false.
 const MAX_PREALLOCATED_BYTES: usize = 1 << 20;
 
 macro_rules! impl_codec_for_unsigned {

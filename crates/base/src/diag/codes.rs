@@ -215,8 +215,8 @@ impl Code {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
-    /// True for codes that `rulec check` reports as the result of an analysis. The compiler reports
-    /// such codes not at all or less often.
+    /// True for codes that the static analysis of `rulec check` reports. The compiler alone reports
+    /// such findings less often or never.
     pub fn is_analysed(self) -> bool {
         matches!(
             self,

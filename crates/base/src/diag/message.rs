@@ -242,8 +242,8 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
     split_template(template).into_iter().filter_map(name).collect()
 }
 
-/// Fills the placeholders of `template`, which may be a translation of `original`. Each placeholder
-/// gets the value of the placeholder of `original` with the same name.
+/// Fills the placeholders of `template`, which may be a translation of `original`. A placeholder is
+/// filled with the value that the placeholder of the same name has in `original`.
 fn fill_placeholders<'t>(
     original: &str,
     template: &str,

@@ -155,8 +155,8 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window that contains the span. A span that extends over two windows is an error;
-    /// miette then draws its labels separately.
+    /// Returns the window that contains the span. If the span extends over two windows, returns an
+    /// error, and miette draws the labels of the windows separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,

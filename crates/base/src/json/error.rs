@@ -289,9 +289,9 @@ fn format_key(key: &str) -> String {
     out
 }
 
-/// Returns the offset of the first byte at which `wanted` returns true, given the numbers of open
-/// brackets and of keys. The text must be valid JSON up to this byte. When `serde_json` reports an
-/// error, it has already read past this byte.
+/// Returns the offset of the first byte for which `wanted` returns true. `wanted` receives the
+/// number of open brackets and the number of keys up to this byte. The text must be valid JSON up
+/// to this byte; `serde_json` has already checked that part before it reports an error.
 fn find_offset(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();

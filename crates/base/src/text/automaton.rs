@@ -1,11 +1,11 @@
 //! An automaton that finds many literals in one pass over a text. Building it takes time
 //! proportional to the literals.
 //!
-//! The `aho-corasick` builder moves the states where a literal ends before the other states. It
-//! then follows the chain of moves from each state. If nearly every state ends a literal, as with
-//! `w1`, `w2`, … `w40000`, the moves form one long cycle. Following this cycle from each state
-//! takes quadratic time. Dummy states at the start that end no literal split the cycle into many
-//! short ones.
+//! The `aho-corasick` builder moves the states where a literal ends before the other states. For
+//! each state, the builder then follows the chain of moves. If nearly every state ends a literal,
+//! as with `w1`, `w2`, … `w40000`, the moves form one long cycle. Following this cycle from each
+//! state takes quadratic time. Dummy states at the start, where no literal ends, split the cycle
+//! into many short ones.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! `bucket(key)`: a stable hash of a key for gradual rollouts. `bucket(ctx.user.id) in 0..10`
-//! selects a tenth of the users.
+//! `bucket(key)`: a stable hash of a key, such as a user id, for gradual rollouts.
+//! `bucket(ctx.user.id) in 0..10` selects a tenth of the users.
 //!
 //! A key has the same bucket in every version and on every machine, permanently. The function is
 //! specified here so that others can implement it. It reads the UTF-8 bytes of the key and uses
@@ -25,8 +25,9 @@ pub enum BucketHash {
     /// modulo 100, plus 1. Unleash calls the seed `groupId`. A rollout of 25 % takes the buckets up
     /// to 25.
     Unleash,
-    /// Buckets 1 to 1000, with MurmurHash3 seed 86028157. Unleash selects variants by this hash;
-    /// their weights add up to 1000.
+    /// Buckets 1 to 1000: the hash of [`BucketHash::Unleash`], but with MurmurHash3 seed 86028157
+    /// and modulo 1000. Unleash selects variants of a feature by this bucket; the weights of the
+    /// variants add up to 1000.
     UnleashVariants,
     /// Buckets 0 to 0.999: FNV-1a (32 bits) of the key followed by the seed, modulo 1000, divided
     /// by 1000. Like the JavaScript library, it hashes UTF-16 code units. This is `hashVersion` 1
@@ -37,7 +38,8 @@ pub enum BucketHash {
     GrowthBook2,
 }
 
-/// A bucket as a number, or as the fraction of all buckets that precede it.
+/// A bucket, as an integer or as a fraction. The fraction is the number of buckets before this
+/// bucket, divided by the number of all buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bucket {
     Number(i64),

@@ -16,24 +16,24 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 /// Minimum number of characters in an expansion.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. Fields of two entries contain the NFKC form, and the NFKC
-/// form folded and normalized again.
+/// A character with a long expansion. In each array, the first text is for comparisons with case,
+/// and the second is case-folded. Both are in NFKC.
 pub(super) struct ExpandingChar {
     from: char,
-    /// The start of the expansion, up to `end`, in both prepared forms: unfolded and folded.
+    /// The start of the expansion, up to `end`: unfolded and case-folded.
     pub head: [String; 2],
     /// The rest of the expansion in NFKC. It begins at the last character that composes with no
     /// preceding character. Text that follows may still compose with this rest.
     pub end: String,
-    /// The text `end` in both prepared forms, unfolded and folded. Used if no text follows that may
-    /// compose with it.
+    /// The text `end`, unfolded and case-folded. It is used unless the text after the character may
+    /// compose with `end`.
     pub plain_end: [String; 2],
 }
 
 static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
     LazyLock::new(|| EXPANDING_BLOCKS.into_iter().flatten().filter_map(ExpandingChar::from_char).collect());
 
-/// Returns the table row of a character, or `None` if the character has no long expansion.
+/// Returns the expansion of a character, or `None` if the character has no long expansion.
 #[inline]
 pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {

@@ -7,10 +7,10 @@
 //! `ß` and `ss` are not.
 //!
 //! Each class of equal characters has one representative. The representative is the member that is
-//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. Without such
-//! a member it is the member with the lowest code point. The lowest code point alone would not do:
-//! `ι` would fold to the combining mark U+0345. Later normalization would then attach the mark to
-//! the preceding letter.
+//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. If there is
+//! no such member, it is the member with the lowest code point. The lowest code point alone would
+//! not do: `ι` would fold to the combining mark U+0345. If the folded text is normalized
+//! afterwards, normalization would attach this mark to the preceding letter.
 
 use std::sync::LazyLock;
 
@@ -233,7 +233,8 @@ fn push_ascii_folded(run: &str, out: &mut String) {
 }
 
 /// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
-/// or contains other characters that may fold. The contents of `room` are then not usable.
+/// for `room` or contains other characters that may fold. If the result is false, the contents of
+/// `room` are not usable.
 #[inline]
 pub fn fold_into_slice(text: &[u8], room: &mut [u8]) -> bool {
     let Some(room) = room.get_mut(..text.len()) else { return false };

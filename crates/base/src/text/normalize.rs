@@ -101,8 +101,8 @@ impl TextMode {
         self.prepare_nfkc(before, &text[behind..], out);
     }
 
-    /// Appends the end of the previous expanding character, followed by a text that contains no
-    /// expanding character.
+    /// Appends the end of the expanding character `before`, if any, followed by `text`. The text
+    /// contains no expanding character.
     fn prepare_nfkc(self, before: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
@@ -119,8 +119,8 @@ impl TextMode {
 }
 
 impl NormalizationForm {
-    /// True only if `text` is known to be in this form. False also if only the full normalization
-    /// could decide.
+    /// True only if `text` is known to be in this form. False if the text is not in this form, or
+    /// if only the full normalization could decide.
     fn is_surely_normalized(self, text: &str) -> bool {
         match self {
             NormalizationForm::None => true,

@@ -15,8 +15,8 @@ const MAX_CACHED_STATES: usize = 128 << 20;
 
 #[derive(Default)]
 struct ParseCache {
-    /// The parsed expressions by their text: first the case-sensitive ones, then the
-    /// case-insensitive ones.
+    /// The parsed expressions by their text. The first map holds case-sensitive expressions, the
+    /// second case-insensitive ones.
     known: [HashMap<Box<str>, Arc<Hir>>; 2],
     /// Total number of automaton states of the cached expressions.
     size: usize,

@@ -83,7 +83,8 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
 pub struct LazyRegex {
     pattern: Arc<str>,
     ignore_case: bool,
-    /// The inner `None` means that the expression did not compile after all, and matches nothing.
+    /// The compiled expression, set on first use. The inner `None` means that the expression did
+    /// not compile after all, and matches nothing.
     compiled: OnceLock<Option<Regex>>,
 }
 

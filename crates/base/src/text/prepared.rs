@@ -4,7 +4,7 @@
 
 use super::TextMode;
 
-/// The slot number of a text whose prepared form is not kept for the decision.
+/// The slot number to pass for a text whose prepared form is not kept for the rest of the decision.
 pub const UNKEPT_SLOT: u32 = u32::MAX;
 
 /// The prepared texts of the current decision. The next decision reuses their memory.
@@ -14,7 +14,7 @@ pub struct PreparedTexts {
     buffer: String,
 }
 
-/// A prepared text, and the epoch (decision number) for which it was prepared.
+/// A prepared text, and the number (epoch) of the decision for which the text was prepared.
 #[derive(Debug, Default)]
 struct PreparedText {
     epoch: u32,
@@ -33,9 +33,9 @@ impl PreparedTexts {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }
 
-    /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. The prepared
-    /// text is kept under `number` for the rest of the decision. Later calls with this `number`
-    /// return the kept text.
+    /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
+    /// slot number of the text. The prepared text is kept for this slot until the next decision
+    /// (another `epoch`), and other calls with this number return the kept text.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
@@ -72,7 +72,7 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// Returns the prepared text that [`PreparedTexts::get_or_prepare`] kept under a number. For
+    /// Returns the prepared text that [`PreparedTexts::get_or_prepare`] kept for a slot number. For
     /// [`UNKEPT_SLOT`], returns `text` itself.
     #[inline]
     pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// True for a character that controls the display: control characters, marks that change the
-/// writing direction, and line and paragraph separators.
+/// True for a character that controls the display: a control character, a mark that changes the
+/// writing direction, or a line or paragraph separator.
 pub fn is_display_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -19,9 +19,10 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     SimilarityPattern::new(a).score(b, &mut Scratch::new())
 }
 
-/// Working memory of [`SimilarityPattern::score`], reused between calls. Each block of 64 cells of
-/// the current table column has two bit masks. The masks mark the cells whose value is one more,
-/// and one less, than the value of the cell above.
+/// Working memory of [`SimilarityPattern::score`], reused between calls. It has one pair of bit
+/// masks for each block of 64 cells of the current table column. The first mask marks the cells
+/// whose value is one more than the value of the cell above. The second mask marks the cells whose
+/// value is one less.
 pub type Scratch = Vec<(u64, u64)>;
 
 /// A text prepared for similarity comparisons. It takes about 16 bytes per character, plus 512.

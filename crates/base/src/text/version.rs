@@ -36,8 +36,8 @@ pub fn parse_version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the form that [`parse_version`] accepts. `None` if one of them is
-/// invalid.
+/// Compares two versions in the form that [`parse_version`] accepts. `None` if one of the texts is
+/// not a version.
 pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }

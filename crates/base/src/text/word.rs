@@ -34,8 +34,9 @@ pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The definition as a character class of the `regex` crate. It is `\w` minus the unspaced scripts,
-/// except the characters of those scripts that Latin also uses or that belong to no script.
+/// The definition of word characters as a character class of the `regex` crate. It is `\w` without
+/// the scripts that do not separate words by spaces. Characters of those scripts that Latin also
+/// uses, or that belong to no single script, stay in the class.
 pub const WORD_CHAR_CLASS: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
@@ -60,8 +61,8 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
 /// A searcher for keywords that occur as whole words. Overlapping occurrences are found too, so
 /// `aa` is found as a word in `aaa aa`.
 ///
-/// The time is linear for most texts. The worst case is a long keyword that overlaps itself
-/// repeatedly; the time is then the product of both lengths.
+/// The time is linear for most texts. If a long keyword overlaps itself repeatedly, the worst case
+/// is the product of both lengths.
 #[derive(Clone, Debug)]
 pub struct WordSearcher<'k>(WordFinder<'k>);
 
@@ -148,8 +149,8 @@ pub fn ends_with_word(text: &str, keyword: &str) -> bool {
 }
 
 /// True if the slice of `text` from byte `start` to byte `end` is a whole word. Only the first and
-/// last characters of the slice, and their neighbours, are checked. It is meant for callers that
-/// find occurrences by other means.
+/// last characters of the slice, and their neighbours, are checked. Use this function for
+/// occurrences that were not found by a [`WordSearcher`].
 ///
 /// True for an empty slice, which has no edges. False for offsets outside the text, out of order or
 /// inside a character.

@@ -39,7 +39,8 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     index_list(arena, unknown)
 }
 
-/// A graph of named records: its nodes have ids, and its edges connect known nodes.
+/// A graph of named records. Each distinct name is a node with an id. Edges to or from unknown
+/// names are left out.
 struct RecordGraph {
     /// The node id of each record; `None` for a record without a name.
     nodes: Vec<Option<usize>>,
@@ -67,8 +68,8 @@ impl RecordGraph {
     }
 }
 
-/// Adjacency lists of a graph, in one vector. A separate list for each node would cost more than
-/// the rest of the work.
+/// Adjacency lists of a graph, stored one after another in one vector. A separate vector for each
+/// node would cost more than the rest of the work.
 struct Adjacency {
     nodes: Vec<usize>,
     /// The start of each node's list in the field `nodes`, plus one entry for the end of the last

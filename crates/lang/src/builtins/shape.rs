@@ -144,7 +144,8 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// Maximum number of segments of a dotted key.
 const MAX_KEY_SEGMENTS: usize = 64;
 
-/// Changes to a dict as a tree: a new value for this key as a whole, and changes inside the value.
+/// Changes to a dict, as a node of a tree: a new value for the whole key, and changes to keys
+/// inside the value.
 #[derive(Default)]
 struct DictChanges<'a> {
     whole: Option<Value<'a>>,

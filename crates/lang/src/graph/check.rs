@@ -46,7 +46,7 @@ pub enum FindingKind {
     LoopWithoutExit,
     /// A join has an incoming edge that can never deliver an input.
     JoinNeverFills,
-    /// Branches of which only one can run feed the same join, which waits for all of them.
+    /// A join waits for several branches, of which only one can run.
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
@@ -75,7 +75,8 @@ impl FindingKind {
         self.name_and_help().1
     }
 
-    /// Returns the severity of a fault of this kind, unless other facts make the fault uncertain.
+    /// Returns the usual severity of this kind of fault. A check may report a lower severity if it
+    /// cannot be certain.
     fn severity(self) -> Severity {
         use FindingKind::*;
         match self {
@@ -142,7 +143,7 @@ pub struct Finding {
     pub kind: FindingKind,
     /// The severity of the fault.
     pub severity: Severity,
-    /// The faulty node; `None` if no node has the name in question.
+    /// The faulty node; `None` if the fault is a name that no node has.
     pub node: Option<NodeId>,
     /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
@@ -201,7 +202,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks a graph whose nodes were connected by `connect`. `start` is the index of the start node.
+/// Checks a graph whose incoming edges were set by `set_incoming_edges`. `start` is the index of
+/// the start node.
 pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();

@@ -96,7 +96,7 @@ pub struct Vertex {
     /// The targets of the loop-backs that the node's router declares.
     pub loop_backs: HashSet<NodeId>,
     /// The source of each incoming edge that a join waits for, one entry per edge; set by
-    /// [`connect`].
+    /// [`set_incoming_edges`].
     pub incoming: Vec<NodeId>,
 }
 
@@ -109,8 +109,8 @@ impl Vertex {
     }
 }
 
-/// Records at each node the sources of its incoming edges. Loop-backs are left out, because joins
-/// do not wait for them.
+/// Records in each node from which nodes its incoming edges start. Loop-backs are left out, because
+/// joins do not wait for them.
 pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {

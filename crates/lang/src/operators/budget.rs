@@ -10,8 +10,8 @@ use crate::operators::table::{Implementation, Op, Search};
 use crate::value::{Tri, Value};
 use rulec_base::broken_invariant;
 
-/// Context in which a predicate is evaluated: the decision's arena, and whether the right operand
-/// is a constant.
+/// Context in which a predicate is evaluated: the arena of the decision, and whether the right
+/// operand is a constant.
 #[derive(Clone, Copy)]
 pub struct PredicateContext<'a> {
     pub arena: &'a Arena,
@@ -53,8 +53,8 @@ pub fn test_predicate<'a>(
     }
 }
 
-/// True if the work of searching or comparing the operands is within the limits. Reading a value
-/// once is always allowed. Reading it once per part of another value may exceed the limit.
+/// True if the work of searching or comparing the operands is within the limits. Reading each
+/// operand once is always allowed, unless the condition is repeated for the elements of a list.
 pub fn within_budget(
     op: Op,
     left: Value<'_>,
@@ -108,7 +108,8 @@ pub fn within_budget(
     arena.within_budget(Limit::SearchWork, work)
 }
 
-/// Work units that compiling a `like` pattern from a message costs per byte.
+/// Work of compiling a `like` pattern from a message, counted as this number of searched bytes per
+/// byte of the pattern.
 const GLOB_WORK_PER_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are within the size limit for values.
@@ -118,8 +119,8 @@ fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
     fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
 }
 
-/// Returns the maximum number of times that a text is read while a value from the message is
-/// searched for.
+/// Returns the maximum number of times that a search reads the text when the right operand comes
+/// from the message.
 fn max_text_passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match.
     let again = mode.word || search == Search::Glob;

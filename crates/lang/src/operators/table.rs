@@ -40,10 +40,11 @@ pub enum RightOperand {
     Nothing,
     /// The right operand is a value of one of these kinds.
     Kinds(KindSet),
-    /// The right operand is of the left operand's family of kinds; all numbers are one family.
+    /// The right operand is of the same family of kinds as the left operand; all numbers are one
+    /// family.
     Same,
-    /// The right operand is compared as a text, and one operand or the other is certainly a text.
-    /// Other operands, which may be numbers or times, use [`Right::Same`].
+    /// The operands are compared as texts, because the type of at least one of them is surely a
+    /// text. Operands that may both be numbers or times use [`RightOperand::Same`].
     SomeText,
     /// The right operand is an element of the left operand, which is a list.
     Element,
@@ -68,7 +69,7 @@ pub enum OperatorResult {
     Number,
     Float,
     DateTime,
-    /// The operator yields a value of the type of one operand or the other.
+    /// The operator yields one of its operands, and so a value of the type of either operand.
     Either,
     /// The operator yields a value of the type that the right operand names.
     Named,
@@ -77,9 +78,9 @@ pub enum OperatorResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
     Op(Op),
-    /// The operator is negated by `not` before it: `x not contains y`.
+    /// The operator is negated by `not` directly before the operator: `x not contains y`.
     NotBefore,
-    /// The operator is negated only by `not` before the whole condition.
+    /// The operator is negated only by `not` before the whole condition: `not (x op y)`.
     NotWhole,
     /// The operator yields a value, not a condition, so it has no negation.
     None,

@@ -86,8 +86,9 @@ fn edit_alone(rules: &LiveRules, edit: &Edit) {
     shared.publish(&writer);
 }
 
-/// Runs a script of overlapping background work: `c` begins a compaction and `C` finishes it; `m`
-/// begins a merge and `M` finishes it. Before each step, routes are inserted, replaced and removed.
+/// Runs a script of overlapping background work. `c` begins a compaction and `C` finishes it; `m`
+/// begins a merge and `M` finishes it. Before each step, the test inserts, replaces and removes
+/// routes.
 fn overlap(script: &str) {
     let rules = live_rules("");
     let (mut expected, mut compaction, mut merge) = (Vec::<String>::new(), None, None);

@@ -156,8 +156,8 @@ fn files_that_come_later_are_read_from_the_folder() {
     assert_refused(rules.insert("import \"../more.rules\""), "root");
 }
 
-/// Routes edited during a recompilation are kept. The guard runs before the recompiled rules are
-/// installed, so it can edit routes at that time.
+/// Routes that other threads edit during a recompilation are kept. The guard runs before the
+/// recompiled rules are installed, so the test edits routes in the guard.
 #[test]
 fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     let rules = live_rules("let hot = n > 3\nroute a when hot -> a\nroute b when n == 1 -> b\nroute c when n == 2 -> c\ntable t { default -> t }")
@@ -190,8 +190,8 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     }
 }
 
-/// If a route inserted during a recompilation does not compile with the recompiling edit, that edit
-/// fails and the route stays.
+/// If a route inserted during a recompilation does not compile with the new rules, the edit that
+/// recompiles fails and the route stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
     let rules = live_rules("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");
@@ -229,8 +229,8 @@ fn a_test_is_checked_when_it_comes() {
     assert!(!rules.texts()[0].1.contains("test"));
 }
 
-/// Regression test: the condition of a removed route must not run while its segment exists.
-/// Otherwise the route's exceeded limits are reported, and its host functions are called.
+/// Regression test: the condition of a removed route must not run, although its segment still
+/// exists. If it ran, the route's exceeded limits would be reported and its host functions called.
 #[test]
 fn a_route_that_is_gone_is_not_run() {
     let calls = Arc::new(AtomicUsize::new(0));

@@ -54,7 +54,7 @@ impl Catalog {
         }
     }
 
-    /// Whether a route of the base was removed or replaced.
+    /// True if a route of the base was removed or replaced.
     pub fn has_removed_base_routes(&self) -> bool {
         !self.removed_base_routes.is_empty()
     }
@@ -86,8 +86,8 @@ impl Catalog {
         })
     }
 
-    /// Returns a route's uses of undeclared message fields; `None` for a base route if the message
-    /// fields are declared.
+    /// Returns how a route uses undeclared message fields. `None` for a route of the base if the
+    /// rules declare `input`.
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),
@@ -100,13 +100,13 @@ impl Catalog {
         self.inserted.get(&route.key()).is_some_and(|location| location.is_of(route))
     }
 
-    /// Adds a route of an added segment to the catalog by its name.
+    /// Adds a route of a segment of inserted routes to the catalog, under its name.
     pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted.insert(segment.routes[rule.index()].key(), location);
     }
 
-    /// Removes a current route, and returns its key.
+    /// Removes a current route from the catalog. Returns the table and name of the route.
     pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());

@@ -9,7 +9,7 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// Maximum number of added segments of one file for which no compaction is needed.
+/// Maximum number of segments of one file for which no compaction is needed, not counting the base.
 const FEW_SEGMENTS: usize = 3;
 /// Segments with at least this number of routes are not compacted; the next merge covers them.
 const MAX_COMPACTED_ROUTES: usize = 512;
@@ -22,8 +22,8 @@ pub(super) enum CompactionState {
     Running,
     /// A thread still compacts segments of an earlier base; its result will be discarded.
     Superseded,
-    /// The added segments do not compile together, so they stay separate until the base is
-    /// replaced.
+    /// The segments of inserted routes do not compile together, so they stay separate until the
+    /// base is replaced.
     Failed,
 }
 
@@ -45,7 +45,7 @@ impl CompactionState {
 /// The input of one compaction.
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
-    /// Description of the message fields, for checking the routes.
+    /// The types and uses of the message fields, which are needed to check the routes.
     pub known: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, ordered by their sequence numbers.
@@ -57,8 +57,8 @@ pub(in super::super) struct CompactionInput {
 pub(in super::super) struct Incompatible;
 
 impl Writer {
-    /// Schedules a compaction if one is due and no compaction runs. If true, the caller must start
-    /// a thread that calls [`Writer::next_compaction`] until that method returns `None`.
+    /// Schedules a compaction if one is needed and none runs. If the result is true, the caller
+    /// must start a thread that calls [`Writer::next_compaction`] until that method returns `None`.
     pub fn schedule_compaction(&mut self) -> bool {
         let is_due =
             self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();
@@ -68,8 +68,8 @@ impl Writer {
         is_due
     }
 
-    /// Returns the input of the next compaction. `None` if no compaction is due; the compacting
-    /// thread then ends.
+    /// Returns the input of the next compaction. `None` if no compaction is needed; the compacting
+    /// thread must then end.
     pub fn next_compaction(&mut self) -> Option<CompactionInput> {
         debug_assert!(self.background.compaction.is_running(), "this compaction was not scheduled");
         while let Some(segments) = self.segments_to_compact() {
@@ -122,9 +122,9 @@ impl Writer {
         self.background.compaction = CompactionState::Idle;
     }
 
-    /// Returns the added segments to compact next; `None` if there are few enough. The returned
-    /// segments hold routes of one file, which is the file of the newest segment. The segments of a
-    /// running merge are left to the merge.
+    /// Returns the segments of inserted routes to compact next; `None` if there are few enough. The
+    /// returned segments hold routes of one file, which is the file of the newest segment. Segments
+    /// of a running merge are left out, because the merge replaces them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
         let file = |segment: &Segment| {

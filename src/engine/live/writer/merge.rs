@@ -24,8 +24,8 @@ pub(super) enum MergeState {
 }
 
 pub(super) struct RunningMerge {
-    /// The added segments that the merge covers, oldest first. Decisions use them until the merge
-    /// is installed.
+    /// The segments that the merge compiles into the new base, oldest first. Decisions use them
+    /// until the merge is installed.
     segments: Vec<Arc<Segment>>,
     /// The routes that edits removed or replaced since the merge began.
     removed: Vec<RouteKey>,
@@ -36,7 +36,8 @@ impl MergeState {
         matches!(self, MergeState::Idle)
     }
 
-    /// Returns the segments that a running merge covers.
+    /// Returns the segments that a running merge compiles into the new base; empty if no merge
+    /// runs.
     pub fn segments(&self) -> &[Arc<Segment>] {
         match self {
             MergeState::Running(merge) => &merge.segments,
@@ -58,7 +59,8 @@ impl MergeState {
         }
     }
 
-    /// Records that a merge is scheduled. False if a merge already is scheduled or runs.
+    /// Records that a merge is scheduled. Returns false, without an effect, if a merge is already
+    /// scheduled or running.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
@@ -67,8 +69,8 @@ impl MergeState {
         is_idle
     }
 
-    /// Begins a merge that covers the added segments, which are moved into the state. False if a
-    /// merge already runs.
+    /// Begins a merge of the segments in `added`, which are moved into the state. Returns false if
+    /// a merge already runs.
     fn begin(&mut self, added: &mut Vec<Arc<Segment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
@@ -79,8 +81,8 @@ impl MergeState {
         can_begin
     }
 
-    /// Records that the base is replaced. Returns the segments that the running merge covered, for
-    /// the caller to free.
+    /// Records that the base is replaced, so that a running merge is discarded. Returns the
+    /// segments of that merge, for the caller to free.
     pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
         match std::mem::take(self) {
             MergeState::Running(merge) => {
@@ -92,8 +94,8 @@ impl MergeState {
         Vec::new()
     }
 
-    /// Ends the merge. Returns the merge if it ran; the caller must install its result or restore
-    /// its segments.
+    /// Ends the merge. Returns the merge if it was running; the caller must install its result or
+    /// restore its segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -106,9 +108,9 @@ impl MergeState {
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
     pub changes: RouteChanges,
-    /// Number of edits that the merge covers.
+    /// Number of edits that the merge includes.
     edits: usize,
-    /// The sequence number of the first route that the merge does not cover.
+    /// The sequence number of the first route that the merge does not include.
     next_sequence: SequenceNumber,
 }
 
@@ -121,8 +123,8 @@ pub(super) struct MergeFailure {
 
 impl Writer {
     /// Schedules a merge if there are at least `threshold` pending edits, and no merge is scheduled
-    /// or runs. After a failed merge, the number of pending edits must also have doubled. If true,
-    /// the caller must start a thread that calls [`Writer::begin_merge`].
+    /// or runs. After a failed merge, the number of pending edits must also have doubled. If the
+    /// result is true, the caller must start a thread that calls [`Writer::begin_merge`].
     pub fn schedule_merge(&mut self, threshold: usize) -> bool {
         let retry_at = self.background.last_failure.as_ref().map_or(0, |failure| failure.retry_at);
         self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
@@ -179,12 +181,13 @@ impl Writer {
         }
     }
 
-    /// Puts the segments of an ended merge back before the segments that were added since.
+    /// Puts the segments of a merge without a result back before the segments that were added
+    /// during the merge.
     fn restore_segments(&mut self, merge: RunningMerge) {
         self.added.splice(0..0, merge.segments);
     }
 
-    /// Installs a base that a merge compiled. Edits made during the merge are kept in the added
+    /// Installs a base that a merge compiled. Routes inserted during the merge stay in their
     /// segments. `removed` are the routes removed or replaced during the merge.
     fn install_merge(
         &mut self,
@@ -214,9 +217,9 @@ impl Writer {
         self.background.last_failure = None;
     }
 
-    /// Returns a copy of a segment that was added during the merge, with sequence numbers of the
-    /// merged base. A replacement of a merged route takes the number of that route. `next_sequence`
-    /// is the first number after all merged routes.
+    /// Returns a copy of a segment that was added during the merge, with sequence numbers for the
+    /// merged base. A route that replaces a merged route takes the number of the merged route.
+    /// `next_sequence` is the first number after all merged routes.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {

@@ -72,7 +72,7 @@ impl Code {
     }
 }
 
-/// Returns the fenced code blocks under a heading of a page, each after a blank line.
+/// Returns the fenced code blocks under a heading of a page. A blank line precedes each block.
 fn fenced_blocks_under(page: &str, heading: &str) -> String {
     let (mut inside, mut open, mut out) = (false, false, String::new());
     for line in page.lines() {

@@ -1,5 +1,5 @@
-//! The workflow as a petgraph graph, for the checks: node indices, and the edges that outputs can
-//! take.
+//! The workflow as a petgraph graph, for the checks. The nodes are indices, and the edges are the
+//! paths that outputs can take.
 
 use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};
@@ -105,8 +105,8 @@ impl<'s> Graph<'s> {
         path
     }
 
-    /// Returns one cycle for each strongly connected component of nodes that wait for each other.
-    /// The first node of the cycle is repeated at its end.
+    /// Finds groups of nodes that wait for each other (strongly connected components), and returns
+    /// one cycle for each group. The first node of a cycle is repeated at its end.
     pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
         let mut waits = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
         for _ in self.steps {
@@ -138,7 +138,8 @@ impl<'s> Graph<'s> {
         found.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
     }
 
-    /// Returns the nodes that are reachable without a loop-back, including the sources.
+    /// Returns the nodes that are reachable from the sources without a loop-back. The sources are
+    /// included.
     pub(super) fn reachable_by_forward_edges(&self, sources: &[usize]) -> HashSet<usize> {
         let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == EdgeKind::Forward);
         let mut found = HashSet::new();

@@ -84,7 +84,8 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// True if some route of the router `chooser` lets every source deliver its output to the join.
+/// True if the router of the node `chooser` has a route for which every source delivers its output
+/// to the join.
 fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
     let Some(routes) = graph.routes(chooser) else {
         broken_invariant!("a node that chooses among the sources has routes");
