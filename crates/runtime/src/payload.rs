@@ -9,8 +9,8 @@
 //!
 //! [`Judges`] are the validators of decisions. They can serve as middleware for any
 //! [`Bus`](crate::events::Bus) of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also
-//! reacts to events. When a workflow node failed, it calls the program's recovery strategy. When a
-//! payload was rejected, it proposes a payload of the fallback kind.
+//! reacts to events. When a workflow node fails, the coordinator calls the program's recovery
+//! strategy. When a payload is rejected, the coordinator proposes a payload of the fallback kind.
 //!
 //! A decision may contain a plan, which is a workflow written by the language model. The
 //! coordinator executes plans if the program registers the node types that they use. A [`Session`]
@@ -254,7 +254,7 @@ impl Judges {
     }
 
     /// Returns judges whose context also contains this workflow, in the field `workflows`. Returns
-    /// equal judges if the rules declare no `workflows` in their input `context`.
+    /// unchanged judges if the rules declare no `workflows` in their input `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context =
             self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());

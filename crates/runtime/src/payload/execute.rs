@@ -100,7 +100,8 @@ pub(super) struct PlanRun {
     state: Mutex<RunState>,
     /// The run's status as the payload validators' context shows it, such as `RUNNING`.
     status: Mutex<&'static str>,
-    /// Lock of the node that requests a recovery, so that there is only one request at a time.
+    /// Lock that a node holds while it requests a recovery, so that requests happen one after
+    /// another.
     asking: tokio::sync::Mutex<()>,
 }
 

@@ -111,8 +111,8 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Applies a recovery decision that was made outside the run to a stopped run, and resumes the
-    /// run.
+    /// Applies a recovery decision to a stopped run, and resumes the run unless the decision aborts
+    /// it. The decision was made outside the run.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;

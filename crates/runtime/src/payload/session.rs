@@ -118,7 +118,7 @@ impl Session {
     }
 
     /// Passes the user's answer to the decision that waits for it, then executes the decisions that
-    /// waited until now. The answer becomes the result of the decision that requested it.
+    /// waited for this answer. The answer becomes the result of the decision that requested it.
     ///
     /// # Errors
     /// If the session waits for no answer.
