@@ -15,19 +15,21 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Builder of the answer columns of an entry.
+/// Builder of the answer columns for decisions of one entry (such as a table of routes, or a
+/// choice).
 pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// Precomputed dictionary keys of the answers of each rule and each table's default. Empty
-    /// unless the entry is a table of routes.
+    /// Precomputed dictionary keys of the texts in each rule's answer and in each table's default
+    /// answer. Empty unless the entry is a table of routes.
     known: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
 }
 
-/// Builder of a column. Most cells are null, so nulls are appended lazily, many at once.
+/// Builder of one answer column. Most cells are null, so nulls are appended only before the next
+/// value, many at once.
 struct LazyColumn {
     role: ColumnRole,
     build: ColumnBuilder,
@@ -36,7 +38,8 @@ struct LazyColumn {
 }
 
 impl LazyColumn {
-    /// Appends pending nulls and returns the builder for the value of this row.
+    /// Appends nulls for all earlier rows that have no value. Returns the builder, to append the
+    /// value of this row.
     fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.rows < row {
             self.build.push_nulls(row - self.rows);
@@ -46,7 +49,8 @@ impl LazyColumn {
     }
 }
 
-/// Precomputed dictionary keys of the rules' answers. Empty unless the entry is a table of routes.
+/// Precomputed dictionary keys of the texts in the rules' answers. Empty unless the entry is a
+/// table of routes.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
@@ -54,7 +58,8 @@ struct PrecomputedKeys {
     none: Keys,
 }
 
-/// Precomputed dictionary keys of one answer, one for each dictionary column.
+/// Precomputed dictionary keys of one answer: one key for each column that is stored as a
+/// dictionary.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -66,8 +71,8 @@ struct Keys {
 const ERROR_COLUMN: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates a builder for decisions of an entry; `matched` adds a column with all matching
-    /// routes.
+    /// Creates a builder for decisions of an entry. If `matched` is true, a column contains the
+    /// names of all matching routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {
@@ -92,7 +97,7 @@ impl AnswerBuilder {
         AnswerBuilder::new(columns, known)
     }
 
-    /// Adds a column with the explanation of each decision if `explained`.
+    /// Adds a column with the explanation of each decision, if `explained` is true.
     pub fn with_explanations(mut self, explained: bool) -> AnswerBuilder {
         if explained {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
@@ -112,7 +117,7 @@ impl AnswerBuilder {
         AnswerBuilder { language, ..self }
     }
 
-    /// Creates a builder for the results of payload checks.
+    /// Creates a builder for the results of checking payloads.
     pub fn for_payloads() -> AnswerBuilder {
         let violations = || AnswerType::text_records(&["rule", "path", "message", "repair"]);
         let columns = vec![
@@ -165,7 +170,8 @@ impl AnswerBuilder {
         &self.schema
     }
 
-    /// Appends a decision; `matched` lists all matching routes, if requested.
+    /// Appends the answer of a decision. `matched` contains the names of all matching routes, if
+    /// they were requested.
     pub fn push(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         if self.known.is_empty() {
             return self.push_other(decision, matched);
@@ -202,7 +208,8 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends a decision of an entry that is not a table of routes, such as a choice.
+    /// Appends the answer of a decision whose entry is not a table of routes but, for example, a
+    /// choice.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -243,7 +250,7 @@ impl AnswerBuilder {
     }
 }
 
-/// The part of a decision that a column contains.
+/// The part of a decision that an answer column contains.
 #[derive(Clone, Copy)]
 enum ColumnRole {
     Entry,
@@ -254,8 +261,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, by the name of its column: a rare part, or a part that decisions by routes
-    /// never have.
+    /// Any other part, by the name of its column. It is a part that most decisions lack, such as
+    /// `failures`, or a part that decisions by routes never have.
     Other(&'static str),
 }
 
@@ -289,7 +296,8 @@ impl ColumnRole {
     }
 }
 
-/// True if a decision has none of the rare parts, such as violations or failures.
+/// True if a decision has none of the parts that most decisions lack: missing arguments,
+/// violations, exceeded limits and failures.
 fn is_plain_decision(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()
@@ -297,7 +305,8 @@ fn is_plain_decision(decision: &Decision) -> bool {
         && decision.failures().is_empty()
 }
 
-/// Returns a rare part of a decision, as a JSON list; `None` if the part is empty.
+/// Returns the part of a decision that belongs to the column `name`, such as `failures`, as a JSON
+/// list. `None` if the part is empty.
 fn rare_part(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
@@ -336,7 +345,8 @@ fn dictionary_type<'n>(texts: impl IntoIterator<Item = &'n str>) -> AnswerType {
     AnswerType::DictionaryTexts(Arc::new(names))
 }
 
-/// Returns the columns for a table of routes, and the precomputed dictionary keys of each rule.
+/// Returns the answer columns for a table of routes, and the precomputed dictionary keys of each
+/// rule.
 fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let (mut chosen, mut target) = (DictionaryTexts::default(), DictionaryTexts::default());
     let mut metadata = DictionaryTexts::for_json();
@@ -378,8 +388,8 @@ fn all_outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
     program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
 }
 
-/// Returns one record type with the arguments of all handlers; `None` if no handler has arguments.
-/// An argument that has several types is JSON.
+/// Returns one record type whose fields are the arguments of all handlers; `None` if no handler has
+/// arguments. An argument that has several types is written as JSON.
 fn argument_type(program: &Program) -> Option<AnswerType> {
     let mut types: BTreeMap<&str, AnswerType> = BTreeMap::new();
     for outcome in all_outcomes(program) {
@@ -404,8 +414,8 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
     Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(AnswerType::Record)
 }
 
-/// Returns the column type for values of these kinds. Lists and dicts become JSON, because their
-/// elements may have any kind.
+/// Returns the column type for values of these kinds. Lists and dicts are written as JSON, because
+/// their elements may have any kind.
 fn type_for_kinds(kinds: KindSet) -> AnswerType {
     let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
     match kinds {
@@ -443,7 +453,7 @@ fn exceeded_type() -> AnswerType {
     AnswerType::list(AnswerType::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
 
-/// Returns the columns that every kind of entry has.
+/// Returns the answer columns that do not depend on the kind of the entry.
 fn common_columns(program: &Program) -> ColumnTypes {
     let mut columns: ColumnTypes = Vec::new();
     if all_outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {

@@ -39,7 +39,7 @@ pub enum ColumnsError {
     /// The rules have no entry of this name.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
-    /// The columns do not fit the rules.
+    /// Columns are missing, or have types that the rules cannot read.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// A batch has other columns than the bound schema.
@@ -92,7 +92,7 @@ impl Options {
         Options { untyped: true, ..self }
     }
 
-    /// Adds the names of all matching routes to each answer.
+    /// Adds a column `matched`, with the names of all matching routes, to the answers.
     #[must_use]
     pub fn matched(self) -> Options {
         Options { matched: true, ..self }
@@ -121,7 +121,7 @@ pub(crate) struct Binding {
     columns: Vec<(String, FieldSource)>,
     /// Fields that the rules read. [`BoundField::at`] is an index into `columns`.
     pub bound: Vec<BoundField>,
-    /// Whether all bound fields can be filled column by column.
+    /// Whether the slots of all bound fields can be filled column by column.
     pub lanes: bool,
 }
 
@@ -145,30 +145,30 @@ impl FieldSource {
 /// A message field that the rules read, bound to its column.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundField {
-    /// Index of the field among the columns of its object.
+    /// Index of the field's column among the columns of the enclosing object.
     pub at: usize,
     pub place: PathId,
-    /// The kinds, among list and dict, that the rules read as a whole value.
+    /// Which of the kinds list and dict the rules read as a whole value.
     pub whole: KindSet,
-    /// Whether the rules also read this field as text, so that a time must be formatted.
+    /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
-    /// If the field is an object, its fields that the rules read.
+    /// If the field is an object: the object's fields that the rules read.
     pub inside: Vec<BoundField>,
-    /// Possible kinds of the field's values.
+    /// The kinds that values of the column can have.
     given: KindSet,
-    /// Whether the column type guarantees that all values have one type.
+    /// Whether the column type guarantees that all values have the same type.
     plain: bool,
 }
 
 impl BoundField {
-    /// True if every value of the field can be read as one of these kinds.
+    /// True if the column type guarantees that each value of the field has one of these kinds.
     pub fn is_always_of(&self, kinds: KindSet) -> bool {
         self.given.is_subset(kinds)
     }
 
-    /// True if the field can be filled column by column, with all its subfields.
+    /// True if the slots of the field and its subfields can be filled column by column.
     fn is_columnar(&self) -> bool {
         match self.is_object {
             true => {
@@ -180,8 +180,8 @@ impl BoundField {
 }
 
 impl Binding {
-    /// Binds the columns of a schema to the fields that a session's rules read. If the session
-    /// cannot fill slots directly, nothing is bound, and rows are read as JSON trees.
+    /// Binds the columns of a schema to the message fields that a session's rules read. If the
+    /// session cannot decide from slots, no fields are bound, and rows are read as JSON trees.
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let Some(plan) = session.plan() else { return Ok(Binding::bind_all(schema, options)) };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
@@ -207,7 +207,7 @@ impl Binding {
         &self.schema
     }
 
-    /// Returns the schema indices of the columns that the rules read; all columns if nothing is
+    /// Returns the schema indices of the columns that the rules read; all columns if no fields are
     /// bound.
     pub fn read_columns(&self) -> Vec<usize> {
         if self.bound.is_empty() {
@@ -255,7 +255,8 @@ impl Binding {
 }
 
 impl Options {
-    /// Returns how to interpret a column's texts if the rules read these kinds.
+    /// Returns how to interpret a column's texts, given the kinds that the rules read from the
+    /// column.
     fn text_format(&self, field: &Field, kinds: KindSet) -> TextFormat {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
         if self.json.contains(field.name()) {
@@ -298,7 +299,7 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields that the rules read inside an object to the object's columns.
+    /// Binds the fields that the rules read inside an object to the object's columns, `sources`.
     fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
@@ -321,7 +322,7 @@ impl Binder<'_> {
     }
 
     /// Creates a bound field. If the field is an object with the same fields in every row, `inside`
-    /// has the bound fields of the object.
+    /// contains the object's bound fields.
     fn bind_field(
         &self,
         at: usize,
@@ -344,8 +345,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Checks a column, or a field of a struct column, and reports a type that the rules cannot
-    /// read. Returns the bound fields of a struct; `None` for other types.
+    /// Checks the type of a column, or of a field of a struct column, and reports a type that the
+    /// rules cannot read. Returns the bound fields of a struct; `None` for other types.
     fn check_column(
         &mut self,
         place: PathId,
@@ -405,7 +406,7 @@ impl Binder<'_> {
     }
 }
 
-/// Returns the possible kinds of a column's values, and whether all values have one type.
+/// Returns the kinds that a column's values can have, and whether all values have one type.
 fn column_kinds(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
     let plain = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
@@ -421,7 +422,7 @@ fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Inserts a column at its path; `None` if the path is already taken.
+/// Inserts a column at its path among the sources; `None` if the path already has a column.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let at = sources.iter().position(|(known, _)| known == name);
@@ -438,7 +439,7 @@ fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column
     Some(())
 }
 
-/// Returns the possible kinds of a column's values.
+/// Returns the kinds that a column's values can have.
 fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
     let meaning = if is_json(field) { TextFormat::Json } else { meaning };
     let of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), meaning);

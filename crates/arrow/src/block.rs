@@ -1,5 +1,5 @@
-//! Slot values of a block of rows; a slot stores a message field that the rules read. Values are
-//! stored row by row, but filled slot by slot.
+//! Slot values of a block of rows. A slot stores a message field that the rules read. The values of
+//! a row are adjacent in memory, but one slot is filled for many rows at a time.
 
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
@@ -29,7 +29,7 @@ impl<'v> RowBlock<'v> {
         self.trees = 0;
     }
 
-    /// Returns the cells of a slot in the rows whose bits are set in `there`.
+    /// Returns the cells of a slot in all rows. `there` has the bits of the rows that have a value.
     pub fn cells_of_slot(&mut self, slot: usize, there: u64) -> Cells<'_, 'v> {
         Cells { values: &mut self.values, width: self.slots, slot, there }
     }
@@ -61,7 +61,8 @@ pub(crate) struct Cells<'c, 'v> {
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores values of one kind, converted to `kinds`, in the cells of the rows that have a value.
+    /// Stores values of one kind in the cells of the rows that have a value. If `kinds` lacks this
+    /// kind, each value is converted to one of `kinds`.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

@@ -32,7 +32,7 @@ pub(crate) enum AnswerType {
     Record(Vec<(String, AnswerType)>),
 }
 
-/// The distinct texts of a dictionary column.
+/// The distinct texts that the values of a dictionary column can have.
 #[derive(Debug, Default)]
 pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
@@ -113,7 +113,7 @@ fn record_fields(fields: &[(String, AnswerType)]) -> Fields {
     fields.iter().map(|(name, ty)| ty.to_field(name)).collect()
 }
 
-/// Builder of an answer column, by the type of the column.
+/// Builder of an answer column; each variant builds one type of column.
 pub(crate) enum ColumnBuilder {
     Bool(BooleanBuilder),
     Int(Int64Builder),
@@ -244,7 +244,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends an object to a record column, one field per key.
+    /// Appends an object to a record column; each key of the object belongs to one field of the
+    /// record.
     pub fn push_record(&mut self, object: &Map<String, Json>) {
         let ColumnBuilder::Record { names, columns, nulls, .. } = self else { return self.push(None) };
         for (name, column) in names.iter().zip(columns) {
@@ -288,7 +289,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the column so far and resets the builder.
+    /// Returns the values appended so far as a column, and resets the builder.
     pub fn finish(&mut self) -> ArrayRef {
         match self {
             ColumnBuilder::Bool(build) => Arc::new(build.finish()),

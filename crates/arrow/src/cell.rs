@@ -57,7 +57,7 @@ pub(crate) enum TextFormat {
     Untyped,
 }
 
-/// A column whose type has been resolved.
+/// A column whose Arrow type was resolved once, so that reading a cell needs no checks of the type.
 pub(crate) struct TypedColumn<'b> {
     nulls: Option<&'b NullBuffer>,
     values: ColumnValues<'b>,
@@ -107,8 +107,8 @@ enum ColumnValues<'b> {
 }
 
 impl<'b> TypedColumn<'b> {
-    /// Creates a reader of a column. `texts` says how to interpret texts, unless the field is
-    /// marked as JSON.
+    /// Creates a reader of a column. `texts` determines how texts are interpreted, unless the field
+    /// is marked as JSON.
     pub fn new(array: &'b dyn Array, field: &Field, texts: TextFormat) -> TypedColumn<'b> {
         let texts = if is_json(field) { TextFormat::Json } else { texts };
         TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, texts) }
@@ -119,8 +119,8 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Returns the fields of an object that has the same fields in every row; otherwise an empty
-    /// slice.
+    /// Returns the fields of an object column that has the same fields in every row. Returns an
+    /// empty slice for any other column.
     pub fn fields(&self) -> &[(&'b str, TypedColumn<'b>)] {
         match &self.values {
             ColumnValues::Struct(fields) | ColumnValues::Group(fields) => fields,
@@ -128,8 +128,8 @@ impl<'b> TypedColumn<'b> {
         }
     }
 
-    /// Returns the null buffer. `None` also for types such as unions, whose nulls are found per
-    /// row.
+    /// Returns the column's null buffer; `None` if there is none. Types such as unions have none:
+    /// their nulls are found when a row is read.
     pub fn nulls(&self) -> Option<&'b NullBuffer> {
         self.nulls
     }
@@ -147,7 +147,7 @@ impl<'b> TypedColumn<'b> {
 
 impl TypedColumn<'_> {
     /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
-    /// false, and fills nothing, if the column's type is not one of the common ones.
+    /// false, and fills no cell, if this function does not support the column's type.
     pub fn spread_to_slots<'c>(
         &'c self,
         rows: Range<usize>,
@@ -388,7 +388,8 @@ fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }
 
-/// Converts a decimal: an integer if its scale is not positive, otherwise the nearest float.
+/// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
+/// float.
 fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
     if scale <= 0 {
         let value =

@@ -82,7 +82,7 @@ impl Decider {
         self.binding.read_columns()
     }
 
-    /// Returns another decider for another thread. It shares the column binding.
+    /// Returns a decider for another thread. Both deciders share the column binding.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
@@ -108,7 +108,7 @@ impl Decider {
     }
 
     /// Decides every row of a part, which is a batch with errors for unreadable rows. Calls `seen`
-    /// with each decision.
+    /// with each decision. Returns the answers.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -151,7 +151,7 @@ impl Decider {
     }
 }
 
-/// Appends the answer for a row.
+/// Appends the answer for a row: its decision, or the error of a row that is not a valid message.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
@@ -167,8 +167,8 @@ fn append_answer(
     }
 }
 
-/// Decides every row. If each column has a single type, slots are filled column by column,
-/// otherwise row by row.
+/// Decides every row of a part. Slots are filled column by column if each column has a single type,
+/// and row by row otherwise.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,
@@ -245,8 +245,8 @@ pub struct PayloadJudge {
 }
 
 impl PayloadJudge {
-    /// Creates a checker for batches of a schema. No column is required: the payload's rules report
-    /// missing fields.
+    /// Creates a checker for batches of a schema. No column is required, because the rules of the
+    /// payload kind report missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = AnswerBuilder::for_payloads().with_language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
@@ -284,8 +284,8 @@ impl Messages {
         Messages { binding: Binding::bind_all(schema, options) }
     }
 
-    /// Converts every row of a part, which is a batch with errors for unreadable rows. `take`
-    /// receives the row index, and the message or the row's error.
+    /// Converts every row of a part to a message. A part is a batch with errors for unreadable
+    /// rows. `take` receives the row index, and the message or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the schema.
@@ -309,7 +309,8 @@ pub struct AnswerColumns {
 }
 
 impl AnswerColumns {
-    /// Creates a builder for answers of an entry; `matched` and `explained` add optional columns.
+    /// Creates a builder for answers of an entry. `matched` adds a column with all matching routes;
+    /// `explained` adds a column with explanations.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns {
             answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),

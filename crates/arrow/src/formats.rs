@@ -20,12 +20,11 @@ use std::path::Path;
 /// Number of rows per batch.
 const ROWS_PER_BATCH: usize = 8_192;
 
-/// Bytes to which a compressed unit, such as a page, may always expand, however small its
-/// compressed size.
+/// Uncompressed size in bytes up to which the compression ratio of a page or column is not checked.
 const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
-/// Maximum compression ratio of a unit that expands to more than [`MAX_UNCHECKED_BYTES`] bytes: the
-/// highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
+/// Maximum compression ratio of a page or column that expands to more than [`MAX_UNCHECKED_BYTES`]
+/// bytes. It is the highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A columnar file format.
@@ -108,14 +107,14 @@ pub trait Source: Send {
         None
     }
 
-    /// True if the format has no types, so that text cells need interpretation; see
+    /// True if the format stores no types, so that texts must be parsed; see
     /// [`Options::untyped`](crate::Options::untyped).
     fn is_untyped(&self) -> bool {
         false
     }
 
-    /// If the file is truncated, so that only its complete part is read, returns a message about
-    /// the lost rest.
+    /// Returns a message about the lost rest of the input if the input is a truncated file. Only
+    /// the complete part of such a file is read.
     fn cut(&self) -> Option<&Message> {
         None
     }
@@ -129,7 +128,8 @@ pub trait Sink {
     /// Returns an error if the batch cannot be written.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError>;
 
-    /// Writes the end of the file. Without this call, some formats lose all batches.
+    /// Writes the end of the file. Without this call, files of some formats are incomplete or
+    /// unreadable.
     ///
     /// # Errors
     /// Returns an error if the end cannot be written.
@@ -193,7 +193,7 @@ fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> 
     read.map_err(|error| Message::verbatim(error.to_string()))
 }
 
-/// An input that counts the bytes read.
+/// An input that counts the bytes that were read from it.
 struct CountingReader {
     input: Box<dyn Read + Send>,
     read: u64,

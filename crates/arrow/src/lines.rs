@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
-/// Columns whose nulls are written as `null`; other nulls are left out.
+/// Names of the columns whose nulls are written as `null`. Nulls of other columns are left out.
 const COLUMNS_WRITTEN_AS_NULL: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 
 /// Writes answers as JSON lines; `first` is the number of the first line.

@@ -28,8 +28,8 @@ pub(crate) fn fill_row<'b>(
     Some(())
 }
 
-/// Fills the slots of an object's fields. Returns the number of required fields that the object
-/// has; `None` if the row must be decided from a JSON tree.
+/// Fills the slots of an object's fields. Returns how many of the fields that the declared input
+/// requires are present. `None` if the row must be decided from a JSON tree.
 fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],
@@ -73,7 +73,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
     Some(fill.put_value(place, value))
 }
 
-/// Fills the slots inside an object whose keys differ between rows, such as a map.
+/// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
@@ -85,8 +85,8 @@ fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValu
     Some(fill.put_unread(field.place, Kind::Dict))
 }
 
-/// Converts a cell to a value with all its parts; `None` if only a JSON tree can represent the
-/// cell.
+/// Converts a cell to a value, including all elements of a list or dict. `None` if only a JSON tree
+/// can represent the cell.
 pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<Value<'b>> {
     Some(match cell {
         CellValue::Null => Value::Missing,
@@ -175,7 +175,7 @@ pub(crate) fn row_to_json(message: &TypedColumn<'_>, row: usize) -> Result<Json,
 pub struct Part {
     /// The rows; a row that could not be read is present and null.
     pub batch: RecordBatch,
-    /// Indices of the rows that could not be read, ascending, each with its error.
+    /// Indices of the rows that could not be read, in ascending order, each with the row's error.
     pub broken: Vec<(usize, RowError)>,
 }
 

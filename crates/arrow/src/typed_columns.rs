@@ -1,5 +1,5 @@
-//! Fills slots column by column, for columns with a single value type. Checks of types, nulls and
-//! the declared input run once per column, not once per row.
+//! Fills slots column by column, for columns whose values all have one type. Checks of types, nulls
+//! and the declared input happen once per column, not once per row.
 
 use crate::bind::BoundField;
 use crate::block::RowBlock;
@@ -19,18 +19,20 @@ pub(crate) struct ColumnFill<'b> {
     slots: usize,
     /// Number of rows in the batch.
     rows: usize,
-    /// Rows that have all fields that the declared input requires; `None` if all rows have them.
+    /// Rows that have all fields that the declared input requires; `None` if every row has all
+    /// these fields.
     kept: Option<BooleanBuffer>,
 }
 
 struct ColumnSlot<'b> {
     reader: &'b TypedColumn<'b>,
-    /// Nulls of the column and of its enclosing objects.
+    /// Rows in which the column or an object around it is null.
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
     /// Kinds that the declared input requires, if the column type does not already guarantee them.
     contract: Option<KindSet>,
-    /// Whether the rules also read this field as text, so that a time must be formatted.
+    /// Whether the rules also read this field as text. In that case, a time must be converted to
+    /// text.
     as_text: bool,
 }
 
@@ -47,8 +49,8 @@ impl<'b> ColumnFill<'b> {
         lanes
     }
 
-    /// Adds the fields of an object, and of objects inside it; `around` is the object's null
-    /// buffer.
+    /// Adds the columns of an object's fields, including the fields of inner objects. `around` is
+    /// the object's null buffer.
     fn add_object(
         &mut self,
         plan: &InputPlan,
@@ -87,8 +89,8 @@ impl<'b> ColumnFill<'b> {
         }
     }
 
-    /// Removes the rows from `kept` in which a required field is missing although its object is
-    /// present.
+    /// Removes rows from `kept`: the rows in which a required field is missing although the
+    /// enclosing object is present.
     fn keep_rows_with(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
         let Some(there) = there else { return };
         let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);
@@ -110,8 +112,8 @@ impl<'b> ColumnFill<'b> {
     }
 }
 
-/// Returns the bits of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows; the first row has the
-/// lowest bit.
+/// Returns the bits of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows as one
+/// integer. The lowest bit belongs to the first row.
 fn row_bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
     let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
     chunks.iter_padded().next().unwrap_or_default()

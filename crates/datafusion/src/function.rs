@@ -16,21 +16,22 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of idle deciders that are kept for reuse; each concurrent thread needs one.
+/// Maximum number of idle deciders that are kept for reuse. Each concurrent thread needs one
+/// decider.
 const KEPT: usize = 64;
 
-/// The function `rulec_route`.
+/// The SQL function `rulec_route`, as DataFusion's planner and executor use it.
 #[derive(Debug)]
 pub(crate) struct Route {
     rules: Rules,
-    /// Column names as the query gives them, set during analysis. The optimizer may later rename
-    /// the arguments.
+    /// Names of the column arguments in the query. They are recorded before optimization, because
+    /// the optimizer may rename the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
     idle: Arc<Mutex<Vec<Idle>>>,
 }
 
-/// A decider that waits for the next batch of its entry and schema.
+/// An idle decider, kept for the next batch with the same entry and schema.
 struct Idle {
     entry: String,
     decider: Decider,
@@ -83,7 +84,8 @@ impl Route {
         fields.iter().skip(1).enumerate().map(nullable).collect()
     }
 
-    /// Returns an idle decider for an entry and schema, or a new one.
+    /// Returns a decider for an entry and a schema: an idle decider if there is one, otherwise a
+    /// new one.
     fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |one: &Idle| one.entry == entry && one.decider.input_schema() == schema;

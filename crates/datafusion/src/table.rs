@@ -1,6 +1,6 @@
 //! The table function `rulec_decide`: the rows of Parquet files, each with its answer. The table is
-//! a view that calls `rulec_route` directly above the scan. So columns that neither the query nor
-//! the rules use are not read.
+//! a view that calls `rulec_route` directly above the scan. So a column that neither the query nor
+//! the rules use is not read from the files.
 
 use arrow_schema::SchemaRef;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, view::ViewTable};

@@ -43,12 +43,13 @@ pub struct AskedChoice {
 pub struct ChoiceAnswer {
     /// Id of the branch to take.
     pub branch: String,
-    /// Whether the rules say that the user sees the answer (`to_user`).
+    /// Whether the choice is declared `to_user` in the rules, so that the user sees the model's
+    /// reason.
     pub to_user: bool,
     /// The model's reason in words for the user, if `to_user` is set.
     pub reason: Option<String>,
-    /// Why the default branch was taken instead of a branch picked by the model: the call failed,
-    /// or the response has no valid branch. `None` if the model picked a branch, even the default
+    /// Why the model picked no branch, so that the default branch was taken: the call failed, or
+    /// the response has no valid branch. `None` if the model picked a branch, even the default
     /// branch.
     pub failure: Option<ModelError>,
     /// Further tool calls in the model's response, each as `name(arguments)`. Only the first tool
@@ -66,14 +67,15 @@ impl AskedChoice {
         Ok(AskedChoice { question: Question::new(rules, name)?, model })
     }
 
-    /// Returns the question to the model: the branches, the system prompt, and the tool that the
-    /// model calls to pick a branch.
+    /// Returns the question to the model. It consists of the branches, the system prompt, and the
+    /// tool that the model calls to pick a branch.
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// Lets the model pick a branch. The model receives the message's `text` as the user's message,
-    /// after the other fields as JSON. Values of `@private` fields in that JSON are masked.
+    /// Lets the model pick a branch. The model receives the message's other fields as JSON,
+    /// followed by the field `text` as the user's message. Values of `@private` fields in that JSON
+    /// are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
         self.ask_model(message, None).await
     }

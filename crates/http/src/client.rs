@@ -1,5 +1,4 @@
-//! The HTTP client of all callers, which applies the host list, the limits and the retries to every
-//! call.
+//! The HTTP client. It applies the list of allowed hosts, the limits and the retries to every call.
 
 use super::error::{HttpError, HttpFailure};
 use super::hosts::AllowedHosts;
@@ -21,8 +20,9 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Maximum number of bytes read from the body of an error response. An error value keeps less text.
-/// The extra bytes ensure that a secret at the truncation point is complete and can be masked.
+/// Maximum number of bytes that are read from the body of an error response. An error value keeps
+/// fewer bytes. The extra bytes ensure that a secret at the truncation point is complete and can be
+/// masked.
 const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
 /// A callback that receives the pieces of a response body as they arrive.
@@ -130,7 +130,8 @@ impl HttpClient {
         }
     }
 
-    /// Makes one attempt, which fails with `late` at the deadline.
+    /// Makes one attempt of a call. If the attempt is not complete at the deadline, it fails with
+    /// `late`.
     async fn send_once(
         &self,
         request: &Request,
@@ -166,7 +167,8 @@ impl HttpClient {
     }
 }
 
-/// Reads a body into `bytes`, up to the limit. Returns false if the body is longer.
+/// Reads a response's body into `bytes`, up to the limit. Returns false if the body is longer than
+/// the limit.
 async fn read_body(
     answer: &mut reqwest::Response,
     limit: usize,
@@ -185,8 +187,8 @@ async fn read_body(
     Ok(true)
 }
 
-/// Converts an error to a failure with the text of the last error in its cause chain. The outer
-/// errors name only the layer in which the failure happened.
+/// Converts an error of the HTTP library to a failure. The text is from the innermost cause,
+/// because the outer errors name only the layer of the failure.
 fn to_failure(error: reqwest::Error) -> HttpFailure {
     let mut deepest: &dyn Error = &error;
     while let Some(source) = deepest.source() {
@@ -216,7 +218,7 @@ impl SetupError {
 static TLS_CONFIG: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(tls_config);
 
 /// Creates the TLS configuration. On a machine without certificates, such as a bare container, http
-/// still works, and https fails when it is used.
+/// calls still work, and https calls fail.
 fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let config =

@@ -37,8 +37,8 @@ impl CallError {
 }
 
 impl Endpoint {
-    /// Creates an endpoint. Returns an error if the host may not be called, so that this is known
-    /// before the first message.
+    /// Creates an endpoint. Returns an error if the template's host may not be called, so that the
+    /// mistake is found before the first message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
         client.check(&template.sample_request())?;
         Ok(Endpoint { client, template })

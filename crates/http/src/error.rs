@@ -7,9 +7,9 @@ use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Maximum number of characters of a server's text in a message.
+/// Maximum number of characters of a server's text that an error message shows.
 const MAX_SHOWN_CHARS: usize = 200;
-/// Maximum number of characters of a server's text in an error value.
+/// Maximum number of characters of a server's text that an error value keeps.
 const MAX_KEPT_CHARS: usize = 2_000;
 
 /// Method and URL of a call, for messages. The query is removed, because it may contain private
@@ -119,7 +119,8 @@ pub enum HttpFailure {
     Timeout {
         /// The time limit that was exceeded.
         limit: Duration,
-        /// Whether the limit is for the whole call, not for one attempt.
+        /// Whether the limit applies to the whole call with all its retries; false if it applies to
+        /// one attempt.
         overall: bool,
     },
     /// The connection could not be made, or broke before the response was complete.
@@ -139,7 +140,7 @@ pub enum HttpFailure {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The response is a success, but its body is not JSON as required.
+    /// The response has a success status, but its body is not JSON, which the caller requires.
     NotJson {
         /// The response's text, truncated after 2000 characters.
         text: String,
@@ -189,7 +190,7 @@ impl HttpFailure {
     }
 }
 
-/// Returns the remedy for a response status as the end of a sentence; empty if there is none.
+/// Returns the remedy for a response status as the end of a sentence; empty if no remedy is known.
 fn status_advice(status: u16) -> Message {
     match status {
         300..=399 => message!("; redirects are not followed: write the address it leads to"),

@@ -1,5 +1,5 @@
-//! Executes flows: sends the configured HTTP request of a flow that was found by keyword or by
-//! intent.
+//! Executes flows. A flow is found by a keyword or by an intent, and is executed by sending a
+//! configured HTTP request.
 
 mod outcome;
 mod runner;
@@ -26,7 +26,8 @@ pub struct FlowExecutor {
     endpoint: Endpoint,
 }
 
-/// The error if a flow's request was not sent or failed. Displays the flow's id and the cause.
+/// The error of a flow's execution: its request was not sent, or the request failed. Displays the
+/// flow's id and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct FlowError {
@@ -58,7 +59,7 @@ impl FlowError {
 pub enum ExecutorError {
     /// The rules declare no endpoint.
     NoEndpoint,
-    /// The rules declare an endpoint that is invalid, whatever values its placeholders have.
+    /// The rules declare an endpoint that is invalid for all values of its placeholders.
     Template(#[from] TemplateError),
     /// The host of the endpoint in the rules may not be called.
     #[error(transparent)]
@@ -99,8 +100,9 @@ impl FlowExecutor {
         Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }
 
-    /// Executes a flow: fills the request from `arguments` and the conversation's `context`, and
-    /// sends it. The flow's id is set as the argument `flow_id`, which replaces any other value.
+    /// Executes a flow: fills the request's placeholders from `arguments` and from the
+    /// conversation's `context`, and sends the request. The flow's id is set as the argument
+    /// `flow_id`, which replaces any other value.
     ///
     /// # Errors
     /// If a placeholder has no value (then no request is sent), or if the call fails.

@@ -42,8 +42,8 @@ impl HostError {
 }
 
 impl AllowedHosts {
-    /// Parses the entries. Case and the spelling of IP addresses and international names do not
-    /// matter.
+    /// Parses the entries of the list. Differences in case, and in the notation of IP addresses and
+    /// international names, do not matter.
     ///
     /// # Errors
     /// For the first entry that is neither a host nor `host:port`.
@@ -103,7 +103,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, HttpFailure> {
     }
 }
 
-/// Returns `host` or `host:port`, as an entry of the list of allowed hosts.
+/// Returns `host` or `host:port` of a URL, in the form of an entry of the list of allowed hosts.
 fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Longest time limit that is used: practically no limit, yet small enough to add to any point in
-/// time.
+/// Maximum time limit; longer limits are reduced to it. It is practically unlimited, yet small
+/// enough to add to any point in time.
 const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
@@ -21,7 +21,7 @@ pub struct Limits {
     /// The pause before the first retry, and the maximum pause. Each pause is twice the previous
     /// one, without a random part.
     pub pauses: (Duration, Duration),
-    /// Maximum size of a response body in bytes; a longer one is an error.
+    /// Maximum size of a response body in bytes; a longer body is an error.
     pub body: usize,
 }
 
@@ -39,7 +39,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
-    /// flag is true if the overall limit determines the time limit.
+    /// flag is true if the result comes from the overall limit, not from the limit per attempt.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let left = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
         if left < self.attempt { (left, true) } else { (self.attempt, false) }

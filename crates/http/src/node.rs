@@ -12,7 +12,7 @@ use url::Url;
 
 /// The config fields that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// All other config fields. The engine that runs the node enforces `timeout`.
+/// All other config fields of a node. The engine that runs the plan enforces `timeout`.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output

@@ -62,8 +62,8 @@ impl Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
-    /// Creates a request. A body is sent as JSON, with that content type unless a header sets
-    /// another.
+    /// Creates a request. A body is sent as JSON with the content type `application/json`, unless a
+    /// header sets another content type.
     pub(super) fn new(method: Method, url: String, body: Option<&Value>) -> Request {
         let mut headers = HeaderMap::new();
         if body.is_some() {
@@ -82,7 +82,8 @@ impl Request {
         Ok(self)
     }
 
-    /// Sets `Authorization: Bearer …`. Errors mask the secret if the server's response repeats it.
+    /// Sets the header `Authorization: Bearer …`. If the server's response repeats the secret,
+    /// errors show the response with the secret masked.
     ///
     /// # Errors
     /// If the secret contains a line break or another control character.
@@ -149,7 +150,8 @@ pub enum Body {
 }
 
 impl Body {
-    /// Converts the body to one value: JSON unchanged, a text to a string, an empty text to null.
+    /// Converts the body to one JSON value. A JSON body is unchanged, a text becomes a string, and
+    /// an empty text becomes null.
     pub(super) fn into_value(self) -> Value {
         match self {
             Body::Json(value) => value,

@@ -21,7 +21,8 @@ pub fn endpoint_node(
     move |node| Ok(Arc::new(EndpointNode(parse_endpoint(&client, &node.config)?)))
 }
 
-/// Returns the factory of council nodes whose members may be endpoints; see [`Council::factory`].
+/// Returns the factory of council nodes. A council passes its input to several members, which may
+/// be endpoints here; see [`Council::factory`].
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
@@ -47,7 +48,7 @@ impl Processor for EndpointNode {
     }
 }
 
-/// A member of a council: an endpoint whose reply is the answer.
+/// A member of a council: an endpoint whose reply is the member's answer.
 struct CouncilMember(Arc<Endpoint>);
 
 impl Processor for CouncilMember {

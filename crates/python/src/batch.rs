@@ -1,4 +1,5 @@
-//! Record batches, decided by `rulec-arrow` and exchanged over Arrow's C data interface.
+//! Decides record batches with `rulec-arrow`. Python passes and receives the batches over Arrow's C
+//! data interface.
 
 use super::error::{RulecError, failed, unknown};
 use super::judge::Judge;
@@ -21,12 +22,13 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that decides or checks the rows of one batch. Each thread uses a worker of its own.
+/// A function that decides or checks the rows of one batch. No two threads use the same worker at
+/// the same time.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {
     make: Box<dyn Fn() -> Worker + Send + Sync>,
-    /// Idle workers.
+    /// Workers that are currently idle.
     free: Mutex<Vec<Worker>>,
 }
 
@@ -44,7 +46,7 @@ impl Workers {
     }
 }
 
-/// Rules, or a checker of payloads, bound to the columns of a schema.
+/// A set of rules, or a checker of payloads, bound to the columns of a schema.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
@@ -66,7 +68,8 @@ fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Opt
 
 #[pymethods]
 impl Columns {
-    /// Binds the rules to columns. Texts of the columns `json` are read as JSON.
+    /// Binds the rules to the columns of a schema. `json` names the columns whose texts are read as
+    /// JSON.
     #[staticmethod]
     #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
     fn of_rules(
@@ -88,7 +91,8 @@ impl Columns {
         Ok(Columns { workers: Arc::new(Workers::new(make)), schema })
     }
 
-    /// Binds a checker of payloads to columns.
+    /// Binds a checker of payloads to the columns of a schema. `json` names the columns whose texts
+    /// are read as JSON.
     #[staticmethod]
     #[pyo3(signature = (judge, schema, *, json = None))]
     fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Vec<String>>) -> Columns {

@@ -75,7 +75,7 @@ impl Decision {
         self.0.flow().map(|hit| hit.id)
     }
 
-    /// The pattern of that flow which matched; None if no pattern matched.
+    /// The flow's pattern that matched the message; None if no pattern matched.
     #[getter]
     fn pattern(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.pattern)

@@ -164,7 +164,7 @@ pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
     }
 }
 
-/// Creates the exception for an unknown name.
+/// Creates the exception for a name that the rules do not declare.
 pub fn unknown(error: impl Display) -> PyErr {
     UnknownName::new_err(error.to_string())
 }
@@ -174,7 +174,7 @@ pub fn failed(error: impl Display) -> PyErr {
     RulecError::new_err(error.to_string())
 }
 
-/// Returns the text of an exception: its class and its message.
+/// Returns the text of a Python exception: its class and its message.
 pub fn words(py: Python<'_>, error: &PyErr) -> String {
     let class =
         error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());

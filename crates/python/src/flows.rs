@@ -45,7 +45,7 @@ impl Flows {
 
 #[pymethods]
 impl Flows {
-    /// Returns the flow for a text, or None.
+    /// Returns the flow for a text; None if no flow fits the text.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
         without_gil(py, || match self.0.find(text) {
             FlowSelection::Keyword(hit) => Some(FlowHit {
@@ -74,7 +74,7 @@ impl Flows {
         self.0.prompt()
     }
 
-    /// The tool definition with which a language model selects an intent flow.
+    /// The definition of the tool that a language model calls to select an intent flow.
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)

@@ -10,7 +10,7 @@ use pythonize::pythonize;
 use rulec::Compiler;
 use serde_json::Value as Json;
 
-/// Registers the functions of a mapping with the compiler, by name.
+/// Registers host functions with the compiler. `functions` maps their names to Python functions.
 pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
     for (name, function) in named(functions)? {
         let arity = arity(&function);

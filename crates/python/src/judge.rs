@@ -77,7 +77,7 @@ impl Judgement {
         self.0.kind()
     }
 
-    /// `accept`, `accept_corrected` or `reject`.
+    /// The outcome of the check: `accept`, `accept_corrected` or `reject`.
     #[getter]
     fn outcome(&self) -> &str {
         self.0.outcome().name()

@@ -31,8 +31,8 @@ impl<'a, 'py> Plain<'a, 'py> {
     }
 }
 
-/// Returns the error for a value that must be converted to a JSON tree instead. That conversion
-/// then reports invalid values.
+/// Returns the error for a value that cannot be read directly and must be converted to a JSON tree.
+/// The conversion reports whether the value is invalid.
 fn other<E: Error>() -> E {
     E::custom("not plain")
 }
@@ -91,7 +91,8 @@ impl Serialize for Plain<'_, '_> {
 }
 
 impl Plain<'_, '_> {
-    /// Returns the depth of the values inside this list or dict; an error if they are too deep.
+    /// Returns the nesting depth of the values inside this list or dict; an error if the depth
+    /// exceeds the limit.
     fn enter<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(other()) } else { Ok(self.depth + 1) }
     }
@@ -136,7 +137,7 @@ pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     }
 }
 
-/// Returns the entries of a mapping from names to values.
+/// Returns the entries of a Python mapping from names to values; none if there is no mapping.
 pub fn named<'py>(mapping: Option<&Bound<'py, PyMapping>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     match mapping {
         Some(mapping) => mapping.items()?.iter().map(|item| item.extract()).collect(),
@@ -191,7 +192,8 @@ impl Tree<'_> {
         self.inside(|tree| tree.other(value))
     }
 
-    /// Runs `work` for a value inside the current one; an error if the nesting is too deep.
+    /// Calls `work` to convert a value inside the current value. Returns an error if the nesting is
+    /// too deep.
     fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
             return Err(
@@ -225,7 +227,7 @@ impl Tree<'_> {
         Ok(Json::Array(list))
     }
 
-    /// Converts a value of a type that JSON lacks.
+    /// Converts a value whose type JSON does not have, such as a time or a dataclass.
     fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
         let plain = dumped(value)?;
@@ -263,7 +265,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Returns an error about the current path.
+    /// Returns an error about the value at the current path.
     fn wrong(&self, what: impl Display) -> PyErr {
         let path = self.path.concat();
         let place = if path.is_empty() {

@@ -68,7 +68,8 @@ impl Policy {
     }
 }
 
-/// A message in progress: the original message, and the event loop that runs its handlers.
+/// A message that is being routed: the original Python object, and the event loop that runs its
+/// handlers.
 struct Call {
     locals: TaskLocals,
     message: Py<PyAny>,
@@ -76,7 +77,8 @@ struct Call {
     raised: Mutex<Option<Py<PyAny>>>,
 }
 
-/// The messages in progress, keyed by the address of the router's JSON tree.
+/// The messages that are being routed. A message's key is the address of its JSON tree, which the
+/// router passes to handlers.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<HashMap<usize, Arc<Call>>>>);
 
@@ -97,7 +99,7 @@ fn address(message: &Arc<Json>) -> usize {
 /// Guard that removes a message from [`Calls`] on drop, even if the caller has stopped waiting.
 struct Entered {
     calls: Calls,
-    /// Keeps the tree alive, so that its address stays unique.
+    /// The message's JSON tree; kept alive so that its address stays unique.
     message: Arc<Json>,
 }
 
@@ -228,7 +230,8 @@ pub struct Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// `handled`, `failed`, `timed_out`, `refused`, `circuit_open` or `no_route`.
+    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open` or
+    /// `no_route`.
     #[getter]
     fn kind(&self) -> &str {
         self.outcome.result.kind()
@@ -296,8 +299,8 @@ pub struct Router {
     calls: Calls,
 }
 
-/// Returns the permissions that a Python function grants. If the function raises, there are none,
-/// and the exception goes to `sys.unraisablehook`.
+/// Returns the permissions that a Python function grants to a message's sender. If the function
+/// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
 fn granted(function: &Py<PyAny>, message: &Json) -> Permissions {
     attached(|py| {
         let names =
@@ -393,7 +396,7 @@ impl Router {
         Ok(pythonize(py, &self.router.stats())?)
     }
 
-    /// Waits until the decision log is written, then closes it.
+    /// Waits until all lines of the decision log are written, then closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
         future_into_py(py, async move {

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// File name under which a text without a file is compiled.
+/// File name that diagnostics show for a text that has no file.
 const TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy, can be shared between threads, and is pickled as an
@@ -24,7 +24,7 @@ const TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions, which a pickled copy of the rules needs again.
+    /// The host functions that the rules call; kept because pickling the rules includes them.
     functions: Option<Py<PyMapping>>,
 }
 
@@ -49,7 +49,8 @@ impl Rules {
     }
 }
 
-/// Decides one message in any form. The message is read with the GIL and decided without it.
+/// Decides one message, given as any supported Python value. The message is read with the GIL and
+/// decided without the GIL.
 fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
@@ -315,7 +316,8 @@ impl Rules {
     }
 }
 
-/// Returns a message, prepared or not, as a JSON tree.
+/// Returns a message as a JSON tree. The message may be a prepared message or any other Python
+/// value.
 fn whole(message: &Bound<'_, PyAny>) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),

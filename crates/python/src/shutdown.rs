@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The thread that ends the interpreter, once shutdown has begun.
+/// Id of the thread that ends the interpreter; empty before shutdown.
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls. The number changes only while the GIL is held or while shutdown waits.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 /// Maximum time that shutdown waits for running calls.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Guard of a running call; dropping the guard decrements the count.
+/// Guard of a running call; dropping the guard decrements [`BUSY`].
 struct Busy;
 
 impl Drop for Busy {
@@ -36,13 +36,13 @@ fn enter(py: Python<'_>) -> Busy {
     Busy
 }
 
-/// Runs work without the GIL, counted as a running call.
+/// Runs work without the GIL, and counts the work as a running call.
 pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let _busy = enter(py);
     py.detach(work)
 }
 
-/// Runs work with the GIL on a thread of the runtime, counted as a running call.
+/// Runs work with the GIL on a thread of the tokio runtime, and counts the work as a running call.
 pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
         let _busy = enter(py);

@@ -1,7 +1,7 @@
 //! A typed event bus inside one process. An event passes through the middleware in order; each
 //! middleware may pass, change or stop the event. Then the event is added to the bounded queue of
 //! every subscriber. The subscriber chooses what happens when its queue is full. Dropped events are
-//! always reported, to the publisher and to the subscriber.
+//! always reported, both to the publisher and to the subscriber.
 //!
 //! The bus does not interpret its events. To validate, enrich or filter events, write a middleware:
 //! an async function from an event to a [`Flow`].
@@ -76,7 +76,7 @@ pub struct Published {
     /// Number of subscribers whose full queue dropped an event: this event under
     /// [`Policy::DropNewest`], an older one under [`Policy::DropOldest`].
     pub dropped: usize,
-    /// The middleware that stopped the event, if any; then no subscriber received the event.
+    /// The middleware that stopped the event, if any. A stopped event reaches no subscriber.
     pub stopped_by: Option<Stopped>,
 }
 
@@ -233,7 +233,8 @@ impl<E> BusInner<E> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the queues of the current subscribers. Removes the queues of dropped subscriptions.
+    /// Returns the queues of the current subscribers. First removes the queues of dropped
+    /// subscriptions from the bus.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock_queues();
         queues.retain(|queue| !queue.is_closed());

@@ -1,5 +1,5 @@
 //! Services on tokio around the rulec engine. The engine itself has no async runtime. Each module
-//! here feeds messages to compiled rules and acts on the decisions.
+//! here passes messages to compiled rules and acts on the decisions.
 //!
 //! | module | contents |
 //! |---|---|

@@ -7,10 +7,10 @@
 //! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
 //!
-//! [`Judges`] validate decisions. They can serve as middleware for any [`Bus`](crate::events::Bus)
-//! of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also reacts to events. When a
-//! workflow node failed, it calls the program's recovery strategy. When a payload was rejected, it
-//! proposes a payload of the fallback kind.
+//! [`Judges`] are the validators of decisions. They can serve as middleware for any
+//! [`Bus`](crate::events::Bus) of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also
+//! reacts to events. When a workflow node fails, the coordinator calls the program's recovery
+//! strategy. When a payload is rejected, the coordinator proposes a payload of the fallback kind.
 //!
 //! A decision may contain a plan, which is a workflow written by the language model. The
 //! coordinator executes plans if the program registers the node types that they use. A [`Session`]
@@ -106,8 +106,8 @@ pub struct Proposal {
     /// The proposer's confidence, from 0 to 1; passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// If this decision is a fallback: the payload kinds that were rejected before it. Empty
-    /// otherwise.
+    /// The payload kinds that were rejected before this fallback decision was proposed. Empty if
+    /// this decision is not a fallback.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
     /// The node failure that this decision recovers from, if any.
@@ -116,7 +116,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Creates a proposal without id and confidence.
+    /// Creates a proposal of this kind, without an id and without a confidence.
     #[must_use]
     pub fn new(kind: impl Into<String>, payload: Json) -> Proposal {
         Proposal {
@@ -166,13 +166,14 @@ impl Validated {
 pub struct Rejected {
     /// The decision as it was proposed.
     pub decision: Proposal,
-    /// The result of validating the payload. `None` if its kind is unknown, or if the recovery
-    /// strategy failed to return a payload.
+    /// The result of validating the payload. `None` if the payload's kind is unknown, or if the
+    /// recovery strategy failed to return a payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// Why the decision was rejected, as one text for a language model.
     pub feedback: String,
-    /// The payload kind to propose instead, if the rules declare a fallback.
+    /// The payload kind to propose instead; `None` if the rules declare no fallback for the
+    /// rejected kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -194,7 +195,7 @@ pub struct NodeFailure {
     pub node_id: String,
     /// The reason of the failure.
     pub reason: String,
-    /// The error code, if there is one.
+    /// The error code of the failure; `None` if the node reported no code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     /// Facts about the run up to the failure, such as the outputs of earlier nodes.
@@ -202,7 +203,7 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure without error code and context.
+    /// Creates a failure without an error code and without an execution context.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -223,12 +224,14 @@ impl NodeFailure {
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The input of the rules that all judges share, such as known workflows.
+    /// The value of the rules' input `context`, such as the known workflows. All judges share this
+    /// value.
     context: Option<Arc<Json>>,
 }
 
 impl Judges {
-    /// Creates a judge for each payload kind of the rules, without context and options.
+    /// Creates a judge (validator) for each payload kind of the rules. The rules' inputs `context`
+    /// and `options` have no value yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
         let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
@@ -236,7 +239,7 @@ impl Judges {
         Judges { rules: rules.clone(), judges, context: None }
     }
 
-    /// Sets the context of all judges; see [`Judge::context`].
+    /// Sets the value of the rules' input `context` for all judges; see [`Judge::context`].
     ///
     /// # Errors
     /// As [`Judge::context`].
@@ -250,8 +253,8 @@ impl Judges {
         &self.rules
     }
 
-    /// Adds a workflow to the judges' context, under `workflows`. Returns the judges unchanged if
-    /// the rules declare no `workflows` in the context.
+    /// Returns judges whose context also contains this workflow, in the field `workflows`. Returns
+    /// unchanged judges if the rules declare no `workflows` in their input `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context =
             self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
@@ -263,14 +266,15 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Treats violations of warning rules as errors in all judges; see [`Judge::strict`].
+    /// Makes all judges strict: they treat a violation of a warning rule as an error. See
+    /// [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
         Judges { judges: Arc::new(self.judges.iter().map(strict).collect()), ..self }
     }
 
-    /// Sets the options of all judges; see [`Judge::options`].
+    /// Sets the value of the rules' input `options` for all judges; see [`Judge::options`].
     ///
     /// # Errors
     /// As [`Judge::options`].
@@ -284,7 +288,7 @@ impl Judges {
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 
-    /// Returns the judge of a payload kind; `None` if the kind is unknown.
+    /// Returns the judge (validator) of a payload kind; `None` if the kind is unknown.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
         self.judges.get(kind)
     }
@@ -295,7 +299,8 @@ impl Judges {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
 
-    /// Validates a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
+    /// Validates a proposed decision. Returns [`DecisionEvent::Validated`] or
+    /// [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let Some(judge) = self.get(&decision.kind) else {
             let feedback = unknown_kind_error(self.rules.program(), &decision.kind).to_string();
@@ -309,8 +314,8 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Processes an event as middleware. Validates proposed decisions, stops events about internal
-    /// kinds, and passes all other events on.
+    /// Processes an event as a middleware of a bus. Validates a proposed decision, and stops it if
+    /// its payload kind is internal. All other events are passed on.
     /// ```
     /// # use rulec::Rules;
     /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};
@@ -339,7 +344,7 @@ impl Judges {
 }
 
 impl DecisionEvent {
-    /// Returns the decision that the event is about, if any.
+    /// Returns the decision that the event is about; `None` for the failure of a node.
     pub fn decision(&self) -> Option<&Proposal> {
         match self {
             DecisionEvent::Proposal(decision)

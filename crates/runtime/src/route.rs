@@ -45,8 +45,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use time::OffsetDateTime;
 
-/// Decides where messages go and runs their handlers. Cheap to clone; clones share all state,
-/// including the active rule set.
+/// Selects a route for each message and runs the route's handler. Cheap to clone; clones share all
+/// state, including the active rule set.
 ///
 /// ```
 /// use rulec::Rules;
@@ -85,12 +85,14 @@ pub struct Router {
 }
 
 struct RouterShared {
-    /// The active rules, read for every message and written by a swap. `ArcSwap` makes reads
-    /// lock-free, so swaps and messages never wait for each other. A panic cannot poison it.
+    /// The active rules, read for every message and replaced by a swap. `ArcSwap` makes reads
+    /// lock-free, so swaps and messages never wait for each other. A panic cannot poison the
+    /// `ArcSwap`.
     active: ArcSwap<ActiveRules>,
     /// The shadow rules, if any: they also decide every message, for comparison only.
     shadow: ArcSwapOption<ShadowRules>,
-    /// Earlier rule sets. Also the lock that serializes changes of `active` and `shadow`.
+    /// The rule sets that were active earlier. Changes of `active` and `shadow` also hold this
+    /// lock, so that they happen one after another.
     previous: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
     /// Function that refuses edits of the rules if they target an unregistered handler.
@@ -112,9 +114,9 @@ struct ActiveRules {
 /// The result of replacing the active rules.
 #[derive(Clone, Debug)]
 pub struct Swapped {
-    /// The rules that were active before; swapping them in again undoes the change.
+    /// The rules that were active before this change; swapping them in again undoes the change.
     pub previous: LiveRules,
-    /// The generation that is active now.
+    /// The generation number of the new active rules.
     pub generation: u64,
     /// Warnings about the new rules. The rules are active nevertheless.
     pub warnings: Vec<Warning>,
@@ -210,8 +212,8 @@ impl Router {
     }
 
     /// Applies edits to the active rules as one change; see [`LiveRules::edit`]. An edit of one
-    /// route is quick. Any other edit takes as long as compiling the rules, so call it where
-    /// blocking is harmless.
+    /// route is quick. Any other edit takes as long as compiling the rules, so call this method
+    /// where blocking is harmless.
     ///
     /// # Errors
     /// If the rules cannot be edited, would not compile, or would target an unregistered handler.
@@ -220,7 +222,7 @@ impl Router {
         self.rules().edit(edits)
     }
 
-    /// Returns the warnings about the active rules from the time when they became active.
+    /// Returns the warnings that were found when the active rules became active.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.active.load().warnings.clone()
     }
@@ -284,8 +286,8 @@ impl MessageSender<'_> {
         self.given.unwrap_or_else(|| self.told.get_or_init(|| self.call_permission_fn())).missing(required)
     }
 
-    /// Calls the user's permission function. Returns no permissions if the function is not set or
-    /// panics.
+    /// Calls the permission function that the user set. Returns no permissions if no function is
+    /// set, or if the function panics.
     fn call_permission_fn(&self) -> Permissions {
         let Some(grants) = &self.shared.grants else { return Permissions::none() };
         task::catch_panic(|| grants(self.message)).unwrap_or_else(|_| {
@@ -303,8 +305,8 @@ fn undecided_outcome(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose outcome is not known yet. It is counted and logged exactly once, even if the
-/// caller stops waiting.
+/// A decision whose outcome is not yet known. The decision is counted and logged exactly once, even
+/// if the caller stops waiting.
 struct PendingDecision<'r> {
     shared: &'r RouterShared,
     record: Option<DecisionRecord>,

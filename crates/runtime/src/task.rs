@@ -53,7 +53,8 @@ pub(super) enum TaskFailure {
     Panicked(String),
 }
 
-/// Calls a user function. The call itself may panic too, so it happens inside the task.
+/// Calls a user function in a new task. The call happens inside the task, because even the creation
+/// of the function's future may panic.
 pub(super) async fn call_function<I, O>(
     limit: Option<Duration>,
     function: &UserFunction<I, O>,
@@ -67,7 +68,7 @@ where
     run_with_limit(limit, async move { function(input).await }).await
 }
 
-/// Runs a future to completion, or until the time limit.
+/// Runs a future as its own task, to completion or until the time limit.
 pub(super) async fn run_with_limit<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,

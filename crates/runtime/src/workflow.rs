@@ -1,11 +1,13 @@
-//! Workflow routing: a graph of nodes; the output of each node is delivered to its next nodes.
+//! Workflow routing. A workflow is a graph of nodes; the output of each node is delivered to the
+//! node's next nodes.
 //!
 //! The engine interprets neither fields nor node kinds. A [`ConditionalRouter`] selects which of
 //! the next nodes receive an output; without one, all of them do. A node runs when it has received
-//! one input per incoming edge. Edges that routers declare as loop-backs are not counted.
+//! one input per incoming edge. Loop-backs (edges that a router declares to lead back to an earlier
+//! node) are not counted.
 //!
-//! The children of a parallel node run concurrently. Everything else is deterministic: sequential
-//! and depth first.
+//! The children of a parallel node run concurrently. All other nodes run in a deterministic order:
+//! one after another, depth first.
 //! ```
 //! use serde_json::{Value, json};
 //! use rulec_runtime::workflow::{FirstMatch, Node, Route, Target, Workflow, from_fn};

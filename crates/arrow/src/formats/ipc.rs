@@ -24,10 +24,11 @@ use std::sync::Arc;
 /// Magic number of a file, padded to eight bytes.
 const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
-/// Maximum rows per returned part, because a batch of a few bytes can claim many rows.
+/// Maximum number of rows per returned part. The limit is needed because a batch of a few bytes can
+/// claim many rows.
 const MAX_PART_ROWS: usize = 1 << 16;
 
-/// The first bytes, which were already inspected, followed by the rest of the input.
+/// The first bytes of the input, which were already inspected, followed by the rest of the input.
 type PrefixedInput = std::io::Chain<Cursor<Vec<u8>>, CountingReader>;
 
 pub(super) struct IpcSource {
@@ -51,7 +52,7 @@ impl IpcSource {
         Ok(IpcSource { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
-    /// Reads messages up to the next record batch; `None` at the end.
+    /// Reads messages up to and including the next record batch; `None` at the end of the input.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Message> {
         while let Some(message) = EncapsulatedMessage::read(&mut self.input)? {
             let head = message.header();

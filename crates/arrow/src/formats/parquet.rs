@@ -30,10 +30,10 @@ use std::sync::Arc;
 /// Magic number at both ends of a file.
 const FILE_MAGIC: &[u8; 4] = b"PAR1";
 
-/// Bytes at the end of a file: the metadata size and the magic number.
+/// Number of bytes at the end of a file that contain the metadata size and the magic number.
 const FOOTER_TAIL_BYTES: u64 = 8;
 
-/// Rows per row group, and so between two footers.
+/// Number of rows per row group, which is also the number of rows between two footers.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
 /// Maximum number of magic numbers that are tried as the end of a truncated file. Data in the file
@@ -100,7 +100,8 @@ impl ChunkReader for FilePrefix {
     }
 }
 
-/// Reader of a page header, which is checked before use, or of the end of a file.
+/// Reader that the library uses for a page header or for the end of a file. A page header is
+/// checked before the library receives it.
 struct CheckedHeader {
     /// File and offset of a page header that is not yet read.
     head: Option<(File, u64)>,
@@ -217,7 +218,7 @@ pub(super) struct ParquetSink<W: Write + Send> {
     writer: ArrowWriter<W>,
     columns: SchemaDescPtr,
     properties: WriterProperties,
-    /// Number of row groups that the last written footer covers.
+    /// Number of row groups that the most recently written footer covers.
     ended: usize,
 }
 
@@ -239,7 +240,8 @@ impl<W: Write + Send> ParquetSink<W> {
         })
     }
 
-    /// Writes a footer for the row groups so far; readers of the complete file ignore it.
+    /// Writes a footer for the row groups that were written so far. Readers of the complete file
+    /// ignore this footer.
     fn write_footer(&mut self) -> Result<(), FormatError> {
         let groups = self.writer.flushed_row_groups();
         if groups.len() == self.ended {

@@ -1,4 +1,5 @@
-//! The outcome of finding and executing a message's flow. Every failure is part of the outcome.
+//! The outcome of finding and executing the flow of a message. Failures are part of the outcome,
+//! not separate errors.
 
 use super::FlowError;
 use crate::{ModelError, Response};
@@ -11,17 +12,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
-    /// Id of the flow found, if any.
+    /// Id of the flow that was found; `None` if no flow was found.
     pub flow: Option<String>,
-    /// Name of the flow in the rules.
+    /// Name in the rules of the flow that was found.
     pub name: Option<String>,
-    /// How the flow was found.
+    /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,
-    /// The most similar intent flows if the classifier abstained, best first.
+    /// The intent flows most similar to the message, best first. Empty unless the classifier
+    /// abstained, because no flow had a clearly best score.
     pub nearest: Vec<IntentHit>,
-    /// The size limits that the search exceeded, each once. Input beyond a limit is not searched.
+    /// The size limits that the message exceeded in the search, each listed once. Text beyond a
+    /// limit is not searched.
     pub exceeded: Vec<Exceeded>,
-    /// How the message ended.
+    /// How finding and executing the flow ended.
     pub result: FlowEnding,
     /// Duration of finding and executing the flow, including calls.
     pub elapsed: Duration,

@@ -1,5 +1,5 @@
-//! Runs a message's flow: searches keyword flows, then the classifier, then a language model, and
-//! executes the flow found.
+//! Finds and executes the flow for a message. The search tries the keyword flows first, then the
+//! classifier, and then a language model.
 
 use super::{ExecutorError, FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, HttpClient, ModelError, Prompt, Turn};
@@ -8,7 +8,7 @@ use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
 use serde_json::{Map, Value as Json};
 use std::time::Instant;
 
-/// Finds the flow that a message asks for and executes it. Cheap to clone.
+/// Finds the flow for a message and executes the flow. Cheap to clone.
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec::classifier::Options;
@@ -43,11 +43,11 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The result of a search: id and name of the flow found, and how it was found. The error is the
-/// ending if there is no flow to execute.
+/// The result of a search: id and name of the flow, and how the flow was found. The error is the
+/// message's ending if there is no flow to execute.
 type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// Start time of a search, and its further results: similar flows and exceeded limits.
+/// Further facts about a search: its start time, the similar flows, and the exceeded limits.
 struct SearchFacts {
     start: Instant,
     nearest: Vec<IntentHit>,
@@ -117,7 +117,8 @@ impl FlowRunner {
     }
 
     /// Executes an intent flow that the program's own agent picked by calling the tool of
-    /// [`FlowMatcher::tool`]. Any other id is refused, including ids of keyword flows.
+    /// [`FlowMatcher::tool`]. An id that is not an intent flow is refused, even if it is a keyword
+    /// flow.
     pub async fn execute(
         &self,
         flow_id: &str,

@@ -20,7 +20,7 @@ pub enum ModelError {
     /// The API key cannot be sent in a header.
     #[error(transparent)]
     Key(#[from] HeaderError),
-    /// The model responded without calling the tool: no id fits, or it cannot call tools.
+    /// The model responded without calling the tool: no id fits, or the model cannot call tools.
     NoCall {
         /// The model's text, in place of a tool call.
         text: String,
@@ -39,7 +39,7 @@ pub enum ModelError {
     Arguments {
         /// Name of the parameter that must contain the id.
         parameter: String,
-        /// The arguments as sent.
+        /// The arguments as the model sent them.
         arguments: String,
     },
     /// The response is JSON, but not in the format of a chat-completions endpoint.
@@ -93,7 +93,8 @@ impl ModelError {
     }
 }
 
-/// Returns the id that the first tool call picks, and the further tool calls as `name(arguments)`.
+/// Returns the id that the first tool call of a response picks, and the other tool calls as
+/// `name(arguments)`.
 pub(super) fn read_pick(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
     let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
     let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());

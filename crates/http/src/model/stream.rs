@@ -1,6 +1,6 @@
 //! Reads a streamed model response: server-sent events of a chat-completions endpoint, one
 //! `data: {…}` line each. The events are combined into the response that the endpoint would have
-//! sent without streaming. The model's reason is passed on while it arrives.
+//! sent without streaming. The model's reason is passed to the caller while it arrives.
 
 use rulec::prompt::REASON;
 use serde_json::{Value, json};
@@ -8,23 +8,24 @@ use serde_json::{Value, json};
 const DATA_PREFIX: &str = "data:";
 const DONE_MARKER: &str = "[DONE]";
 
-/// A streamed response, as far as it has arrived.
+/// The part of a streamed response that has arrived.
 #[derive(Default)]
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     rest: Vec<u8>,
-    /// Whether an event has arrived.
+    /// Whether at least one event has arrived.
     any: bool,
     content: String,
     calls: Vec<(String, String)>,
-    /// Number of bytes of the reason that were passed on.
+    /// Number of bytes of the model's reason that were already passed to the caller.
     passed_on: usize,
     /// An event that is not part of a model's response, such as an error.
     other: Option<Value>,
 }
 
 impl StreamedResponse {
-    /// Adds a piece of the body, and passes the new part of the reason to `on_reason`.
+    /// Adds a piece of the response's body, and passes the new part of the model's reason to
+    /// `on_reason`.
     pub(super) fn add_piece(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
         self.rest.extend_from_slice(piece);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -71,7 +72,7 @@ impl StreamedResponse {
         }
     }
 
-    /// True if any part of the reason was passed on.
+    /// True if any part of the model's reason was passed to the caller.
     pub(super) fn has_reason(&self) -> bool {
         self.passed_on > 0
     }

@@ -80,8 +80,8 @@ impl UrlTemplate {
     }
 }
 
-/// Tracks the path segments while they are filled. An empty segment, `.` or `..` would change the
-/// path, and `.` and `..` do so in every encoding.
+/// Checks the path segments while the URL is filled. A filled segment must not be empty, `.` or
+/// `..`, because these would change the path; `.` and `..` do so even when percent-encoded.
 #[derive(Default)]
 struct PathGuard<'a> {
     segment: String,

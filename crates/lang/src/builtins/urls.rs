@@ -109,11 +109,13 @@ mod tests {
             check(&format!("http://{number}/"), Some(dotted));
         }
         check("http://loc%61lhost/", Some("localhost"));
-        for refused in ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."] {
+        for refused in ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."]
+        {
             let host = part(url_host, &[&format!("https://evil.net{refused}example.com/")]);
             assert!(host.is_none_or(|host| !host.ends_with(".example.com")), "{refused:?}");
         }
-        for none in ["mailto:a@b.c", "not-a-url", "example.com/x", "https://", "//example.com", "http://a b/"] {
+        for none in ["mailto:a@b.c", "not-a-url", "example.com/x", "https://", "//example.com", "http://a b/"]
+        {
             check(none, None);
         }
     }

@@ -30,8 +30,8 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub enum RecvError {
-    /// Events were dropped at this position of the stream; contains their number. The next call
-    /// returns the event after the gap.
+    /// Events were dropped at this position of the stream; contains the number of dropped events.
+    /// The next receive call returns the event after the gap.
     Lagged(u64),
     /// The queue is empty; only returned by [`Subscription::try_recv`].
     Empty,
@@ -52,7 +52,7 @@ impl RecvError {
     }
 }
 
-/// What happened to an event at one queue.
+/// What a subscriber's queue did with an event that was sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendOutcome {
     Queued,
@@ -66,14 +66,14 @@ pub(super) struct Queue<E> {
     capacity: usize,
     policy: Policy,
     state: Mutex<QueueState<E>>,
-    /// One permit per free slot; used only under [`Policy::Wait`].
+    /// Semaphore with one permit per free slot of the queue; used only under [`Policy::Wait`].
     free: Semaphore,
-    /// Notified when an event arrives or the bus ends.
+    /// Wakes the subscriber when an event arrives or the bus is dropped.
     arrived: Notify,
 }
 
 struct QueueState<E> {
-    /// The queued events, each with the number of events dropped just before it.
+    /// The queued events. Each has the number of events that were dropped directly before it.
     events: VecDeque<(u64, E)>,
     /// Number of events dropped after the last event in `events`.
     dropped_behind: u64,
@@ -110,8 +110,8 @@ impl<E> Queue<E> {
         self.lock_state().subscriber_gone
     }
 
-    /// Queues an event if this needs no wait. Returns the event as the error if the publisher must
-    /// wait for room.
+    /// Queues an event, or drops an event as the policy requires. Under [`Policy::Wait`], a full
+    /// queue returns the event as the error, and the publisher must wait for room.
     pub(super) fn try_send(&self, event: E) -> Result<SendOutcome, E> {
         if self.policy != Policy::Wait {
             return Ok(self.push(event));
@@ -127,7 +127,8 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Waits for room and queues the event. Publishers get room in their order of arrival.
+    /// Waits until the queue has room, then queues the event. Waiting publishers get room in their
+    /// order of arrival.
     pub(super) async fn send_when_free(&self, event: E) -> SendOutcome {
         match self.free.acquire().await {
             Ok(place) => {

@@ -21,8 +21,8 @@ struct RecoveryStrategy {
 
 type FallbackFn = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 
-/// Validates decisions and publishes the results. Cheap to clone; clones share the bus and the
-/// judges.
+/// Validates decisions and publishes the results on its event bus. Cheap to clone; clones share the
+/// bus and the payload validators ([`Judges`]).
 #[derive(Clone)]
 pub struct Coordinator {
     pub(super) inner: Arc<CoordinatorInner>,
@@ -123,8 +123,8 @@ impl CoordinatorBuilder {
     }
 
     /// Sets the agent: a function that is called when a [`Session`](super::Session) rejects a
-    /// decision. The agent returns decisions to propose instead, or none to give up. An error of
-    /// the agent counts as none.
+    /// decision. The agent returns decisions to propose instead, or an empty list to give up. An
+    /// error of the agent counts as an empty list.
     pub fn agent<F, Fut, E>(mut self, agent: F) -> Self
     where
         F: Fn(RetryRequest) -> Fut + Send + Sync + 'static,
@@ -135,7 +135,7 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent may be called to replace one decision. Default: 3.
+    /// Sets how often the agent may be called to replace the same decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
@@ -181,15 +181,15 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the maximum number of recovery requests per run. Default: 10.
+    /// Sets the maximum number of recovery requests in one run of a plan. Default: 10.
     pub fn recoveries(mut self, most: u64) -> Self {
         self.settings_mut().recoveries = most;
         self
     }
 
-    /// Registers a callback that runs after each node. It receives the run in the form that
-    /// [`Coordinator::restore`] takes. The run waits for the callback, so the callback must be
-    /// quick.
+    /// Registers a callback that runs after each node of a plan. It receives the run as the JSON
+    /// value that [`Coordinator::restore`] takes. The run waits for the callback, so the callback
+    /// must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.settings_mut().saving = Some(Arc::new(save));
         self
@@ -236,13 +236,13 @@ impl Coordinator {
         &self.inner.bus
     }
 
-    /// Returns the current judges.
+    /// Returns the payload validators that are currently used.
     pub fn judges(&self) -> Arc<Judges> {
         self.inner.judges.load_full()
     }
 
-    /// Replaces the judges, for example after the context has changed. The coordinator's workflows
-    /// are added to the context of the new judges.
+    /// Replaces the payload validators, for example because their context has changed. The
+    /// coordinator's workflows are added to the context of the new validators.
     pub fn replace(&self, judges: Judges) {
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
     }
@@ -312,8 +312,8 @@ impl Coordinator {
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 
-    /// Returns the fallback decision that replaces a rejected one. `None` if there is no fallback,
-    /// or if its kind was already rejected.
+    /// Returns the fallback decision that replaces a rejected decision. `None` if there is no
+    /// fallback, or if the fallback's kind was already rejected.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();

@@ -1,7 +1,7 @@
 //! Runs plans. A plan becomes a [`Workflow`] whose nodes read and update the progress of the run. A
 //! node that already has an output is not run again, so a run can resume where it stopped, even
-//! under a changed plan. A node that fails requests a recovery and follows it. The workflow sees
-//! the failure only if the recovery does not help.
+//! under a changed plan. When a node fails, it requests a recovery decision and applies it. The
+//! workflow receives the failure only if no recovery helps.
 
 mod step;
 
@@ -20,8 +20,8 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// Makes the processor of a node. Called for every attempt, with the placeholders in the node's
-/// config filled.
+/// Creates the processor that does the work of a node. Called for every attempt, after the
+/// placeholders in the node's config are filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -56,8 +56,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Returns the name of the status in the context that payloads are validated with, such as
-    /// `COMPLETED`.
+    /// Returns the status as the rules' input `context` shows it, such as `COMPLETED`.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -99,9 +98,10 @@ enum EarlyEnd {
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// The run's status as shown in the judges' context, such as `RUNNING`.
+    /// The run's status as the payload validators' context shows it, such as `RUNNING`.
     status: Mutex<&'static str>,
-    /// Locked by the node that requests a recovery, so that there is one request at a time.
+    /// Lock that a node holds while it requests a recovery, so that requests happen one after
+    /// another.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -111,8 +111,8 @@ pub(super) struct RunState {
     ended: Option<EarlyEnd>,
     /// Number of recovery requests in this run.
     asked: u64,
-    /// A failed node and the first recovery to apply to it, from a decision that was made outside
-    /// the run.
+    /// A failed node, and the recovery to apply to it when the run resumes. The recovery comes from
+    /// a decision that was made outside the run.
     pub order: Option<(String, RecoveryAction)>,
     deadline: Option<Instant>,
 }
@@ -198,7 +198,8 @@ impl PlanRun {
     }
 
     /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
-    /// delivers along every edge. Each node itself evaluates which of its incoming edges are taken.
+    /// delivers each output along every edge, without conditions. The step of each node then
+    /// evaluates which of its incoming edges are taken.
     fn build_workflow(
         self: &Arc<PlanRun>,
         crew: &Arc<RunSettings>,
@@ -267,9 +268,9 @@ impl RunState {
         before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
-    /// Builds the message that an edge's condition is evaluated on. It has the fields of the source
-    /// node's output, and the whole output as `output`. The output of each predecessor of `target`
-    /// is available as `ID.output`.
+    /// Builds the message that an edge's condition is evaluated on. The message has the fields of
+    /// the source node's output, and the whole output as `output`. The output of each predecessor
+    /// of `target` is available as `ID.output`.
     fn edge_message(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 /// The payload kind of a whole plan.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind of a plan with one node.
+/// The payload kind that describes one node, which is executed as a plan of one node.
 const NODE_KIND: &str = "create_node";
 
 /// The error for an unknown workflow id.
@@ -38,7 +38,8 @@ pub(super) struct ExecutionResult {
 }
 
 impl Coordinator {
-    /// Executes an accepted decision.
+    /// Executes an accepted decision: by the registered handler of its kind, or by the built-in
+    /// execution of plans.
     pub(super) async fn execute(self, decision: Validated) -> ExecutionResult {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
@@ -110,7 +111,8 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Resumes a stopped run by a recovery decision that was made outside the run.
+    /// Applies a recovery decision to a stopped run, and resumes the run unless the decision aborts
+    /// it. The decision was made outside the run.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
@@ -141,8 +143,8 @@ impl Coordinator {
             .ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
     }
 
-    /// Runs a workflow from where it stopped, and keeps its status in the judges' context up to
-    /// date.
+    /// Runs a workflow from where its latest run stopped. Updates the workflow's status in the
+    /// payload validators' context.
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
         // This status is reported if the future is dropped. It is replaced when the run ends.
@@ -158,8 +160,8 @@ impl Coordinator {
         report
     }
 
-    /// Returns the function that publishes a node's failure, and returns the recovery from the
-    /// resulting decision.
+    /// Returns a function that requests recoveries. The function publishes a node's failure, and
+    /// returns the recovery in the decision that follows.
     fn recovery_fn(&self) -> RecoveryFn {
         let coordinator = self.clone();
         task::box_function(
@@ -174,19 +176,19 @@ impl Coordinator {
         )
     }
 
-    /// Sets a workflow's status, in the run and in the judges' context.
+    /// Sets a workflow's status, both in the run and in the payload validators' context.
     fn set_run_status(&self, run: &PlanRun, status: &'static str) {
         run.set_status(status);
         let described = run.lock_state().plan.to_context(status);
         self.add_to_context(&run.id, described);
     }
 
-    /// Adds or updates a workflow in the judges' context.
+    /// Adds a workflow to the payload validators' context, or updates it there.
     fn add_to_context(&self, id: &str, described: Json) {
         self.inner.judges.rcu(|judges| judges.with_workflow(id, described.clone()));
     }
 
-    /// Returns the judges with all of the coordinator's workflows in their context.
+    /// Returns the payload validators; their context contains every workflow of the coordinator.
     pub(super) fn with_all_workflows(&self, judges: Judges) -> Judges {
         let workflows = self.lock_workflows();
         workflows.values().fold(judges, |judges, run| {
@@ -199,7 +201,8 @@ impl Coordinator {
         self.inner.workflows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a workflow's plan and progress as JSON to store; `None` if the workflow is unknown.
+    /// Returns a workflow's plan and the progress of its run as JSON to store; `None` if the
+    /// workflow is unknown.
     pub fn saved(&self, workflow: &str) -> Option<Json> {
         let run = self.lock_workflows().get(workflow).cloned();
         run.map(|run| run.to_json())
@@ -235,8 +238,8 @@ impl Coordinator {
     }
 }
 
-/// A guard that, when it is dropped, writes a run's status to the judges' context. So the status is
-/// correct even if the run is cancelled.
+/// A guard that writes a run's status to the payload validators' context when the guard is dropped.
+/// So the status is correct even if the run is cancelled.
 struct FinalReport<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
@@ -255,8 +258,9 @@ impl Judges {
     }
 }
 
-/// Validates a plan and returns it as corrected by the rules. The error is feedback for a language
-/// model. If the rules declare no plans, the plan is accepted.
+/// Validates a plan by the rules, and returns the plan with the rules' corrections. The error is
+/// feedback for a language model. If the rules declare no payload kind for plans, every plan is
+/// accepted.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());

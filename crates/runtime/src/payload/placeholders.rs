@@ -1,6 +1,6 @@
-//! Fills the placeholders of a plan. `${fetch.output.rows}` is the output of an earlier node.
-//! `${city}` is a named value. Named values come from the node's input, the run's input, the plan's
-//! `global_config.env`, or the program.
+//! Fills the placeholders of a plan. `${fetch.output.rows}` is the field `rows` of the output of
+//! the earlier node `fetch`. `${city}` is a named value. Named values come from the node's input,
+//! the run's input, the plan's `global_config.env`, or the program.
 
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -22,8 +22,8 @@ const CODE_FIELD: &str = "code";
 const URL_FIELD: &str = "url";
 
 impl<'s> PlaceholderScope<'s> {
-    /// Fills the placeholders in an object. The error names the first placeholder without a value,
-    /// and its path below `place`.
+    /// Fills the placeholders in an object. The error names the first placeholder that has no
+    /// value, and the path of its field; `place` is the path of the object.
     pub fn fill_object(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let place = format!("{place}.{key}");
@@ -49,8 +49,9 @@ impl<'s> PlaceholderScope<'s> {
         }
     }
 
-    /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the value
-    /// itself, which may have any type. Otherwise `write` converts each value to text.
+    /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the
+    /// placeholder's value, which may have any type. Otherwise each value is inserted as text;
+    /// `write` escapes this text.
     fn fill_text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
         let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = whole.filter(|name| !name.contains('}')) {

@@ -142,8 +142,8 @@ impl Plan {
         Plan::from_payload(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// Copies the retry settings of `other`'s nodes, because validation by the rules removes these
-    /// settings.
+    /// Copies the retry settings of the nodes of `other` to the nodes with the same ids. Validation
+    /// by the rules has removed these settings.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -154,12 +154,13 @@ impl Plan {
         self
     }
 
-    /// Returns the plan as a payload, including changes.
+    /// Returns the plan as a payload. The payload includes the changes since the plan was read.
     pub fn to_payload(&self) -> Json {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
-    /// Returns the description of the plan for the judges' context: status, inputs and nodes.
+    /// Returns the description of the plan for the payload validators' context: the status, the
+    /// inputs and the nodes.
     pub fn to_context(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
@@ -212,7 +213,7 @@ impl Plan {
         parse_seconds(&self.written.others.get("global_config")?["timeout"])
     }
 
-    /// Returns the values for placeholders that the plan itself sets.
+    /// Returns the named values for placeholders that the plan sets in `global_config.env`.
     pub fn placeholder_values(&self) -> Option<&Map<String, Json>> {
         self.written.others.get("global_config")?["env"].as_object()
     }
@@ -307,13 +308,13 @@ pub(super) enum RecoveryAction {
     Skip,
     /// Ends the run.
     Abort,
-    /// Continues the run under a changed plan; contains the payload with the changes.
+    /// Continues the run under a changed plan; contains the payload that describes the changes.
     Replan(Json),
 }
 
 impl RecoveryAction {
-    /// Reads the recovery from the payload of a validated decision; `None` if the kind is not a
-    /// recovery.
+    /// Reads the recovery from the payload of a validated decision; `None` if decisions of this
+    /// kind request no recovery.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
             return Some(RecoveryAction::Replan(payload.clone()));

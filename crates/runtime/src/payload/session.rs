@@ -1,6 +1,6 @@
 //! A conversation with an agent. The session executes accepted decisions one after another, in the
-//! order of the ranks that the rules give their kinds. It stops when no decision is left, or when
-//! one waits for the user.
+//! order of the ranks that the rules give their kinds. It stops when no decision is left, or when a
+//! decision waits for the user's answer.
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
-    /// Accepted decisions that are not executed yet, in order of arrival.
+    /// Accepted decisions that are not yet executed, in order of arrival.
     waiting: Vec<Validated>,
     /// The decision that waits for the user's answer.
     question: Option<Validated>,
@@ -30,7 +30,7 @@ pub struct Session {
     inbox: UnboundedReceiver<Proposal>,
 }
 
-/// Sends decisions to a session while it works. Cheap to clone.
+/// Sender of decisions to a session that is executing other decisions. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Inbox(UnboundedSender<Proposal>);
 
@@ -48,7 +48,7 @@ pub struct Turn {
     pub interrupted: Vec<Proposal>,
     /// The decision that waits for the user's answer; see [`Session::answer`].
     pub question: Option<Validated>,
-    /// Number of decisions that are executed only after that answer.
+    /// Number of accepted decisions that are executed only after the user's answer.
     pub waiting: usize,
 }
 
@@ -58,8 +58,8 @@ pub struct Turn {
 pub struct Done {
     /// The decision that was accepted and executed.
     pub decision: Validated,
-    /// The result of the execution; null for a kind that is only published. The error says why the
-    /// execution failed.
+    /// The result of the execution; null if decisions of this kind are only published, not
+    /// executed. The error is the reason why the execution failed.
     pub result: Result<Json, String>,
     /// The report of the plan's run, if the decision ran one.
     pub report: Option<RunReport>,
@@ -97,12 +97,12 @@ impl Coordinator {
 /// The next step of a session.
 enum NextStep {
     Act(Validated),
-    /// No decision can be executed: there is none, or all wait for the user's answer.
+    /// No decision can be executed now: there is none, or all decisions wait for the user's answer.
     Rest,
 }
 
 impl Session {
-    /// Returns a sender of decisions that works while the session is busy.
+    /// Returns a sender that can send decisions while the session executes others.
     pub fn inbox(&self) -> Inbox {
         Inbox(self.sender.clone())
     }
@@ -118,7 +118,7 @@ impl Session {
     }
 
     /// Passes the user's answer to the decision that waits for it, then executes the decisions that
-    /// waited. The answer becomes the result of the decision that requested it.
+    /// waited for this answer. The answer becomes the result of the decision that requested it.
     ///
     /// # Errors
     /// If the session waits for no answer.
@@ -219,7 +219,8 @@ impl Session {
         chosen.map_or(NextStep::Rest, NextStep::Act)
     }
 
-    /// Executes a decision. An interrupting decision that arrives during execution cancels it.
+    /// Executes a decision. The execution is cancelled if a decision arrives whose kind interrupts
+    /// others.
     async fn execute_decision(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();
         let coordinator = self.coordinator.clone();

@@ -71,7 +71,7 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets the table where decisions start. Default: the routes outside any table.
+    /// Sets the entry table, where decisions start. Default: the routes outside any table.
     pub fn entry(mut self, table: impl Into<String>) -> Self {
         self.entry = Some(table.into());
         self
@@ -88,7 +88,8 @@ impl RouterBuilder {
     /// The function reads the sender from the message, so use it only for trusted messages.
     ///
     /// The function is called only if the message's handler requires a permission, and it should be
-    /// quick. If permissions take long to look up, do so first and call [`Router::route_as`].
+    /// quick. If a look-up of permissions is slow, look them up before routing and call
+    /// [`Router::route_as`].
     ///
     /// If no function is set, senders have no permissions: a handler that requires one refuses
     /// every message.
@@ -97,8 +98,8 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets the time limit of each handler call; the handler is aborted after it. Each attempt has
-    /// the full limit. Default: no limit.
+    /// Sets the time limit of each handler call. A call that exceeds the limit is aborted. Each
+    /// retry has the full limit. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
@@ -116,7 +117,8 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets how many earlier rule sets are kept for [`Router::roll_back`]. Default: 1.
+    /// Sets how many earlier rule sets are kept, so that [`Router::roll_back`] can activate them
+    /// again. Default: 1.
     pub fn keep(mut self, previous: usize) -> Self {
         self.kept = previous;
         self
@@ -196,7 +198,7 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
     Problem::NoHandler { target: target.to_owned(), near: similar_handler(target, handlers) }
 }
 
-/// Checks rules against the handlers, and installs the guard that checks later edits.
+/// Checks rules against the handlers. Installs the guard, which checks all edits of these rules.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,
@@ -254,7 +256,7 @@ impl RouterError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Problem {
-    /// The rules do not contain the entry table that was set.
+    /// The rules do not contain the entry table that was set in the builder.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// A route targets an unregistered handler.
@@ -326,7 +328,7 @@ fn handler_hint(near: Option<&str>, name: &str) -> Message {
     }
 }
 
-/// A likely mistake in a router, which works nevertheless.
+/// A likely mistake in a router's settings or rules. The router works nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use rulec::Decision;
 use serde::Serialize;
 
-/// Where a message ended in the rules: the selected route and its table.
+/// The route that was selected for a message, and the route's table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
     /// Name of the route's table. If no route matched, name of the entry table.
@@ -20,8 +20,8 @@ impl RoutePosition {
     }
 }
 
-/// The parts of a decision that are visible to the sender or the handler. The decision log writes
-/// their names in snake case.
+/// A part of a decision that the sender or the handler can observe. The decision log writes the
+/// part's name in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum DecisionPart {

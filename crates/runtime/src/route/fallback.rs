@@ -1,4 +1,5 @@
-//! Runs the handler that a decision selects, under its policy, and then its fallbacks if it fails.
+//! Runs the handler that a decision selects, under the handler's policy. If the handler fails, runs
+//! its fallbacks.
 
 use super::build::RegisteredHandler;
 use super::handler::Request;
@@ -16,11 +17,11 @@ use std::time::{Duration, Instant};
 /// The result of running a handler and its fallbacks.
 pub(super) struct HandlerRun {
     pub ending: HandlerOutcome,
-    /// Name of the handler that was tried last and ended with `ending`.
+    /// Name of the handler that was called last; the call ended with `ending`.
     pub by: String,
-    /// Number of calls of that handler.
+    /// Number of calls of the handler `by`.
     pub attempts: u32,
-    /// Handlers that were tried before this one and did not reply.
+    /// The other handlers that were tried and did not reply.
     pub tried: Vec<Attempt>,
 }
 
@@ -102,7 +103,8 @@ impl Deadline {
     }
 }
 
-/// Calls a handler, with retries, within the limits of its policy and the deadline.
+/// Calls a handler, and retries failed calls. Applies the limits of the handler's policy and the
+/// deadline.
 async fn call_with_retries(
     shared: &RouterShared,
     registered: &RegisteredHandler,
@@ -149,7 +151,7 @@ async fn call_with_retries(
 }
 
 impl HandlerFailure {
-    /// True if a retry may succeed.
+    /// True if another call of the handler may succeed after this failure.
     fn may_succeed_on_retry(&self) -> bool {
         matches!(self, HandlerFailure::TaskFailure(TaskFailure::Failed(_) | TaskFailure::TimedOut(_)))
     }

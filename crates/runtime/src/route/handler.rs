@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The error of a handler. Any error type or text converts to it.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The request to a handler: the message, and the facts of the decision.
+/// The request to a handler: the message, and the decision's route, arguments and metadata.
 ///
 /// A test of a handler can construct a request directly:
 /// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.
@@ -15,7 +15,8 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Request {
     /// The whole message.
     pub message: Arc<Json>,
-    /// The arguments from the route. A required argument without a value is null.
+    /// The arguments of the handler call, as the route defines them. A required argument without a
+    /// value is null.
     pub args: Arc<Map<String, Json>>,
     /// The constant metadata from the route.
     pub metadata: Arc<Map<String, Json>>,
@@ -23,8 +24,8 @@ pub struct Request {
     pub route: String,
     /// Name of the handler that is called.
     pub handler: String,
-    /// Number of this call for the message, from 1. Greater than 1 if the handler is retried; 0 in
-    /// a request from `Request::default()`.
+    /// Number of this call of the handler for the message, from 1; greater than 1 for a retry. The
+    /// number is 0 in a request from `Request::default()`.
     pub attempt: u32,
     /// Generation of the rules that decided.
     pub generation: u64,

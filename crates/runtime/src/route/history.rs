@@ -21,7 +21,7 @@ impl PreviousRules {
         }
     }
 
-    /// Returns the rule set of this generation, if it is kept.
+    /// Returns the rule set of this generation; `None` if the rule set is not kept.
     pub fn get(&self, generation: u64) -> Option<LiveRules> {
         self.rules.iter().find(|rules| rules.generation() == generation).cloned()
     }

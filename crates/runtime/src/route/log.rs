@@ -1,7 +1,7 @@
 //! The decision log: one JSON line per decision. A separate thread writes the lines from a bounded
 //! queue, so a decision never waits for the log. Masking, explaining and writing all happen on that
-//! thread. Lines that cannot be queued or written are dropped and counted; a warning is logged when
-//! dropping begins.
+//! thread. Lines that cannot be queued or written are dropped and counted. When a series of dropped
+//! lines begins, a warning is logged.
 
 mod line;
 mod writer;
@@ -19,7 +19,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// How long dropping the last handle waits for queued lines if the log was not closed.
+/// Maximum time that a drop of the last log handle waits for queued lines. The wait happens only if
+/// the log was not closed.
 const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Writes decisions as JSON lines. Cheap to clone; clones write to the same output.
@@ -55,7 +56,8 @@ pub struct DecisionLog {
 
 #[derive(Debug)]
 struct LogInner {
-    /// The queue; `None` only while the last handle is being dropped.
+    /// The queue of tasks for the writer's thread; `None` only while the last handle is being
+    /// dropped.
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
     /// Channel that disconnects when the writer's thread ends.
@@ -64,8 +66,8 @@ struct LogInner {
 
 enum LogTask {
     Write(Box<QueuedEntry>),
-    /// Request to reply on `done` once all earlier lines were written or failed. Closes the log if
-    /// `end` is true.
+    /// Request to send a reply on `done` after all earlier lines were written or dropped. If `end`
+    /// is true, the log is closed.
     Flush {
         end: bool,
         done: oneshot::Sender<()>,
@@ -91,7 +93,8 @@ struct LogCounters {
     dropped: AtomicU64,
     failed: AtomicU64,
     last_error: Mutex<Option<String>>,
-    /// Whether lines are being dropped. A warning is logged only when dropping begins.
+    /// Whether the latest line was dropped. A warning is logged only at the first of several
+    /// dropped lines.
     dropping: AtomicBool,
 }
 
@@ -169,7 +172,8 @@ impl DecisionLog {
         DecisionLog::builder().to_file(path)
     }
 
-    /// Queues a decision, or drops and counts it if the queue is full or closed. Never waits.
+    /// Queues a decision for the log. If the queue is full or closed, drops the decision and counts
+    /// it. Never waits.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
@@ -196,13 +200,14 @@ impl DecisionLog {
         self.inner.counters.stats()
     }
 
-    /// Waits until all earlier decisions were written or failed, then returns the counts.
+    /// Waits until the lines of all earlier decisions were written or have failed. Then returns the
+    /// counts of log lines.
     pub async fn flush(&self) -> LogStats {
         self.send_and_wait(false).await
     }
 
-    /// Like [`DecisionLog::flush`], but also closes the log and its clones. Later decisions are
-    /// dropped and counted.
+    /// Like [`DecisionLog::flush`], but also closes the log and its clones. Decisions after the
+    /// call are dropped and counted.
     pub async fn close(&self) -> LogStats {
         self.send_and_wait(true).await
     }

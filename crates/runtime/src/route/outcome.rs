@@ -1,4 +1,4 @@
-//! The outcome of a message: the facts of its decision, and how its handler ended.
+//! The outcome of a message: its route, its handler, and how the handler ended.
 
 use rulec::Decision;
 use rulec::InputViolation;
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub fallback: Option<String>,
     /// Number of calls of the handler that was called last: more than one if it was retried.
     pub attempts: u32,
-    /// Handlers that were tried before the last one and did not reply.
+    /// The other handlers that were tried and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
     /// How the message ended.
@@ -56,7 +56,7 @@ pub struct Attempt {
     pub handler: String,
     /// Number of calls of the handler.
     pub attempts: u32,
-    /// How the handler ended, as a word; see [`HandlerOutcome::kind`].
+    /// How the call of the handler ended, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
     /// The handler's error or panic message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,8 @@ pub enum HandlerOutcome {
         /// The error's text, followed by its causes.
         error: String,
     },
-    /// The handler was aborted at its time limit, or at the time limit of the whole fallback chain.
+    /// The handler was aborted at its time limit, or at the time limit of the handler with all its
+    /// fallbacks.
     TimedOut {
         /// The route that selected the handler.
         route: String,
@@ -132,7 +133,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 }
 
 impl Outcome {
-    /// Copies the decision's facts into an outcome whose handler has not run yet.
+    /// Creates the outcome of a decision before its handler has run.
     pub(super) fn from_decision(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// Maximum pause between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Cap for durations: practically unlimited, yet small enough to add to any point in time.
+/// Maximum duration in a policy: practically unlimited, yet small enough to add to any point in
+/// time.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
@@ -53,8 +54,8 @@ impl Policy {
     /// attempt of its fallbacks. At the limit, a running call is aborted and no further fallback is
     /// called. A retry whose pause would exceed the limit is not made.
     ///
-    /// Only the policy of the route's own handler counts; chain limits of its fallbacks are
-    /// ignored.
+    /// Only the chain limit of the handler that the route names counts. Chain limits of its
+    /// fallbacks are ignored.
     pub fn chain_limit(mut self, limit: Duration) -> Policy {
         self.chain_limit = Some(limit.min(MAX_DURATION));
         self
@@ -72,8 +73,8 @@ impl Policy {
     }
 
     /// Adds a circuit breaker. After this number of consecutive failures, at least 1, the circuit
-    /// opens: the handler is not called for this time. Then one message tests whether the handler
-    /// has recovered. If that call fails, the circuit opens again.
+    /// opens: the handler is not called for this time. After this time, one message tests whether
+    /// the handler has recovered. If the test call fails, the circuit opens again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
         self.circuit = Some((failures.max(1), open_for.min(MAX_DURATION)));
         self
@@ -111,8 +112,8 @@ pub enum CircuitState {
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
-    /// Whether a message is testing the handler. The `failsafe` library itself would let all
-    /// messages test the handler.
+    /// Whether a message is currently testing the handler. This flag is needed because the
+    /// `failsafe` library would let all messages test the handler.
     trying: Arc<AtomicBool>,
 }
 
@@ -160,8 +161,8 @@ impl CallPermit<'_> {
 }
 
 impl Drop for CallPermit<'_> {
-    /// Ends the test call, even if the caller stopped waiting. Afterwards the next message may test
-    /// the handler.
+    /// Ends a test call of the handler, even if the caller stopped waiting. Afterwards the next
+    /// message may test the handler.
     fn drop(&mut self) {
         if self.trial {
             self.circuit.trying.store(false, Ordering::Release);

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of route pairs that are counted separately.
+/// Maximum number of route pairs whose differences are counted separately.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.
@@ -89,7 +89,7 @@ pub struct Generations {
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The shadow rules have another generation than the caller named.
+    /// The generation of the shadow rules is not the generation that the caller named.
     OtherShadow {
         /// The generation that the caller named.
         asked: u64,
@@ -177,9 +177,9 @@ impl ShadowRules {
 }
 
 impl Router {
-    /// Sets the shadow rules, which replace earlier ones. From now on they also decide every
-    /// message, on the caller's task and after the real decision. No handler is called for a shadow
-    /// decision, but host functions are.
+    /// Sets the shadow rules, and replaces earlier shadow rules. After this call, the shadow rules
+    /// also decide every message: on the caller's task, after the decision of the active rules. No
+    /// handler is called for a shadow decision, but host functions are.
     ///
     /// Differences from the active rules are counted per route; see [`Router::shadow_stats`]. The
     /// decision log also records the difference in the line of each message that differs.
@@ -196,19 +196,21 @@ impl Router {
         Ok(warnings)
     }
 
-    /// Returns the differences counted so far; `None` if there are no shadow rules.
+    /// Returns the differences between active and shadow rules that were counted so far; `None` if
+    /// there are no shadow rules.
     pub fn shadow_stats(&self) -> Option<ShadowStats> {
         self.shared.shadow.load().as_ref().map(|shadow| shadow.stats())
     }
 
-    /// Removes the shadow rules and returns the differences counted; `None` if there were none.
+    /// Removes the shadow rules and returns the differences counted; `None` if there were no shadow
+    /// rules.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
         let _switching = self.lock_switching();
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
-    /// Makes the shadow rules active. The caller names their generation. So the call fails if
-    /// another caller has replaced the shadow rules in the meantime.
+    /// Makes the shadow rules active. The caller names their generation, so that the call fails if
+    /// another caller has replaced the shadow rules.
     ///
     /// # Errors
     /// If there are no shadow rules, if they have another generation, or if the edited rules no

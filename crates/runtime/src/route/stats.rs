@@ -17,7 +17,7 @@ pub const LATENCY_BOUNDS_US: [u64; 16] = [
     2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// A histogram of latencies.
+/// A histogram of latencies with the fixed buckets of [`LATENCY_BOUNDS_US`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Latencies {
     /// Counts per bucket. Bucket `i` counts latencies up to `LATENCY_BOUNDS_US[i]` that are above
@@ -34,14 +34,14 @@ impl Latencies {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// Returns the number of latencies.
+    /// Returns the number of latencies in the histogram.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Returns an upper bound of the quantile `share`, such as 0.99: the upper bound of the bucket
-    /// that contains the quantile. Returns `None` if there are no latencies, or if the quantile is
-    /// above the last bound.
+    /// Returns a duration that at least the fraction `share` of the latencies does not exceed. For
+    /// `share` 0.99, this is an upper bound of the 99th percentile. The result is a bucket's upper
+    /// bound; `None` if there are no latencies, or if the percentile is above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -153,8 +153,8 @@ impl RouterCounters {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one message by its route and by its result, a word of
-    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) or `cancelled`.
+    /// Counts one message, under its route and its result. The result is a word of
+    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind), or `cancelled`.
     pub fn count_message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
         let numbers = &mut *self.lock_counters();
         numbers.messages.add_result(result, latency);
@@ -169,7 +169,7 @@ impl RouterCounters {
         }
     }
 
-    /// Counts one call of a handler by its result, a word such as `handled`.
+    /// Counts one call of a handler, under its result: a word such as `handled`.
     pub fn count_call(&self, handler: &str, result: &str, latency: Duration) {
         let numbers = &mut *self.lock_counters();
         match numbers.handlers.get_mut(handler) {

@@ -32,7 +32,7 @@ pub enum WatchError {
     /// The files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The main file has no statement, as if it were still being written.
+    /// The main file has no statement. Such a file is probably still being written.
     Empty(PathBuf),
     /// The rules lack the router's entry table, or one of their targets has no handler.
     #[error(transparent)]
@@ -69,7 +69,7 @@ pub struct WatchStatus {
     pub loaded: u64,
     /// Number of versions that were refused.
     pub refused: u64,
-    /// Why the current version of the files is not active; `None` if it is active.
+    /// Why the current version of the files is not active; `None` if this version is active.
     pub error: Option<Message>,
 }
 
@@ -86,8 +86,8 @@ impl Watch {
         self.status.borrow().clone()
     }
 
-    /// Waits until a version becomes active or is refused, and returns the new state. A change that
-    /// no call has returned yet is returned at once.
+    /// Waits until a version of the files becomes active or is refused, and returns the new state.
+    /// Returns at once if such a change has happened since the previous call.
     pub async fn changed(&mut self) -> WatchStatus {
         // The sender lives as long as the task, which `drop` aborts.
         let _ = self.status.changed().await;
@@ -191,10 +191,10 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     hasher.finish()
 }
 
-/// The files as they were at the last read, to detect changes.
+/// Digests of the files at the last read, to detect changes.
 #[derive(Default)]
 struct FileDigests {
-    /// The loader; `None` if the folder of the files was not found.
+    /// The loader of the files; `None` if the folder of the files was not found.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }
@@ -234,7 +234,8 @@ impl FolderWatcher {
         Ok(FolderWatcher { watcher, watched: BTreeSet::new() })
     }
 
-    /// Watches exactly these folders.
+    /// Makes the operating system watch exactly these folders: starts watching new ones, and stops
+    /// watching all others.
     fn watch_only(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
         for gone in self.watched.difference(folders) {
             // The folder may no longer exist.

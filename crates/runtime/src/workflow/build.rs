@@ -41,7 +41,7 @@ impl Workflow {
         }
     }
 
-    /// Returns the warnings from building the workflow. After
+    /// Returns the warnings about the workflow's graph. If the workflow was built by
     /// [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
@@ -100,20 +100,21 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Sets the router that selects where a node's outputs go.
+    /// Sets the router of a node, which selects the next nodes that receive the node's outputs.
     #[must_use]
     pub fn router(self, node: impl Into<NodeId>, router: impl ConditionalRouter + 'static) -> Self {
         self.shared_router(node, Arc::new(router))
     }
 
-    /// Like [`WorkflowBuilder::router`], for a router that several nodes share.
+    /// Like [`WorkflowBuilder::router`], but for a router that several nodes share.
     #[must_use]
     pub fn shared_router(mut self, node: impl Into<NodeId>, router: Arc<dyn ConditionalRouter>) -> Self {
         self.routers.insert(node.into(), router);
         self
     }
 
-    /// Sets how inputs that meet at a node are merged. Default: [`FirstValues`].
+    /// Sets how the inputs of a node with several incoming edges are merged. Default:
+    /// [`FirstValues`].
     #[must_use]
     pub fn merge(mut self, strategy: impl MergeStrategy + 'static) -> Self {
         self.merge = Arc::new(strategy);
@@ -135,8 +136,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Runs every node as soon as it is ready, concurrently with others. Nodes then finish in no
-    /// fixed order.
+    /// Makes every node run as soon as it is ready, concurrently with others. With this setting,
+    /// nodes finish in no fixed order.
     #[must_use]
     pub(crate) fn run_when_ready(mut self) -> Self {
         self.at_once = true;

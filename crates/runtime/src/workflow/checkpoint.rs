@@ -17,12 +17,13 @@ const FORMAT_VERSION: u32 = 1;
 /// confidential, so store it accordingly.
 ///
 /// Nodes that ran after the save run again on resume. A node whose work must not be repeated has to
-/// detect that itself.
+/// detect the repetition itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     format: u32,
     start: NodeId,
-    /// Kind, next nodes and routes of each node, as text to compare with the graph at resumption.
+    /// Kind, next nodes and routes of each node, as text. The text is compared with the workflow's
+    /// graph when the run is resumed.
     graph: BTreeMap<NodeId, String>,
     /// The value that each node's processor keeps between calls.
     memory: BTreeMap<NodeId, Value>,
@@ -79,8 +80,9 @@ impl Run {
 }
 
 impl Workflow {
-    /// Resumes a saved run. The graph must be unchanged. Node settings, time limits, router
-    /// conditions and the step limit may have changed, so that errors can be corrected.
+    /// Resumes a saved run. The workflow's graph must be the same as when the run was saved. Node
+    /// settings, time limits, router conditions and the step limit may have changed, so that errors
+    /// can be corrected.
     ///
     /// # Errors
     /// If the run has another graph: other nodes, kinds, next nodes, routes, or another start node.

@@ -1,4 +1,4 @@
-//! Merges the inputs that meet at a node into one input.
+//! Merges the inputs of a join, which is a node with several incoming edges, into one input.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ pub struct Arrival {
     pub value: Value,
 }
 
-/// Merges the inputs of a join. Called only for two or more inputs: a single input is passed on
-/// unchanged.
+/// A strategy that merges the inputs of a join. Called only for two or more inputs: a single input
+/// is passed on unchanged.
 pub trait MergeStrategy: Send + Sync {
     /// Merges the inputs, which are in order of arrival, into one.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
@@ -26,7 +26,7 @@ pub trait MergeStrategy: Send + Sync {
 ///
 /// A join inside a loop needs care. If a processor returns all its input, its output includes the
 /// `branch_N` fields of earlier rounds. Each merge nests these fields again, so the data doubles
-/// each round. To prevent that, let one processor of the loop return only its own fields.
+/// each round. To prevent this growth, let one processor of the loop return only its own fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The workflow that the engine runs. Steps are numbered in the order in which nodes were added.
+/// The compiled workflow that the engine runs. Its steps are numbered in the order in which the
+/// nodes were added.
 pub(super) struct ExecutionPlan {
     pub(super) steps: Vec<PlanStep>,
     pub(super) numbers: HashMap<NodeId, usize>,
@@ -31,8 +32,8 @@ pub(super) struct PlanStep {
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
-    /// Sources of the incoming edges along which an input must arrive before the node runs; one
-    /// entry per edge.
+    /// Source nodes of the incoming edges, one entry per edge. The node runs when an input has
+    /// arrived along each of these edges.
     pub(super) incoming: Vec<NodeId>,
 }
 

@@ -24,15 +24,16 @@ pub trait Processor: Send + Sync {
     /// call: the node delivers no output, and the workflow continues.
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
-    /// Returns the router of the outputs, if the processor itself decides where they go. A router
-    /// set in the builder takes precedence. Without either, outputs go to every next node.
+    /// Returns the router of the outputs, if the processor itself selects the next nodes. A router
+    /// set in the builder takes precedence. Without any router, every next node receives the
+    /// outputs.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
     }
 
-    /// Returns the name of the input field with the number of the loop's round; `None` if the
+    /// Returns the name of the input field that contains the round number of a loop; `None` if the
     /// processor counts no rounds. The engine increments the number when the node's output loops
-    /// back. The number restarts at 1 after the loop was left.
+    /// back. The number restarts at 1 after the loop has ended.
     fn round_field(&self) -> Option<&str> {
         None
     }

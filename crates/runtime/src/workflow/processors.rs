@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The field with the round number.
+/// Name of the input field that contains the round number of a loop.
 const ROUND_FIELD: &str = "iteration";
 
-/// A drop of the score by more than this between two rounds is a regression.
+/// Limit of a score's drop between two rounds of a loop; a larger drop is reported as a regression.
 const MIN_SCORE_REGRESSION: f64 = 10.0;
 
 /// A processor that decides after each round whether a loop exits. The exit conditions are read
@@ -30,39 +30,40 @@ const MIN_SCORE_REGRESSION: f64 = 10.0;
 pub struct Loop {
     /// Maximum number of rounds, at least 1. The loop exits in this round at the latest.
     pub max_rounds: i64,
-    /// Score at which or above which the loop exits; 0 disables this condition.
+    /// Minimum score at which the loop exits; 0 disables this condition. The score is read from the
+    /// input.
     #[serde(default)]
     pub exit_on_score: f64,
 }
 
-/// The state that a loop keeps between two rounds: the previous score.
+/// The state that a loop keeps between two rounds: the score of the previous round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// Why a loop exits, or an observation about its score.
+/// Why a loop exits, or how the score changed in its latest round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {
-    /// The last round was reached.
+    /// The loop exits because the maximum number of rounds was reached.
     MaxRoundsReached,
-    /// The score dropped by more than 10 since the previous round. This alone does not end the
-    /// loop.
+    /// The score dropped by more than 10 since the previous round. The loop does not exit for this
+    /// reason alone.
     RegressionDetected,
-    /// The score reached the threshold.
+    /// The loop exits because the score reached [`Loop::exit_on_score`].
     ScoreThresholdReached,
 }
 
-/// The decision of a loop about one round.
+/// A loop's decision after one round: whether the loop exits, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopDecision {
     /// Number of the round, from 1.
     pub current_round: i64,
     /// Whether the loop exits after this round.
     pub should_exit: bool,
-    /// The reason for an exit, or an observation about the score. Serializes as
-    /// `max_rounds_reached` and so on, or as an empty text if there is none.
+    /// Why the loop exits, or how the score changed; `None` if there is nothing to report.
+    /// Serializes as a name such as `max_rounds_reached`; `None` serializes as an empty text.
     #[serde(serialize_with = "serialize_reason")]
     pub exit_reason: Option<LoopReason>,
 }
@@ -83,7 +84,8 @@ fn serialize_reason<S: Serializer>(reason: &Option<LoopReason>, serializer: S) -
 }
 
 impl LoopState {
-    /// Decides about one input, and remembers its score for the next round.
+    /// Decides after one round whether the loop exits. `input` is the round's input; its score is
+    /// kept for the next round.
     pub fn decide(&mut self, settings: &Loop, input: &Value) -> LoopDecision {
         let current_round = read_round(input, ROUND_FIELD);
         let score = read_score(input);
@@ -105,8 +107,8 @@ impl LoopState {
     }
 }
 
-/// Returns the score of an input: `score`, else `structured_score.weighted_score`, else 0. Values
-/// that are not numbers are ignored.
+/// Returns the score in an input: the field `score`, else `structured_score.weighted_score`, else
+/// 0. Values that are not numbers are ignored.
 fn read_score(input: &Value) -> f64 {
     let number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
     number("/score").or_else(|| number("/structured_score/weighted_score")).unwrap_or(0.0)
@@ -168,11 +170,12 @@ pub struct VoteDecision {
     pub yes_votes: usize,
 }
 
-/// Counts the text fields of an input as votes. Exactly `YES` and `APPROVED` are in favour. An
-/// input without text fields counts as one vote in favour and is approved at any threshold.
+/// Counts the text fields of an input as votes. Only the texts `YES` and `APPROVED` are votes in
+/// favour. An input without text fields counts as one vote in favour and is approved at any
+/// threshold.
 ///
-/// Voters that meet at a join must each use their own key. The default merge strategy keeps only
-/// the first of equal keys.
+/// If several voters deliver to one node, each voter must use a different key. The default merge
+/// strategy keeps only the first of equal keys.
 pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
     let texts = || input.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
     let total_votes = texts().count();

@@ -13,8 +13,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The nodes whose processor was called, in order, including failed ones. A parallel node has
-    /// no processor and is not listed; its children are, in their listed order.
+    /// The nodes whose processor was called, in order, including failed nodes. A parallel node has
+    /// no processor and is not listed. Its children are listed in the order of its `next` list.
     pub executed: Vec<NodeId>,
     /// All deliveries, in order. In JSON: `[from, to, ready, loop_back]`.
     pub deliveries: Vec<Delivery>,
@@ -24,7 +24,7 @@ pub struct Report {
     pub limit_hit: bool,
     /// The failures, in order.
     pub failures: Vec<Failure>,
-    /// The last output of each node whose output went to no other node.
+    /// The last output of each node whose output was delivered to no other node.
     pub outputs: BTreeMap<NodeId, Value>,
 }
 
@@ -43,8 +43,8 @@ pub struct Delivery {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// Whether the receiving node then had all its inputs. Always true for a loop-back and for an
-    /// unknown node.
+    /// Whether the receiving node had all its inputs after this delivery. Always true for a
+    /// loop-back and for an unknown node.
     pub ready: bool,
     /// Whether the rule that selected the edge declares it a loop-back.
     pub loop_back: bool,
@@ -75,7 +75,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// Returns what the node waits for as a localized message.
+    /// Returns a localized message that names the inputs that the node waits for.
     pub fn to_message(&self) -> Message {
         let Stall { node, received, waiting_for } = self;
         message!("`{node}` waits for {}; it has received {}", join_names(waiting_for), join_names(received))

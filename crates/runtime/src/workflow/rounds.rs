@@ -1,15 +1,15 @@
 //! Counts the rounds of loops, in the field that a processor names.
 //!
-//! A count belongs to the node that loops back, not to the data. Nodes in between may therefore
-//! drop the field, and an inner loop starts at 1 each time it is entered.
+//! A count belongs to the node that loops back, and is not read from the data in each round. So
+//! other nodes of the loop may drop the field. An inner loop starts at 1 each time it is entered.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads the round number of an input: an integer of at least 1; 1 if the field is missing or not
-/// an integer.
+/// Reads the round number from an input's field. The result is at least 1; it is 1 if the field is
+/// missing or not an integer.
 pub(super) fn read_round(input: &Value, field: &str) -> i64 {
     let Some(Value::Number(number)) = input.get(field) else { return 1 };
     // 2.0 counts as the integer 2; a float beyond 2^63 saturates.
@@ -21,8 +21,8 @@ pub(super) fn read_round(input: &Value, field: &str) -> i64 {
 pub(super) struct RoundCounter {
     /// The current round of each node whose loop is still running.
     current: BTreeMap<NodeId, i64>,
-    /// Names of the fields that this counter has written. A value in such a field no longer comes
-    /// from the caller.
+    /// Names of the fields that this counter has written. The value of such a field no longer comes
+    /// from the caller of the workflow.
     written: BTreeSet<String>,
 }
 

@@ -10,17 +10,18 @@ use serde_json::Value;
 /// A `router NAME(output) { … }` of a rules file implements this trait: `route` returns the route
 /// of the first matching rule, and `routes` lists the routes of all rules.
 pub trait ConditionalRouter: Send + Sync {
-    /// Selects where this output goes. `next` lists the node's next nodes, in order.
+    /// Selects the nodes that receive this output. `next` lists the node's next nodes, in order.
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
-    /// Returns every possible result of `route`, in order. Called when the graph is built, to find
-    /// loop-back edges and mutually exclusive paths. A join does not wait for loop-back edges.
+    /// Returns every possible result of `route`, in order. Called when the workflow is built, to
+    /// find loop-back edges and mutually exclusive paths in the graph. A node with several incoming
+    /// edges does not wait for loop-back edges.
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
 type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// A router of Rust predicates: the route of the first predicate that is true is taken. Without
+/// A router of Rust predicates; the first predicate that is true selects the route. Without
 /// `otherwise`, an output that no predicate matches is sent to every next node.
 pub struct FirstMatch {
     rules: Vec<(Test, Route)>,

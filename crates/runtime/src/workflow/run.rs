@@ -1,9 +1,10 @@
 //! One run of a workflow: deliveries, joins and loop-backs.
 //!
 //! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
-//! ready, the target and everything that follows from it run before the next delivery. Only the
-//! children of a parallel node run concurrently, or all ready nodes in a workflow built with
-//! `at_once`. Each processor runs as its own task, which is aborted if the run is dropped.
+//! ready, the target runs before the next delivery, and so do all nodes that become ready as a
+//! result. Only the children of a parallel node run concurrently, or all ready nodes in a workflow
+//! built with `at_once`. Each processor runs as its own task, which is aborted if the run is
+//! dropped.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -76,7 +77,7 @@ pub(super) struct RunState {
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: RoundCounter,
-    /// The nodes to retry when no other node is left to run.
+    /// The failed nodes that run again when no other node is left to run.
     again: VecDeque<ReadyNode>,
     /// The inputs of failed nodes, each with the index of its failure in the report.
     failed: Vec<(usize, ReadyNode)>,
@@ -156,8 +157,9 @@ impl Run {
         }
     }
 
-    /// Delivers outputs until a node is ready. Returns `None` if no output is left or the step
-    /// limit is reached.
+    /// Delivers outputs until a node is ready, and returns the node. If no output is left, returns
+    /// a failed node that should run again. `None` if there is no such node, or if the step limit
+    /// is reached.
     fn next_ready(&mut self) -> Option<ReadyNode> {
         if self.state.report.limit_hit {
             return None;
@@ -173,18 +175,18 @@ impl Run {
         self.state.again.pop_front()
     }
 
-    /// Returns the report of the run so far.
+    /// Returns the report of the run up to its current state.
     pub fn report(&self) -> &Report {
         &self.state.report
     }
 
-    /// Returns the node that runs next; `None` at the end.
+    /// Returns the node that runs next; `None` if no node is left to run.
     pub fn next_node(&self) -> Option<&NodeId> {
         self.state.pending.as_ref().map(|ready| &ready.node)
     }
 
     /// Schedules the failed nodes to run again on the same inputs, and removes their failures from
-    /// the report. Returns the number of nodes.
+    /// the report. Returns the number of scheduled nodes.
     pub fn retry_failed(&mut self) -> usize {
         let RunState { pending, again, failed, report, .. } = &mut self.state;
         let count = failed.len();
@@ -201,8 +203,8 @@ impl Run {
         count
     }
 
-    /// Returns the next delivery. An output leaves the stack with its last target, so that a chain
-    /// or a loop needs only one stack entry.
+    /// Returns the next delivery. An output is removed from the stack before its last delivery, so
+    /// that a chain or a loop needs only one stack entry.
     fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -215,7 +217,8 @@ impl Run {
         Some(PendingDelivery { from, to, value, loop_back })
     }
 
-    /// Delivers a value. Returns the target with its input if it is now ready.
+    /// Delivers a value to its target node. Returns the target with its input if the target has all
+    /// its inputs after the delivery.
     fn deliver(&mut self, parcel: PendingDelivery) -> Option<ReadyNode> {
         let PendingDelivery { from, to, value, loop_back } = parcel;
         let plan = self.plan.clone();
@@ -371,7 +374,7 @@ impl Run {
     }
 }
 
-/// Copies these fields from the input to the output if the output lacks them.
+/// Copies the fields named by `keys` from a node's input to its output, if the output lacks them.
 fn pass_through_fields(keys: &[String], input: &Value, output: &mut Value) {
     let Value::Object(fields) = output else { return };
     for key in keys {
@@ -384,9 +387,9 @@ fn pass_through_fields(keys: &[String], input: &Value, output: &mut Value) {
 struct NodeJob {
     processor: Arc<dyn Processor>,
     call: Call,
-    /// The node's input as delivered, before the round number was set.
+    /// The node's input as it was delivered, without the round number of the current loop.
     given: Arc<Value>,
-    /// The input with the round number set.
+    /// The node's input for the processor, with the round number of the current loop.
     input: Value,
     limit: Option<Duration>,
 }

@@ -21,7 +21,7 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
     };
     let message = match request_message(studio, &asked.message, asked.row.as_ref())? {
         Ok(message) => message,
-        Err(mistake) => return Ok(Decided::RequestError(mistake)),
+        Err(mistake) => return Ok(Decided::Refused(mistake)),
     };
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {

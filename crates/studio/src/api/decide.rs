@@ -50,7 +50,7 @@ pub enum Decided {
     /// Run of a workflow.
     Workflow(WorkflowRun),
     /// The sent text is not a valid message.
-    RequestError(Mistake),
+    Refused(Mistake),
     /// The rules do not compile, so there is no decision.
     Broken {
         /// First compile error, as text.

@@ -49,7 +49,7 @@ impl EncapsulatedMessage {
         Ok(Some(message))
     }
 
-    /// Returns the header: the message kind, and the offsets of its columns in the body.
+    /// Returns the header: the kind of the message, and the offsets of the columns in the body.
     pub fn header(&self) -> Head<'_> {
         self.head.as_ref()
     }
@@ -105,8 +105,8 @@ impl EncapsulatedMessage {
     }
 }
 
-/// Returns the uncompressed size that a compressed column claims. The size −1 marks a column
-/// without compression and gives 0.
+/// Returns the uncompressed size that the header of a compressed column states. The size −1 marks a
+/// column without compression; the result is then 0.
 fn claimed_size(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }

@@ -28,7 +28,7 @@ pub struct SkippedRecord<R> {
 }
 
 impl<R: Read> SkippedRecord<R> {
-    /// Skips over a record and keeps its bytes.
+    /// Skips over the record at the start of the input, and keeps the record's bytes.
     ///
     /// # Errors
     /// Returns an error if the input ends inside the record, or if the bytes are not a record.
@@ -69,7 +69,7 @@ impl<R: Read> SkippedRecord<R> {
         }
     }
 
-    /// Skips over a value of a kind; each value takes at least one byte.
+    /// Skips over a value of a Thrift kind; each value takes at least one byte of input.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());

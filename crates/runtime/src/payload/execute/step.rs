@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// One node of a plan within a run.
+/// One node of a plan within a run: the processor that the workflow calls for this node.
 pub(super) struct PlanStep {
     pub id: String,
     pub run: Arc<PlanRun>,
@@ -27,12 +27,12 @@ impl Processor for PlanStep {
 /// The error of a node that would start or continue after the run has ended.
 const RUN_ENDED_ERROR: &str = "the run has ended";
 
-/// How often and with which pauses a node is attempted. The plan determines the first attempts;
-/// recovery decisions determine the later ones.
+/// A series of attempts to run a node: their number, and the pause between them. The plan
+/// determines the first series; each recovery decision determines another series.
 struct AttemptPlan {
     count: u64,
     pause: Duration,
-    /// Whether there is a pause before the first attempt too.
+    /// Whether the pause also precedes the first attempt.
     paused: bool,
     instead: Option<String>,
 }
@@ -65,8 +65,8 @@ impl PlanStep {
         }
     }
 
-    /// Returns the node's input. `None` if the node need not run: it has an output already, or no
-    /// edge to it is taken.
+    /// Returns the node's input. `None` if the node need not run: either the node already has an
+    /// output, or no edge to the node is taken.
     fn take_input(&self) -> Result<Option<Json>, String> {
         let mut state = self.run.lock_state();
         if state.ended.is_some() {
@@ -83,8 +83,8 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Applies a recovery; without one, the plan's retry settings. Returns the attempts to make;
-    /// `None` if the node is skipped.
+    /// Applies a recovery decision to the run. If there is no decision, the plan's retry settings
+    /// apply. Returns the attempts to make at the node; `None` if the node is skipped.
     fn apply_recovery(&self, order: Option<RecoveryAction>) -> Result<Option<AttemptPlan>, String> {
         let mut state = self.run.lock_state();
         if state.ended.is_some() {
@@ -143,7 +143,8 @@ impl PlanStep {
         state.progress.failures.get(&self.id).map_or_else(String::new, |(_, last)| last.clone())
     }
 
-    /// Makes the attempts; true if one succeeded.
+    /// Attempts the node until an attempt succeeds, the attempts are used up, or the run has ended.
+    /// Returns true if an attempt succeeded.
     async fn make_attempts(&self, attempts: &AttemptPlan, input: &Json) -> bool {
         for attempt in 0..attempts.count {
             if attempt > 0 || attempts.paused {
@@ -198,7 +199,8 @@ impl PlanStep {
         Ok(())
     }
 
-    /// Requests a recovery for the node's failure.
+    /// Requests a recovery for the node's failure. If there is no recovery, ends the run and
+    /// returns the reason as an error.
     async fn request_recovery(&self) -> Result<RecoveryAction, String> {
         let _one_at_a_time = self.run.asking.lock().await;
         let failure = {

@@ -21,14 +21,15 @@ pub(super) struct LineOptions {
     pub explanation: bool,
 }
 
-/// The data for a log line, except the outcome. The data is not converted yet, because the writer's
-/// thread does all slow work.
+/// The data for a log line, except the outcome. The data is not yet converted to JSON, because the
+/// writer's thread does all slow work.
 pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    /// Difference between the decision of the shadow rules and this decision, if there is one.
+    /// How the shadow rules' decision differs from this decision; `None` if there is no difference
+    /// or there are no shadow rules.
     pub instead: Option<Difference>,
 }
 

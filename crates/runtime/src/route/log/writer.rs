@@ -1,5 +1,5 @@
 //! The thread that writes the decision log. The output may fail, accept part of a line, or panic.
-//! No such failure reaches a decision, and every line is counted. A partly written line is
+//! Such a failure does not affect any decision, and every line is counted. A partly written line is
 //! completed before the next one.
 
 use super::line::{LineOptions, QueuedEntry};
@@ -17,8 +17,8 @@ pub(super) struct LogWriter<W> {
     out: W,
     options: LineOptions,
     counters: Arc<LogCounters>,
-    /// The current line, and the number of its bytes already written. After a failure in the middle
-    /// of a line, both are kept until the rest is written.
+    /// The bytes of the current line; `taken` is the number of bytes already written. After a
+    /// failure in the middle of a line, both are kept until the rest is written.
     line: Vec<u8>,
     taken: usize,
     /// Number of lines written completely since the last flush.

@@ -9,16 +9,18 @@ use rulec_base::message;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A processor that asks several members. The output contains exactly one field per member, with
-/// the member's answer, so that a later vote counts no other fields.
+/// A processor that passes its input to several members concurrently. The output contains exactly
+/// one field per member, with the member's answer. So a vote over this output counts no other
+/// fields.
 ///
 /// If one member fails, the node fails, because a vote without that member could differ.
 pub struct Council(Vec<(String, Arc<dyn Processor>)>);
 
 impl Council {
     /// Returns the factory of council nodes, for `WorkflowBuilder::kind`. In a node's `config`, the
-    /// field `members` maps the name of each member to a constant text or to another value. From
-    /// such a value, `member` creates a processor, for example one that calls an endpoint.
+    /// field `members` maps each member's name to its answer or its configuration. A text is a
+    /// constant answer. From any other value, such as an endpoint, `member` creates the member's
+    /// processor.
     pub fn factory(
         member: impl Fn(&Value) -> Result<Arc<dyn Processor>, Message> + Send + Sync,
     ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
