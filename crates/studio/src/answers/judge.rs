@@ -20,7 +20,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
-            Err(error) => return Ok(Decided::RequestError(to_mistake(text, &error, true))),
+            Err(error) => return Ok(Decided::Refused(to_mistake(text, &error, true))),
         };
         for (name, value) in values {
             judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
