@@ -78,20 +78,7 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
             let (name, ty) = (name(cx), ty(cx));
             StatementKind::Type { name: name?, ty: ty? }
         }
-        Rule::route_statement => {
-            let (name, priority) = (name(cx), build_optional_priority(cx, &pair));
-            let disabled = children(&pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
-            let (condition, locals, target) = (expression(cx), decide::build_locals(cx, &pair), target(cx));
-            let (condition, locals, target) = (condition?, locals?, target?);
-            StatementKind::Route(Route {
-                name: name?,
-                priority: priority?,
-                disabled,
-                condition,
-                locals,
-                target,
-            })
-        }
+        Rule::route_statement => StatementKind::Route(build_route(cx, &pair)?),
         Rule::default_statement => StatementKind::Default { target: target(cx)? },
         Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },
         Rule::test_statement => StatementKind::Test(build_test(cx, &pair)?),
@@ -108,6 +95,17 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
             return Err(Failed);
         }
     })
+}
+
+fn build_route(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Route> {
+    let name = cx.build_child(pair, Rule::name, StatementContext::read_declared_name);
+    let priority = build_optional_priority(cx, pair);
+    let disabled = children(pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
+    let condition = cx.build_child(pair, Rule::expression, expr::build_expression);
+    let locals = decide::build_locals(cx, pair);
+    let target = cx.build_child(pair, Rule::target, build_target);
+    let (condition, locals, target) = (condition?, locals?, target?);
+    Ok(Route { name: name?, priority: priority?, disabled, condition, locals, target })
 }
 
 fn build_flow_tool(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
