@@ -4,7 +4,7 @@
 //! - Every index is within its pool.
 //! - Every jump goes forward and stays within its block.
 //! - Every block ends in an instruction that its kind of block requires, and runs only blocks with
-//! smaller ids.
+//!   smaller ids.
 //! - The nesting of blocks and the jumps between tables are bounded.
 //!
 //! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,

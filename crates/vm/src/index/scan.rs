@@ -8,7 +8,7 @@
 //! text, because a mispredicted branch costs as much as ten probes.
 //!
 //! 1. `probes`: finds positions where a gram may begin. One table lookup for each position, by a
-//! hash of four bytes.
+//!    hash of four bytes.
 //! 2. A filter with one bit per gram, indexed by a hash of all bytes of the gram.
 //! 3. `table`: finds the literals that have the gram, and compares them with the text.
 //!
