@@ -16,7 +16,7 @@ pub const INDEX_LOOKUP_NS: f64 = 30.0;
 pub const TEXT_SCAN_NS: f64 = 60.0;
 /// Cost in nanoseconds of looking up the equivalence class of a value.
 pub const VALUE_LOOKUP_NS: f64 = 12.0;
-/// Fixed cost in nanoseconds of evaluating a candidate route, besides the cost of its condition.
+/// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
 pub const ROUTE_TRY_NS: f64 = 14.0;
 /// Cost in nanoseconds of checking the guards of a posting (tests of values that can exclude its
 /// route).

@@ -151,7 +151,7 @@ fn shortest_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// What is known about the texts that a part of a regular expression matches.
+/// Known facts about the texts that a part of a regular expression matches.
 enum LiteralFacts {
     /// The complete list of the texts that the part matches. Used if there are few.
     Exact(Vec<String>),

@@ -173,7 +173,7 @@ impl Scanner {
         }
     }
 
-    /// Finds the literals that have no grams: those of one or two bytes, and those with a rare
+    /// Finds the literals that have no grams: literals of one or two bytes, and literals with a rare
     /// byte.
     #[inline(always)]
     fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {

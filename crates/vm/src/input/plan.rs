@@ -145,8 +145,8 @@ pub(super) struct FieldContract {
 }
 
 impl InputPlan {
-    /// Builds the plan of a program. `None` if the program has so many slots that reading messages
-    /// into a JSON tree is faster.
+    /// Builds the plan of a program. `None` if the program has too many slots, so that reading
+    /// messages into a JSON tree is faster.
     pub fn from_program(program: &Program) -> Option<InputPlan> {
         if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;
