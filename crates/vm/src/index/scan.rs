@@ -173,8 +173,8 @@ impl Scanner {
         }
     }
 
-    /// Finds the literals that have no grams: literals of one or two bytes, and literals with a rare
-    /// byte.
+    /// Finds the literals that have no grams: literals of one or two bytes, and literals with a
+    /// rare byte.
     #[inline(always)]
     fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         if let Some(shorts) = &self.shorts {
